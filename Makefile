@@ -8,8 +8,8 @@
 # make bench    measurements          make fuzz      fuzz our own parsers, T seconds each
 # make image    the Docker image of compose.yaml, with version and revision as labels
 # make deb      a Debian package of this commit: build/fuzzcell_VERSION_ARCHITECTURE.deb
-# make reports  planted crashes, by every sanitizer, are read as what they are
-# make publish-tests  a server that stands in for GitHub's fails in every way
+# make reports  planted crashes of every sanitizer are parsed correctly
+# make publish-tests  notifications against a fake GitHub server that fails in every way
 # make web-tests      the dashboard's pages in a real browser
 # Variables: CC, B (build directory), SAN=1 (ASan+UBSan), PREFIX, DESTDIR, V=1 (whole commands)
 CC      ?= gcc
@@ -43,17 +43,17 @@ MISSING := $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || \
 	else echo pkg-config; fi) \
 	$(shell $(CC) -E -include stdio.h -x c /dev/null >/dev/null 2>&1 || echo '$(CC) with the C library')
 MISSING := $(strip $(MISSING))
-# Stops where something is compiled; the other goals need none of it.
+# Expanded only when something is compiled; the other goals do not need these packages.
 NEEDED   = $(if $(MISSING),$(error not installed: $(MISSING). "make deps" installs what is \
 	missing on Debian and Ubuntu; elsewhere see the list in ci/deps.sh))
 ifdef SAN
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-# Hundreds of test programs are linked: three times as fast by lld, where it is.
+# Hundreds of test programs are linked.  lld, if installed, is three times as fast.
 LDTESTS := $(if $(shell command -v ld.lld),-fuse-ld=lld)
 CFLAGS_ALL = $(NEEDED)-std=c11 $(if $(SAN),-DSANITIZED) $(WARN) $(HARDEN) $(CFLAGS) $(CPPFLAGS) -MMD -MP
 
-# Before a command: what it makes stands for it.
+# Before a command: prints "  $1 TARGET" instead of the command, unless V=1.
 brief = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@echo '  $1 $@' && )
 
 SRC     := $(filter-out runner/main.c,$(wildcard base/*.c cgroups/*.c images/*.c cells/*.c runner/*.c runner/*/*.c runner/*/*/*.c))
@@ -73,13 +73,13 @@ $B/o/%.o: %.c
 	@mkdir -p $(@D)
 	$(call brief,CC)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
-# Process 1 of a cell runs in any root, so it brings its library along.
+# Process 1 of a cell runs in any root, so it is linked statically.
 INITFLAGS = $(NEEDED)-std=c11 $(WARN) -O2 -D_GNU_SOURCE -I. -fstack-protector-strong -D_FORTIFY_SOURCE=2
 $B/init: images/init/init.c images/init.h
 	@mkdir -p $(@D)
 	$(call brief,LD)$(CC) $(INITFLAGS) -static -s -Wl,-z,noexecstack -o $@ $<
 
-# The files that are compiled in; -MMD does not see them.
+# The files that are embedded in objects; -MMD does not see them.
 $B/o/cells/host.o $B/t/cells/host.o $B/z/cells/host.o: $B/init
 $B/o/runner/serve/page/assets.o $B/t/runner/serve/page/assets.o: \
 	$(wildcard runner/serve/assets/*.* runner/serve/assets/vendor/*/*)
@@ -97,7 +97,7 @@ $B/unit/%: $B/t/tests/unit/%.o $B/t/lib.a
 	@mkdir -p $(@D)
 	$(call brief,LD)$(CC) $(CFLAGS_ALL) $(LDTESTS) -pie -o $@ $^ -lcmocka $(LIBS)
 
-# A parser's fuzz target without an engine: runs the files that it is given.
+# A parser's fuzz target without an engine: runs the given files.
 $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 	@mkdir -p $(@D)
 	$(call brief,LD)$(CC) $(CFLAGS_ALL) $(LDTESTS) -pie -o $@ $^ $(LIBS)
@@ -116,7 +116,7 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 
 deps: ; ci/deps.sh build
 
-# Units go where systemd looks for those of this PREFIX; none: SYSTEMD_DIR=
+# Units go to systemd's directory for this PREFIX; SYSTEMD_DIR= installs none.
 ifeq ($(PREFIX),/usr)
 SYSTEMD_DIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev/null)
 endif
@@ -135,7 +135,7 @@ install: all
 		install -D -m 0644 /dev/stdin $(DESTDIR)$(SYSTEMD_DIR)/$u &&) true
 	install -d -m 0700 $(DESTDIR)$(SYSCONFDIR)/fuzzcell/secrets
 
-# What a person wrote stays: configuration, secrets and state.
+# The user's files stay: configuration, secrets and state.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/fuzzcell $(DESTDIR)$(PREFIX)/share/man/man1/fuzzcell.1 \
 		$(DESTDIR)$(COMPLETIONS)/fuzzcell $(DESTDIR)$(DOCDIR)/config.json $(UNITS:%=$(DESTDIR)$(SYSTEMD_DIR)/%)
@@ -144,7 +144,7 @@ uninstall:
 
 deb: all ; @B=$B deb/build.sh
 
-# fuzzcell:VERSION stays when a later version becomes "fuzzcell".
+# "fuzzcell" is the newest version; fuzzcell:VERSION stays when a later version is built.
 COMPOSE  ?= docker compose
 REVISION  = $(shell git describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null)
 image:

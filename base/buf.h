@@ -7,9 +7,9 @@
 
 #include <stdarg.h>
 
-/* A growing text buffer that cannot be made without a ceiling.  Always
- * NUL-terminated once something was added.  After a failed add the buffer holds
- * what it held before.  buf_done() frees; a done buffer is empty again. */
+/* A growing text buffer with a mandatory maximum size.  After the first add it is always
+ * NUL-terminated.  A failed add leaves the buffer unchanged.  buf_done() frees the memory and
+ * leaves an empty buffer. */
 struct buf {
 	char *p;
 	size_t n;

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Microseconds everywhere: CLOCK_MONOTONIC for durations and deadlines (it
- * does not jump), CLOCK_REALTIME only for what a person or another program reads. */
+/* All times are microseconds.  Durations and deadlines use CLOCK_MONOTONIC, which does not jump.
+ * CLOCK_REALTIME is only for times that a user or another program reads. */
 #define USEC_PER_SEC  UINT64_C(1000000)
 #define USEC_PER_MSEC UINT64_C(1000)
 

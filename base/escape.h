@@ -4,7 +4,7 @@
 
 #include "base/scan.h"
 
-/* Text from outside, made fit for one line.  Both functions return out. */
+/* Escape untrusted text so that it fits on one line.  Both functions return out. */
 enum { ESCAPE_MAX = 1024, ESCAPE_ASCII_MAX = 512 };
 
 /* For a terminal (base/utf8.h): escapes control characters, newlines, bytes that are not UTF-8 and

@@ -79,7 +79,7 @@ int fs_open_file(int dirfd, const char *path, int flags, mode_t mode, int *ret_f
 	return 0;
 }
 
-/* ".NAME.new" beside the file that it will become. */
+/* The name of the temporary file: ".NAME.new" in the same directory. */
 static int temp_name(const char *name, char out[NAME_MAX + 1], struct err *e)
 {
 	int n = snprintf(out, NAME_MAX + 1, ".%s.new", name);
@@ -91,7 +91,7 @@ static int temp_name(const char *name, char out[NAME_MAX + 1], struct err *e)
 	return 0;
 }
 
-/* Make the written temporary file the real one, for good. */
+/* Replaces name by the temporary file, and syncs both the file and the directory. */
 static int commit(int dirfd, int fd, const char *tmp, const char *name, struct err *e)
 {
 	if (sys_fsync(fd) < 0)
@@ -109,7 +109,7 @@ static void drop_temp(int dirfd, const char *tmp)
 	(void)unlinkat(dirfd, tmp, 0);
 }
 
-/* Writes the temporary file of name; *ret_fd: it is open. */
+/* Writes the temporary file of name; *ret_fd is its open descriptor. */
 static int write_temp(int dirfd, const char *name, struct slice data, char tmp[NAME_MAX + 1],
 		      int *ret_fd, struct err *e)
 {
@@ -143,7 +143,7 @@ int fs_replace(int dirfd, const char *name, struct slice data, struct err *e)
 	return r;
 }
 
-/* 1 when the file's last byte is there and is no newline. */
+/* 1: the file is not empty, and its last byte is no newline. */
 static int ends_cut(int fd, off_t size, const char *name, struct err *e)
 {
 	char last = '\n';
@@ -153,7 +153,8 @@ static int ends_cut(int fd, off_t size, const char *name, struct err *e)
 	return last != '\n';
 }
 
-/* Appends, and leaves it to the caller to put that on disk.  *ret_new: the name may be new, too. */
+/* Appends without a sync; the caller must sync.  *ret_new: the name may be new and needs a sync of
+ * the directory, too. */
 static int append(int dirfd, const char *name, struct slice line, int *ret_fd, bool *ret_new,
 		  struct err *e)
 {
@@ -207,7 +208,7 @@ int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e
 
 struct fs_batch_file {
 	char *name;
-	size_t dir; /* its index */
+	size_t dir; /* index in dirs */
 	bool replaced;
 };
 
@@ -239,7 +240,7 @@ static int batch_dir(struct fs_batch *b, int dirfd, size_t *ret, struct err *e)
 	return 0;
 }
 
-/* Room for one more file, with its name and directory. */
+/* Adds a file with its name and directory to the batch. */
 static int batch_add(struct fs_batch *b, int dirfd, const char *name, bool replaced, struct err *e)
 {
 	struct fs_batch_file f = {.replaced = replaced};
@@ -264,7 +265,7 @@ static int batch_add(struct fs_batch *b, int dirfd, const char *name, bool repla
 	return 0;
 }
 
-/* The disk begins, and fs_batch_end() waits less. */
+/* Starts writing to disk, so that fs_batch_end() waits less. */
 static void begin_writing(int fd)
 {
 	(void)!sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* only a hint */
@@ -306,7 +307,7 @@ static int batch_sync(const struct fs_batch *b, const struct fs_batch_file *f, s
 	int r;
 
 	if (f->replaced) {
-		(void)!temp_name(f->name, tmp, e); /* it fitted when it was written */
+		(void)!temp_name(f->name, tmp, e); /* the same name fitted before */
 		name = tmp;
 	}
 	r = fs_open_file(b->dirs[f->dir].fd, name, O_WRONLY, 0, &fd, e);
@@ -393,7 +394,7 @@ int fs_read(int dirfd, const char *path, size_t max, char **ret, size_t *ret_n, 
 
 	if (r < 0)
 		return r;
-	do { /* to the end, whatever the size said: it may grow, the kernel's files say 0 */
+	do { /* to the end: the file may have grown, and files of the kernel report size 0 */
 		n = sys_read(fd, block, sizeof(block));
 		if (n < 0)
 			return err_sys(e, "read '%s'", path);

@@ -38,7 +38,8 @@ static int add_all(const char *const *v, struct strv *env, struct err *e)
 	return r;
 }
 
-/* What a person may have set for whom a commit is by, and where programs are. */
+/* Passes on only the user's settings for authors of commits, and the paths of programs and files.
+ */
 static int add_env(const struct git *g, bool literal, const char *const *more, struct strv *env,
 		   struct err *e)
 {
@@ -54,7 +55,7 @@ static int add_env(const struct git *g, bool literal, const char *const *more, s
 					  "GIT_COMMITTER_EMAIL",
 					  "GIT_COMMITTER_DATE"};
 	const char *v;
-	/* No lock on somebody's index for asking. */
+	/* Queries take no lock on the index. */
 	int r = strv_add(env, "GIT_OPTIONAL_LOCKS=0", e);
 
 	if (r == 0 && literal)
@@ -76,8 +77,8 @@ static int add_env(const struct git *g, bool literal, const char *const *more, s
 
 static int add_args(const struct git *g, const char *const *args, struct strv *argv, struct err *e)
 {
-	/* Larger files than 16 MiB are streamed.  A fetch writes one file, which is found when git
-	 * was killed.  Nothing is packed in the background (checkout.c does it). */
+	/* Files larger than 16 MiB are streamed.  A fetch writes one pack file, which git_tidy()
+	 * finds after git was killed.  Nothing is packed in the background (checkout.c does it). */
 	static const char *const first[] = {"git",
 					    "-c",
 					    "core.hooksPath=/dev/null",
@@ -105,13 +106,14 @@ static int add_args(const struct git *g, const char *const *args, struct strv *a
 	return r;
 }
 
-/* Of a git without a group: a pushed build can make its configuration as large as the disk. */
+/* The memory limit of a git process without a group: a pushed build can write a configuration as
+ * large as the disk. */
 static const struct rlimit own_memory = {UINT64_C(1) << 30, UINT64_C(1) << 30};
 
 struct prepare {
 	const struct tool_group *group;
 	const struct owner *owner;
-	int dir; /* -1: git enters it by itself, with the rights of its user */
+	int dir; /* -1: git enters the directory itself, with the rights of its user */
 };
 
 /* Runs in the child.  A change of user clears the parent-death signal, so it is set last.
@@ -120,7 +122,7 @@ static int prepare(void *arg)
 {
 	const struct prepare *p = arg;
 
-	/* Before the process becomes another user, which may not enter the group. */
+	/* Before the change of user, because the other user may not enter the group. */
 	if (p->group ? p->group->enter(p->group->arg) < 0 : setrlimit(RLIMIT_DATA, &own_memory) < 0)
 		return -1;
 	if (owner_become(p->owner) < 0)
@@ -182,11 +184,11 @@ int git_start(const struct git *g, const char *const *args, const char *const *m
 static int open_said(int *ret_fd, struct err *e)
 {
 	*ret_fd = memfd_create("git", MFD_CLOEXEC);
-	return *ret_fd < 0 ? err_sys(e, "keep what git says") : 0;
+	return *ret_fd < 0 ? err_sys(e, "make a file for git's errors") : 0;
 }
 
-/* Its line that says why: the one that begins with "fatal: " or "error: ", else the
- * first. */
+/* The line with git's reason: the first line with "fatal: " or "error: " at its start, else the
+ * first line. */
 static void read_said(int fd, char why[GIT_WHY])
 {
 	char text[SAID_MAX], shown[ESCAPE_ASCII_MAX];
@@ -202,7 +204,7 @@ static void read_said(int fd, char why[GIT_WHY])
 			break;
 	}
 	snprintf(why, GIT_WHY, "%.*s", GIT_WHY - 1,
-		 best.n ? escape_ascii(best, shown) : "it does not say why");
+		 best.n ? escape_ascii(best, shown) : "no reason given");
 }
 
 static int wait_for(const struct tool_group *group, pid_t pid, const char *what, int said,
@@ -221,7 +223,8 @@ static int wait_for(const struct tool_group *group, pid_t pid, const char *what,
 	return err_set(e, EPROTO, "git %s: %s", what, why);
 }
 
-/* Its end of the pipe closes when it ends; ours when there is more than we take. */
+/* git closes its end of the pipe when it ends.  When sink fails, the caller closes ours, which ends
+ * git. */
 static int drain(const struct tool_group *group, int fd, git_sink *sink, void *arg, struct err *e)
 {
 	char block[16384];
@@ -232,15 +235,16 @@ static int drain(const struct tool_group *group, int fd, git_sink *sink, void *a
 	while ((r = git_wait_input(group, fd, UINT64_MAX, &checked, e)) == 0 &&
 	       (n = sys_read(fd, block, sizeof(block))) != 0) {
 		if (n < 0)
-			return err_sys(e, "read what git answers");
+			return err_sys(e, "read git's output");
 		r = sink(arg, (struct slice){block, (size_t)n}, e);
 		if (r < 0)
-			return err_wrap(e, "read what git answers");
+			return err_wrap(e, "read git's output");
 	}
 	return r;
 }
 
-/* What a git is to read, all at once: nobody has to feed it while it writes.  -1: nothing. */
+/* Puts git's whole input into a file in memory, so that we need not write input while we read
+ * output.  *ret_fd is -1 without input. */
 static int open_in(struct slice in, int *ret_fd, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -250,7 +254,7 @@ static int open_in(struct slice in, int *ret_fd, struct err *e)
 		return 0;
 	fd = memfd_create("git", MFD_CLOEXEC);
 	if (fd < 0 || sys_write_all(fd, in.p, in.n) < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return err_sys(e, "keep what git reads");
+		return err_sys(e, "store git's input");
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
@@ -350,8 +354,8 @@ int git_end(struct git_writer *w, struct err *e)
 
 /* --- questions --------------------------------------------------------------------- */
 
-/* It is the one command that refuses to be told that names are literal.  They are for
- * it, unless they begin with a colon. */
+/* check-ignore is the only command that refuses GIT_LITERAL_PATHSPECS.  Its names are literal
+ * unless they start with a colon, so "./" is put before the name. */
 int git_ignores(const struct git *g, const char *path, struct err *e)
 {
 	_autofree_ char *plain = sys_asprintf("./%s", path);
@@ -374,7 +378,7 @@ int git_dirty(const struct git *g, const char *path, struct err *e)
 	return r < 0 ? r : out.n > 0;
 }
 
-/* "<path>\0<attribute>\0<value>\0" each. */
+/* The output is "<path>\0<attribute>\0<value>\0" for each attribute. */
 int git_changes(const struct git *g, const char *path, char ret[64], struct err *e)
 {
 	const char *const args[] = {"check-attr", "-z", "filter", "text", "--", path, NULL};

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The user of the git: the owner of the directory that has .git, or of dir. */
+/* The user under which git runs: the owner of the directory that has .git, or of dir. */
 static int find_owner(const char *dir, struct owner *ret, struct err *e)
 {
 	_autofree_ char *top = NULL;
@@ -45,9 +45,9 @@ static int has_git(const char *dir, int n, struct err *e)
 
 /* 1: the nearest ".git" is the one in top.
  *
- * A push can bring the files of a bare repository, but no ".git". git takes a directory with
- * such files for a repository.  Its configuration then names a work tree, and commands (filters)
- * that git runs. */
+ * A push can add the files of a bare repository, but no ".git".  git treats a directory with such
+ * files as a repository.  Its configuration then names a work tree, and commands (filters) that git
+ * runs. */
 static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s%s%s", g->top, *g->prefix ? "/" : "", g->prefix);
@@ -69,7 +69,7 @@ static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
 	return 0;
 }
 
-/* The owner of a repository's configuration chooses the commands that git executes. git itself
+/* The owner of a repository's configuration chooses the commands that git executes.  git itself
  * checks the owner, unless its own configuration trusts every directory (safe.directory). */
 static int check_one(const struct git *g, const char *path, struct err *e)
 {

@@ -10,10 +10,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-/* Told to end, git removes its lock files; what it started may not listen. */
+/* The grace period: after SIGTERM git removes its lock files.  Its children may ignore the signal.
+ */
 enum { GRACE_MS = 2000 };
 
-/* The rest is read and forgotten: whoever is at the other end may say what he likes. */
+/* Bytes that do not fit are discarded: the output may be hostile and of any length. */
 static int add_some(struct buf *b, struct slice block, struct err *e)
 {
 	size_t room = b->max > b->n ? b->max - b->n : 0;
@@ -37,14 +38,14 @@ static int drain(const struct tool_group *group, int fd, uint64_t until_us, stru
 			return r;
 		n = sys_read(fd, block, sizeof(block));
 		if (n <= 0)
-			return n < 0 ? err_sys(e, "read what git says") : 0;
+			return n < 0 ? err_sys(e, "read git's output") : 0;
 		r = add_some(said, (struct slice){block, (size_t)n}, e);
 		if (r < 0)
 			return r;
 	}
 }
 
-/* It and all that it started: it leads their process group, and is not reaped yet. */
+/* Ends git and its children.  git leads their process group and is not reaped yet. */
 static void end_group(pid_t pid, int fd)
 {
 	uint64_t until = clock_mono_us() + GRACE_MS * USEC_PER_MSEC;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a git that was killed leaves: git itself removes it after two weeks, or never. */
+/* Removes files that a killed git process left.  git itself removes them after two weeks, or
+ * never. */
 #include "base/cleanup.h"
 #include "base/git.h"
 #include "base/sys.h"

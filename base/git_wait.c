@@ -56,14 +56,14 @@ int git_wait_input(const struct tool_group *group, int fd, uint64_t until_us, ui
 	}
 }
 
-/* git may have ended because of a limit, or passed one since the last check. */
+/* git may have ended because of a limit, or may have exceeded one since the last check. */
 static int check_end(const struct tool_group *group, struct err *e)
 {
 	struct err ignored;
 	int r = group->check(group->arg, e);
 
 	if (r < 0)
-		(void)!group->end(group->arg, &ignored); /* its opener ends it too */
+		(void)!group->end(group->arg, &ignored); /* the owner of the group ends it, too */
 	return r;
 }
 

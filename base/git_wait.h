@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 /* Waits for git and checks the limits of its group (NULL: none) ten times a second.  When git
- * passes a limit, everything in the group is killed, and the error (-EDQUOT) names the limit. */
+ * exceeds a limit, everything in the group is killed, and the error (-EDQUOT) names the limit. */
 
-/* Returns when fd is readable; -ETIMEDOUT when clock_mono_us() passes until_us.  *io_checked:
- * when the limits were checked last, 0 at first. */
+/* Returns when fd is readable; -ETIMEDOUT when clock_mono_us() passes until_us.  *io_checked is the
+ * time of the last check of the limits; 0 before the first check. */
 MUST_CHECK int git_wait_input(const struct tool_group *group, int fd, uint64_t until_us,
 			      uint64_t *io_checked, struct err *e);
 /* Returns when the process has ended, also with an error; *ret_ws as waitpid(2) has it. */

@@ -4,7 +4,7 @@
 #include "base/scan.h"
 
 #include <sys/stat.h>
-#define SD_JOURNAL_SUPPRESS_LOCATION /* where in our source is nothing to an operator */
+#define SD_JOURNAL_SUPPRESS_LOCATION /* source locations are of no use to an operator */
 #include <systemd/sd-journal.h>
 
 bool journal_has(int fd, const char *stream)

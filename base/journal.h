@@ -7,10 +7,11 @@
 
 /* systemd's journal. */
 
-/* Is fd what the journal reads?  stream is $JOURNAL_STREAM, "DEVICE:INODE" (systemd.exec(5)); it
- * may be inherited by a program whose output goes elsewhere by now.  NULL: no. */
+/* Does the journal read fd?  stream is $JOURNAL_STREAM, "DEVICE:INODE" (systemd.exec(5)).  The
+ * variable alone proves nothing: a program inherits it even when its output is redirected.  With
+ * NULL the answer is no. */
 bool journal_has(int fd, const char *stream);
-/* One entry of fields "NAME=value", each at most once.  0, or a negative errno. */
+/* Sends one entry of fields "NAME=value", each at most once.  Returns 0 or a negative errno. */
 int journal_send(const struct iovec *fields, unsigned n);
 
 #endif

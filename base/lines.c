@@ -52,7 +52,7 @@ static void deliver(struct lines *l, line_fn *fn, void *arg)
 	fn(arg, line);
 }
 
-/* Part of a line: kept until its end is known. */
+/* Stores a part of a line until the line is complete. */
 static void keep(struct lines *l, struct slice part, line_fn *fn, void *arg)
 {
 	size_t room = LINES_MAX - l->n;
@@ -81,7 +81,7 @@ void lines_feed(struct lines *l, struct slice bytes, line_fn *fn, void *arg)
 
 		bytes.p += part.n + (nl ? 1 : 0);
 		bytes.n -= part.n + (nl ? 1 : 0);
-		/* Most lines come whole: no copy. */
+		/* Most lines arrive whole and need no copy. */
 		if (nl && l->n == 0 && !l->skipping && part.n <= LINES_MAX) {
 			fn(arg, part);
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event for operators: as logfmt, and as fields of the journal. */
+/* Formats an event for operators: as logfmt, and as fields of the journal. */
 #include "base/journal.h"
 #include "base/log_internal.h"
 #include "base/utf8.h"
@@ -11,7 +11,7 @@
 
 enum { FIELDS_MAX = 24, SHOWN_SIZE = LOG_SHOWN_MAX + 4 };
 
-/* The value as it may be seen, cut. */
+/* The escaped value, cut. */
 static const char *shown(const struct log_field *f, char out[SHOWN_SIZE])
 {
 	struct slice s = slice_of(f->str ? f->str : "");
@@ -38,7 +38,7 @@ static const char *shown(const struct log_field *f, char out[SHOWN_SIZE])
 
 /* --- logfmt --------------------------------------------------------------- */
 
-/* '\\' as well: without quotes a value is what it looks like. */
+/* Also for '\\': an unquoted value has no escapes. */
 static bool needs_quotes(const char *v)
 {
 	return !*v || strpbrk(v, " =\"\\") != NULL;
@@ -88,10 +88,10 @@ static int priority(enum log_level lv)
 struct entry {
 	struct iovec v[FIELDS_MAX];
 	unsigned n;
-	struct log_line text; /* what the fields point into */
+	struct log_line text; /* the fields point into this */
 };
 
-/* A field that does not fit is left out. */
+/* A field that does not fit is omitted. */
 static void add(struct entry *en, const char *prefix, const char *key, const char *value)
 {
 	size_t begin = en->text.n;
@@ -109,7 +109,7 @@ static void add(struct entry *en, const char *prefix, const char *key, const cha
 	en->text.full = false;
 }
 
-/* Not in the middle of a character. */
+/* The length at which the line is cut, never in the middle of a character. */
 static size_t cut(const struct log_line *l)
 {
 	size_t n = l->n < LOG_SHOWN_MAX ? l->n : LOG_SHOWN_MAX;
@@ -119,7 +119,7 @@ static size_t cut(const struct log_line *l)
 	return n;
 }
 
-/* The event in words, or else all of it. */
+/* The field "text", which has the event in words; without it, the whole event. */
 static void add_message(struct entry *en, const char *event, const struct log_field *f, size_t n)
 {
 	char value[SHOWN_SIZE];

@@ -26,7 +26,7 @@ struct source {
 	void *arg;
 };
 
-/* A stored exit arrives after the output that the child left in its pipe. */
+/* A lower priority: the exit is delivered after the output that the child left in its pipe. */
 enum { PRIORITY_CHILD = SD_EVENT_PRIORITY_NORMAL + 10 };
 
 int loop_new(struct loop **ret, struct err *e)
@@ -38,7 +38,7 @@ int loop_new(struct loop **ret, struct err *e)
 	if (!l)
 		return err_sys(e, "allocate the event loop");
 	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD); /* sd_event_add_child() asks for it */
+	sigaddset(&chld, SIGCHLD); /* sd_event_add_child() requires it */
 	if (sigprocmask(SIG_BLOCK, &chld, NULL) < 0)
 		return err_sys(e, "block SIGCHLD");
 	r = sd_event_new(&l->ev);
@@ -68,7 +68,7 @@ void loop_stop(struct loop *l)
 	(void)sd_event_exit(l->ev, 0); /* fails only in a loop that already ended */
 }
 
-/* A callback's return value would switch its source off: always 0 here. */
+/* Always returns 0: an error would make sd-event disable the source. */
 static int on_io(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
 	const struct source *src = arg;
@@ -132,7 +132,7 @@ static struct source *source_new(void *arg)
 	return s;
 }
 
-/* Common end of the adds: r is what sd-event said. */
+/* The common end of all loop_add functions; r is sd-event's result. */
 static int added(struct source *s, int r, const char *what, struct source **ret, struct err *e)
 {
 	if (r < 0) {

@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How long ago something was, over restarts and clocks that are set.
+/* The age of an event, across restarts and changes of the clock.
  *
- * A wall clock jumps, and a clock that does not jump begins anew at each boot.  So what
- * is kept of an event is its age at a moment that all clocks were read at, renewed while
- * somebody looks: within a boot only the clock that does not jump is asked, between two
- * boots the wall clock, for the time since the last look and no more. */
+ * The wall clock can jump, and CLOCK_BOOTTIME restarts at each boot.  So the stored state is the
+ * event's age at a moment at which all clocks were read; since_renew() updates both.  Within a boot
+ * the age grows by CLOCK_BOOTTIME.  Across a reboot it grows by the wall clock, but only for the
+ * time since the last update. */
 enum { BOOT_ID_MAX = 40 };
 
 struct moment {
@@ -21,7 +21,7 @@ struct moment {
 	char boot[BOOT_ID_MAX]; /* /proc/sys/kernel/random/boot_id (random(4)) */
 };
 MUST_CHECK int moment_read(struct moment *ret, struct err *e);
-/* All clocks anew, in the same boot: needs no file. */
+/* Reads the clocks again.  The boot must be the same; no file is read. */
 MUST_CHECK int moment_renew(struct moment *m, struct err *e);
 
 struct since {
@@ -30,12 +30,12 @@ struct since {
 	struct moment at;
 };
 struct since since_now(const struct moment *now);
-/* Its age.  0 when it is not known.  After a boot with a wall clock that was set back it
- * is at least the time that the machine is up: too young, but never stuck. */
+/* The age of the event; 0 when the event is not known.  When the wall clock went back over a
+ * reboot, the age still grows by the machine's uptime: it may be too small, but it never stops. */
 uint64_t since_age(const struct since *s, const struct moment *now);
-/* The same event, seen from now on from here. */
+/* Stores the event's age at `now`. */
 void since_renew(struct since *s, const struct moment *now);
-/* The wall clock of `now` is behind the one that `s` was last seen at, in another boot. */
+/* Whether the machine rebooted since `s` was stored, and its wall clock went back meanwhile. */
 bool since_went_back(const struct since *s, const struct moment *now);
 
 #endif

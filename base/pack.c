@@ -16,11 +16,11 @@ enum { CHUNK = 65536 };
 struct pack {
 	struct archive *a;
 	int fd;
-	int failed; /* errno of the write that failed: nothing is written any more */
+	int failed; /* errno of the first failed write; after it nothing is written */
 };
 
-/* Through the seam: a full disk is something that tests make.  libarchive 3.6 never
- * frees a compressor whose archive failed, so it is not told: we remember. */
+/* Writes with sys_write_all(), so that tests can simulate a full disk.  The failure is stored in p
+ * and not reported to libarchive: version 3.6 never frees the compressor of a failed archive. */
 static ssize_t on_write(struct archive *a, void *arg, const void *bytes, size_t n)
 {
 	struct pack *p = arg;
@@ -41,13 +41,13 @@ static int failed(const struct pack *p, struct err *e, const char *what)
 	return err_set(e, code > 0 ? code : EIO, "%s: %.200s", what, why ? why : "unknown");
 }
 
-/* r: what libarchive says. */
+/* r is libarchive's result. */
 static int check(const struct pack *p, la_ssize_t r, struct err *e, const char *what)
 {
 	return r < ARCHIVE_OK || p->failed ? failed(p, e, what) : 0;
 }
 
-/* The clock stays out of it. */
+/* Writes no timestamp, so that archives are reproducible. */
 static int set_tar_gz(struct archive *a)
 {
 	int r = archive_write_add_filter_gzip(a);
@@ -173,7 +173,7 @@ void pack_free(struct pack *p)
 {
 	if (!p)
 		return;
-	/* Half an archive is not ended: nothing more is written. */
+	/* An incomplete archive gets no end: nothing more is written. */
 	if (!p->failed)
 		p->failed = ECANCELED;
 	archive_write_free(p->a);

@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* A copy out of the way of 0 to 2, so that no redirection overwrites the source
- * of the next one ("stderr to our stdout"). */
+/* Copies fd to a number above 2, so that no redirection overwrites the source of the next one
+ * ("stderr to our stdout"). */
 static int aside(int fd)
 {
 	return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -35,7 +35,7 @@ static int redirect_all(const struct proc_spec *s, int devnull)
 	return err >= 0 && dup2(err, STDERR_FILENO) < 0 ? -1 : 0;
 }
 
-/* Whoever started us may have left us descriptors without close-on-exec. */
+/* We may have inherited descriptors without close-on-exec. */
 static int close_others(void)
 {
 	if (close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
@@ -54,7 +54,7 @@ static int child_setup(const struct proc_spec *s, pid_t parent)
 	if (s->die_with_us && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -1;
 	if (s->die_with_us && getppid() != parent)
-		_exit(125); /* it died before the prctl: nobody is left to tell */
+		_exit(125); /* the parent died before the prctl */
 	if (setpgid(0, 0) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return -1;
 	return s->prepare ? s->prepare(s->prepare_arg) : 0;
@@ -119,7 +119,7 @@ int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct err *e)
 		return 0;
 	}
 	if (n < 0)
-		(void)kill(pid, SIGKILL); /* it may be running, but we cannot say so */
+		(void)kill(pid, SIGKILL); /* it may run, but the caller gets an error */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	errno = n == (ssize_t)sizeof(why) ? why : EIO;
@@ -153,7 +153,7 @@ int proc_kill_first(pid_t pid, int signo, struct err *e)
 	return r;
 }
 
-/* ret_n: how many threads there are beside the first one. */
+/* *ret_n: the number of threads beside the first one. */
 static int proc_list_threads(pid_t pid, pid_t *ret_tid, unsigned *ret_n, struct err *e)
 {
 	char path[32];
@@ -166,8 +166,8 @@ static int proc_list_threads(pid_t pid, pid_t *ret_tid, unsigned *ret_n, struct 
 	d = sys_opendirat(AT_FDCWD, path);
 	if (!d)
 		return err_sys(e, "list '%s'", path);
-	/* The kernel gives numbers in turn, so the listing is in the order of age.  Numbering
-	 * begins anew once in millions. */
+	/* The kernel assigns ascending numbers, so the smallest number is the oldest thread.
+	 * Numbers wrap around only after millions of threads. */
 	while ((de = sys_readdir(d))) {
 		struct slice name = slice_of(de->d_name);
 
@@ -199,8 +199,8 @@ int proc_only_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
 			       : r;
 }
 
-/* On x86-64 also i386's: nanosleep, clock_nanosleep, clock_nanosleep_time64.  A nap goes on by
- * restart_syscall(2) after its thread was stopped or frozen. */
+/* On x86-64 also the i386 numbers of nanosleep, clock_nanosleep and clock_nanosleep_time64.  After
+ * its thread was stopped or frozen, a sleep continues by restart_syscall(2). */
 static bool is_nap(uint64_t call)
 {
 	static const uint64_t naps[] = {
@@ -220,7 +220,8 @@ static bool is_nap(uint64_t call)
 	return false;
 }
 
-/* "230 0x0 0x0 ...": the call in which it stands, "-1 ...": in none (proc(5)). */
+/* The file has "230 0x0 0x0 ..." for a thread blocked in call 230, or "-1 ..." for no call
+ * (proc(5)). */
 bool proc_thread_naps(pid_t pid, pid_t tid)
 {
 	char path[48], text[256];
@@ -238,7 +239,7 @@ bool proc_thread_naps(pid_t pid, pid_t tid)
 	return scan_u64(&in, 10, UINT64_MAX, &call) && is_nap(call);
 }
 
-/* Its first thread is a zombie until the last one ends. */
+/* An ended first thread is a zombie until the last thread ends. */
 static bool proc_is_zombie(pid_t pid)
 {
 	char path[48], text[512];

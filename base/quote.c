@@ -10,7 +10,7 @@ static int quote_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
-/* The value of n digits; false: they are not all there. */
+/* The value of n digits; false: there are fewer digits. */
 static bool quote_number(struct slice in, size_t n, int base, unsigned *ret)
 {
 	unsigned v = 0;
@@ -28,7 +28,7 @@ static bool quote_number(struct slice in, size_t n, int base, unsigned *ret)
 	return v <= 0xff;
 }
 
-/* How many characters the escape behind a backslash has; 0: it is none. */
+/* The number of characters of the escape after a backslash; 0: no valid escape. */
 static size_t quote_escape(struct slice in, char *ret)
 {
 	unsigned v;
@@ -49,7 +49,7 @@ static size_t quote_escape(struct slice in, char *ret)
 	return 0;
 }
 
-/* How many characters the next byte takes; 0: there is none. */
+/* The number of characters of the next byte; 0: no valid byte. */
 static size_t quote_byte(struct slice in, char *ret)
 {
 	size_t n;

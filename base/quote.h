@@ -6,11 +6,11 @@
 #include "base/err.h"
 #include "base/scan.h"
 
-/* Bytes in double quotes, as fuzzing dictionaries have them and as libFuzzer prints them. */
+/* Bytes in double quotes, in the format of fuzzing dictionaries and of libFuzzer's output. */
 
-/* Reads "..." with the escapes \\, \", \xHH and \OOO from the start of *in.  False, and *in is
- * unmoved: it does not begin so, holds another escape or an unprintable byte, or has more than
- * max bytes. */
+/* Reads "..." with the escapes \\, \", \xHH and \OOO from the start of *in.  Returns false and
+ * leaves *in unchanged when there is no such text: no quotes, another escape, an unprintable byte,
+ * or more than max bytes. */
 bool quote_read(struct slice *in, char *out, size_t max, size_t *ret_n);
 
 /* Appends the bytes in quotes, with the escapes \\, \" and \xHH only. */

@@ -17,12 +17,12 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-/* the user "nobody": it owns no files */
+/* the overflow user, which owns no files */
 enum { NOBODY = 65534 };
 
-/* --- whose ------------------------------------------------------------------------ */
+/* --- the user ---------------------------------------------------------------------- */
 
-/* Their account's groups; without an account none, not even root's. */
+/* Adds the groups of the user's account.  Without an account there are none, not even root's. */
 static void fill_groups(struct rights *r)
 {
 	const struct passwd *pw = r->mixed ? NULL : getpwuid(r->uid);
@@ -56,7 +56,7 @@ int rights_of(const char *path, struct rights *ret, struct err *e)
 	return 0;
 }
 
-/* fd and all that it is in, as they are called now. */
+/* Whether fd is in the namer's tree: compares the directories of its current path. */
 static int is_within(int fd, const struct rights *namer, struct err *e)
 {
 	char self[40], at[PATH_MAX];
@@ -78,7 +78,7 @@ static int is_within(int fd, const struct rights *namer, struct err *e)
 	return 0;
 }
 
-/* A path that leads nowhere is no error: it is judged when it is opened. */
+/* A path that leads nowhere is no error here: opening it fails. */
 static int check_tree(const struct rights *namer, const char *path, struct err *e)
 {
 	struct way w;
@@ -124,7 +124,7 @@ int rights_set_tree(struct rights *io, const char *top, struct err *e)
 	struct stat st;
 
 	if (fstatat(AT_FDCWD, *top ? top : "/", &st, 0) < 0)
-		return err_sys(e, "see the work tree '%s'", top);
+		return err_sys(e, "stat the work tree '%s'", top);
 	io->tree_dev = st.st_dev;
 	io->tree_ino = st.st_ino;
 	return 0;
@@ -141,9 +141,9 @@ int rights_of_configured(const char *path, struct rights *ret, struct err *e)
 	return r < 0 ? r : rights_of_named(&namer, path, ret, e);
 }
 
-/* --- with them ---------------------------------------------------------------------- */
+/* --- using the rights --------------------------------------------------------------- */
 
-/* Each change of the file system's user also takes this from a process. */
+/* Attributes that each setfsuid(2) resets, and that are restored after it. */
 struct kept {
 	int death, dump;
 };
@@ -163,14 +163,14 @@ static void keep_on(const struct kept *k)
 		(void)prctl(PR_SET_DUMPABLE, k->dump); /* allow: likewise */
 }
 
-/* Nothing is changed when the groups can't be. */
+/* Changes nothing when the groups cannot be set. */
 static int set(uid_t uid, gid_t gid, size_t n, const gid_t *groups)
 {
 	struct kept k = keep();
 
 	if (setgroups(n, groups) < 0)
 		return -1;
-	(void)setfsgid(gid); /* says what was before, never what failed */
+	(void)setfsgid(gid); /* returns the old group, never an error */
 	(void)setfsuid(uid);
 	keep_on(&k);
 	errno = EPERM;
@@ -184,7 +184,8 @@ int rights_take(const struct rights *r, struct rights_back *ret, struct err *e)
 	*ret = (struct rights_back){0};
 	if (!r || !r->other)
 		return 0;
-	/* Capabilities that stay would open everything all the same (capabilities(7)). */
+	/* With this bit the capabilities stay, and would still open everything (capabilities(7)).
+	 */
 	if (prctl(PR_GET_SECUREBITS) & SECBIT_NO_SETUID_FIXUP)
 		return err_set(e, EPERM, "take the rights of user %u: root's would stay",
 			       (unsigned)r->uid);
@@ -211,7 +212,7 @@ void rights_give_back(struct rights_back *b)
 	int saved = errno;
 
 	if (b->on && set(b->uid, b->gid, (size_t)b->n_groups, b->groups) < 0)
-		abort(); /* allow: nobody knows as whom we would go on */
+		abort(); /* allow: we would continue with unknown rights */
 	free(b->groups);
 	*b = (struct rights_back){0};
 	errno = saved;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A borrowed run of bytes; not NUL-terminated, may contain anything. */
+/* Borrowed bytes: any values, not NUL-terminated. */
 struct slice {
 	const char *p;
 	size_t n;
@@ -25,8 +25,8 @@ static inline bool slice_eq(struct slice a, struct slice b)
 	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
-/* Each scanner advances *in past what it took and returns true, or returns
- * false and leaves *in and *out exactly as they were. */
+/* Each scanner advances *in past the bytes that it took and returns true.  Otherwise it returns
+ * false and leaves *in and *out unchanged. */
 bool scan_lit(struct slice *in, struct slice lit);
 bool scan_until(struct slice *in, char stop, size_t max, struct slice *out);
 bool scan_u64(struct slice *in, unsigned base, uint64_t max, uint64_t *out);

@@ -6,10 +6,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The only door to the kernel for calls that can fail at runtime.
- * ci/banned.sh rejects direct calls elsewhere; tests fail each one in turn.
- * All return -1 (or NULL) and set errno, as the call that they wrap.
- * Every descriptor is close-on-exec from birth. */
+/* Wrappers of all system calls that can fail at runtime.  ci/banned.sh rejects direct calls
+ * elsewhere; tests make each call fail in turn.  On failure each returns -1 (or NULL) and sets
+ * errno, like the call that it wraps.  Every descriptor is created close-on-exec. */
 int sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 int sys_mkdirat(int dirfd, const char *path, mode_t mode);
 int sys_write_all(int fd, const void *buf, size_t n);
@@ -18,7 +17,7 @@ ssize_t sys_pread(int fd, void *buf, size_t n, off_t at); /* retries EINTR */
 int sys_fsync(int fd);
 int sys_renameat(int dirfd, const char *from, const char *to);
 int sys_rename_to(int from_dirfd, const char *from, int to_dirfd, const char *to);
-/* Two directory entries change places, at once or not at all. */
+/* Exchanges two directory entries atomically. */
 int sys_exchange(int a_dirfd, const char *a, int b_dirfd, const char *b);
 int sys_linkat(int from_dirfd, const char *from, int to_dirfd, const char *to);
 int sys_unlinkat(int dirfd, const char *path, int flags);

@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* The result travels behind one byte: 'k' (ok) or 'f' (failed: the error text). */
+/* The child sends one byte, 'k' (ok) or 'f' (failed), then the result or the error text. */
 enum { CHUNK = 65536 };
 
 struct task {
@@ -22,7 +22,7 @@ struct task {
 	int fd;
 	struct buf result;
 	bool eof, reaped, overflow;
-	bool ended_well; /* it said all that it had to say */
+	bool ended_well; /* exit status 0: the result is complete */
 	task_done_fn *done;
 	void *done_arg;
 };
@@ -52,7 +52,7 @@ static void maybe_done(struct task *t)
 	task_free(t);
 }
 
-/* False: that was all. */
+/* False: end of the result. */
 static bool take_chunk(struct task *t)
 {
 	char chunk[CHUNK];

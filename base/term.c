@@ -14,11 +14,11 @@
 
 enum { CHAR_MAX_BYTES = 4, CHUNK = 4096, PATIENCE_MS = 2000 };
 
-/* A stream's descriptor, and the character that its last write ended in the middle of. */
+/* A stream's descriptor, and the incomplete character at the end of its last write. */
 struct guarded {
 	int fd;
-	int lost;   /* errno of the first bytes that did not go out */
-	bool stuck; /* nobody reads it: it was waited for */
+	int lost;   /* errno of the first failed write */
+	bool stuck; /* the last wait for the reader timed out */
 	size_t n;
 	char begun[CHAR_MAX_BYTES];
 };
@@ -30,8 +30,8 @@ struct out {
 	size_t n;
 };
 
-/* There may be room soon.  Who lets us wait once in vain is not waited for again before he
- * reads: a run does not stand still for it. */
+/* Waits for a slow reader.  After one timeout it does not wait again until the reader has read, so
+ * that a stalled reader does not block a run. */
 static bool gets_room(struct guarded *g)
 {
 	struct pollfd p = {.fd = g->fd, .events = POLLOUT};
@@ -77,7 +77,7 @@ static int out_add(struct out *o, struct guarded *g, const char *p, size_t n)
 	return 0;
 }
 
-/* May more bytes make a character of s? */
+/* Whether more bytes can complete s to a character. */
 static bool is_begun(struct slice s)
 {
 	char c[2 * CHAR_MAX_BYTES];
@@ -93,7 +93,8 @@ static bool is_begun(struct slice s)
 	return utf8_next((struct slice){c, s.n + 3}, &ignored) > s.n;
 }
 
-/* Bytes of s that were taken; 0: it is the beginning of a character; -1: not written. */
+/* Returns the number of bytes taken from s; 0: s is an incomplete character; -1: the write failed.
+ */
 static int take(struct out *o, struct guarded *g, struct slice s)
 {
 	char shown[UTF8_SHOWN_MAX];
@@ -108,7 +109,8 @@ static int take(struct out *o, struct guarded *g, struct slice s)
 	return out_add(o, g, shown, strlen(shown)) < 0 ? -1 : (int)n;
 }
 
-/* What was begun before, with the first bytes of s: how many of these are part of it. */
+/* Completes the incomplete character with the first bytes of s.  Returns how many bytes of s it
+ * used. */
 static ssize_t finish(struct guarded *g, struct out *o, struct slice s)
 {
 	size_t used = 0;
@@ -159,16 +161,17 @@ static int guard(struct guarded *g, FILE **stream, struct err *e)
 	FILE *f = fopencookie(g, "w", io);
 
 	if (!f)
-		return err_sys(e, "guard what is printed");
+		return err_sys(e, "guard an output stream");
 	if (setvbuf(f, NULL, _IOLBF, 0) < 0) {
-		/* it is fully buffered: flushed at the end */
+		/* the stream stays fully buffered, and is flushed at the end */
 	}
 	fflush(*stream);
 	*stream = f;
 	return 0;
 }
 
-/* A new descriptor is the lowest that is free, and these come first. */
+/* Opens closed standard descriptors.  A new descriptor gets the lowest free number, and lower ones
+ * are already open. */
 static int open_closed(struct err *e)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -192,6 +195,6 @@ int term_guard(struct err *e)
 
 int term_lost(void)
 {
-	(void)fflush(stdout); /* what it cannot write is noted */
+	(void)fflush(stdout); /* a failure is stored in out_stream.lost */
 	return out_stream.lost;
 }

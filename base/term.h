@@ -4,17 +4,22 @@
 
 #include "base/err.h"
 
-/* A standard descriptor that is closed is /dev/null from now on: else a file of ours would
- * get its number, and what is printed.  And nothing comes out of stdout and stderr that a terminal
- * obeys, whatever is printed: control characters but newline and tab, what is no UTF-8, and what
- * hides text or turns its direction are written out ("\x1b", "\u202e").  The last line of defence:
- * who prints foreign text escapes it (a newline of it would begin a line of ours).  Line-buffered;
- * descriptors 1 and 2 themselves stay as they are, for what is drawn.  Not for bytes: they are
- * write(2)s. */
+/* Guards stdin, stdout and stderr.
+ *
+ * Opens a closed standard descriptor as /dev/null.  Otherwise one of our files would get its
+ * number, and printed text would go into that file.
+ *
+ * Escapes everything in stdout and stderr that could control a terminal ("\x1b", "\u202e"): control
+ * characters except newline and tab, invalid UTF-8, and characters that hide or reverse text.  This
+ * is the last line of defence: callers must still escape untrusted text, because a newline in such
+ * text would start a line of ours.
+ *
+ * Both streams are line-buffered.  Descriptors 1 and 2 stay unguarded: screens are drawn there, and
+ * binary data is written there with write(2). */
 MUST_CHECK int term_guard(struct err *e);
 
-/* Flushes stdout.  0: all that was printed there went out; else the errno of what first did
- * not.  Of a descriptor that does not block one that is slow is waited for. */
+/* Flushes stdout.  Returns 0 when all printed text was written, else the errno of the first failed
+ * write.  When the descriptor is non-blocking and full, waits for a slow reader. */
 int term_lost(void);
 
 #endif

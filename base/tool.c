@@ -18,13 +18,13 @@
 
 enum { BLOCK = 65536, BLOCKS_AT_END = 32 };
 
-/* The period of the group's checks.  Reading this much output in a period bounds what a flood costs
- * us. */
+/* The period of the group's checks.  The limit for each period bounds the cost of reading a flood
+ * of output. */
 #define TICK_US (100 * USEC_PER_MSEC)
 enum { OUTPUT_PER_TICK = (64 << 20) / 10 };
 
-/* The end of a tool without a group.  Bazel's client passes SIGTERM on to its server; at the third
- * SIGINT it kills the server, as for a user at a terminal. */
+/* The signals that end a tool without a group.  Bazel's client passes SIGTERM on to its server; at
+ * the third SIGINT it kills the server. */
 static const struct {
 	int signo;
 	uint64_t wait_us; /* before the next one */
@@ -33,8 +33,7 @@ static const struct {
     {SIGINT, USEC_PER_SEC},	  {SIGKILL, 0},
 };
 enum { STEPS = sizeof(ladder) / sizeof(ladder[0]) };
-/* The end of a tool with a group: SIGTERM, and after this time everything in the group is killed.
- */
+/* A tool with a group gets SIGTERM.  After this grace period everything in the group is killed. */
 #define GROUP_WAIT_US (3 * USEC_PER_SEC)
 
 struct running {
@@ -47,7 +46,7 @@ struct running {
 	size_t step;
 	uint64_t logged;
 	size_t in_tick; /* bytes of its output read since the last tick */
-	int failed;	/* -errno: why it was ended */
+	int failed;	/* -errno: the reason why we ended it */
 	struct err *e;
 };
 
@@ -88,7 +87,7 @@ static void next_step(struct running *r)
 		kill_all(r);
 }
 
-/* failed: -errno, *r->e says why; the first reason is the one. */
+/* failed is -errno, and *r->e has the message.  Only the first reason counts. */
 static void end(struct running *r, int failed)
 {
 	if (r->failed)
@@ -113,7 +112,7 @@ static void on_signal(void *arg, int signo)
 {
 	struct running *r = arg;
 
-	if (r->end->signo && r->failed) { /* again: they mean it */
+	if (r->end->signo && r->failed) { /* a second signal ends it at once */
 		kill_all(r);
 		return;
 	}
@@ -122,9 +121,9 @@ static void on_signal(void *arg, int signo)
 		end(r, err_set(r->e, EINTR, "stopped by signal %d", signo));
 }
 
-/* --- what it says -------------------------------------------------------------------- */
+/* --- its output ---------------------------------------------------------------------- */
 
-/* The last TOOL_SAID_MAX bytes of all. */
+/* Keeps the last TOOL_SAID_MAX bytes. */
 static void keep_end(struct tool_end *end, struct slice block)
 {
 	size_t keep;
@@ -163,7 +162,7 @@ void tool_take(const struct tool *t, struct tool_end *io, uint64_t *io_logged, s
 
 static int watch_output(struct running *r, struct err *e);
 
-/* Notes a limit that was passed.  The first reason stays. */
+/* Ends the tool when it has exceeded a limit.  Only the first reason counts. */
 static void check_group(struct running *r)
 {
 	const struct tool_group *g = r->t->group;
@@ -251,9 +250,8 @@ static int watch_output(struct running *r, struct err *e)
 	return rc;
 }
 
-/* Ends the processes that the tool left in its process group, and those in its group.  Without a
- * group, or when it stays, a daemon may hold the pipes forever.  Then the end of the pipes is not
- * waited for. */
+/* Ends the processes that the tool left in its process group and in its group.  Does not wait for
+ * the end of the pipes: without a group, or with `stays`, a daemon may hold them forever. */
 static void on_child(void *arg, pid_t pid, int status)
 {
 	struct running *r = arg;
@@ -286,7 +284,7 @@ static int prepare(void *arg)
 	/* The child enters the group while it still has our rights. */
 	if (p->group && p->group->enter(p->group->arg) < 0)
 		return -1;
-	/* Another user: the kernel forgets what was said before. */
+	/* The kernel resets the parent-death signal when the user changes. */
 	if (p->owner && (owner_become(p->owner) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0))
 		return -1;
 	return fchdir(p->dir); /* allow: in the child */
@@ -345,7 +343,7 @@ static int start(struct running *r, struct err *e)
 		rc = make_pipe(&r->fds[1], &said, e);
 	if (rc == 0)
 		rc = loop_new(&r->loop, e);
-	/* First the signals: one that comes from now on finds us ready. */
+	/* Signals are handled before the tool starts, so that none is lost. */
 	if (rc == 0)
 		rc = watch(r, e);
 	if (rc == 0)
@@ -362,7 +360,7 @@ static void stop(struct running *r)
 	source_remove(r->timer);
 	source_remove(r->tick);
 	source_remove(r->child);
-	if (r->pid > 0) { /* our own trouble */
+	if (r->pid > 0) { /* after an error of our own, the tool still runs */
 		signal_group(r, SIGKILL);
 		while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -395,7 +393,7 @@ int tool_run(const struct tool *t, struct tool_end *ret, struct err *e)
 	if (t->group && t->group->run)
 		return t->group->run(t->group->arg, t, ret, e);
 	if (sigprocmask(SIG_SETMASK, NULL, &before) < 0)
-		return err_sys(e, "look at the signal mask");
+		return err_sys(e, "read the signal mask");
 	rc = start(&r, e);
 	if (rc == 0)
 		rc = loop_run(r.loop, e);

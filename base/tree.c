@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two walks of base/fs.h over a directory that was built to hurt the walker:
- * descriptors are bounded, links are not followed, mounts are not entered. */
+/* The two walks of base/fs.h over a hostile directory tree.  The number of open descriptors is
+ * bounded, links are not followed, and mounts are not entered. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -22,17 +22,17 @@ static bool is_dots(const char *name)
 }
 
 struct removal {
-	int root;	/* of the tree */
-	uint64_t tag;	/* a number that no name in the tree can foresee */
-	uint64_t moved; /* subtrees that were too deep and are now in root */
+	int root;	/* descriptor of the tree's top directory */
+	uint64_t tag;	/* unpredictable part of new names in root */
+	uint64_t moved; /* number of subtrees that were too deep and moved to root */
 };
 
 static int remove_below(struct removal *rm, int at, const char *path, unsigned depth,
 			struct err *e);
 
-/* Directories nest without end, our descriptors do not: what is too deep moves up
- * to the tree's root, and goes in one of the next rounds.  Being still in the
- * tree it is also found when we die before that. */
+/* The depth of directories is unlimited, but our descriptors are not.  So a subtree that is too
+ * deep moves up to the tree's root, and a later round removes it.  As it stays in the tree, it is
+ * also found if we die before that. */
 static int move_up(struct removal *rm, int at, const char *name, struct err *e)
 {
 	char up[64];
@@ -59,14 +59,14 @@ static int remove_dir(struct removal *rm, int at, const char *name, unsigned dep
 	return 0;
 }
 
-/* Adds bits to the mode of what fd (O_PATH) is. */
+/* Adds bits to the mode of the file behind fd (O_PATH). */
 static int unlock(int fd, mode_t was, mode_t bits, const char *path, struct err *e)
 {
 	char same[64];
 
 	if ((was & bits) == bits)
 		return 0;
-	/* fchmod(2) does not take such a descriptor. */
+	/* fchmod(2) does not accept an O_PATH descriptor. */
 	snprintf(same, sizeof(same), "/proc/self/fd/%d", fd);
 	if (chmod(same, (was & 07777) | bits) < 0)
 		return err_sys(e, "set the mode of '%s'", path);
@@ -98,8 +98,8 @@ int fs_unlock_file(int dirfd, const char *path, struct err *e)
 	return S_ISREG(st.st_mode) ? unlock(fd, st.st_mode, S_IRUSR, path, e) : 0;
 }
 
-/* 1: a directory, which is no mount point (a bind mount of the same file system
- * included, which st_dev would not show); 0: something else, or nothing. */
+/* 1: a directory that is no mount point; 0: another file type, or no such entry.  st_dev would not
+ * show a bind mount of the same file system. */
 static int is_dir(int at, const char *name, struct err *e)
 {
 	struct err ignored;
@@ -112,14 +112,14 @@ static int is_dir(int at, const char *name, struct err *e)
 		return 0;
 	if (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT)
 		return err_set(e, EXDEV, "'%s' is a mount point", name);
-	/* Without root, its mode would keep it from being removed; when that cannot be changed,
-	 * the removal says why it failed. */
+	/* Without root, the directory's mode may prevent its removal.  If the mode cannot be
+	 * changed, the removal reports the error. */
 	if ((sx.stx_mode & S_IRWXU) != S_IRWXU)
 		(void)!fs_unlock_dir(at, name, &ignored);
 	return 1;
 }
 
-/* Most entries are files: the listing says so, and saves the statx(2). */
+/* Most entries are files.  The listing has the type, which saves a statx(2). */
 static bool is_listed_as_other(const struct dirent *ent)
 {
 	return ent->d_type != DT_DIR && ent->d_type != DT_UNKNOWN;
@@ -199,8 +199,8 @@ static bool enough(const struct walk *w)
 	       (w->stop_files && w->sum.files >= w->stop_files);
 }
 
-/* The owner of the tree may be at work in it: between our two looks a directory
- * may be gone, or be a file or a link. */
+/* The owner may change the tree meanwhile: between two of our calls a directory may disappear, or
+ * become a file or a link. */
 static bool is_gone(int errnum)
 {
 	return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
@@ -258,10 +258,10 @@ int fs_usage(int dirfd, uint64_t stop_bytes, uint64_t stop_files, struct fs_usag
 	struct stat st;
 	int r = usage_below(dirfd, ".", 0, &w, e);
 
-	/* A directory grows with the names in it, and does not shrink again. */
+	/* The directory itself counts: it grows with its names and never shrinks. */
 	if (r == 0 && fstat(dirfd, &st) == 0)
 		w.sum.bytes += (uint64_t)st.st_blocks * 512;
-	if (r == -ELOOP) /* only from the depth: open's own means that it is gone */
+	if (r == -ELOOP) /* only from the depth limit; ELOOP of an open means "gone" */
 		w.sum = (struct fs_usage){UINT64_MAX, UINT64_MAX, true};
 	else if (r < 0)
 		return r;

@@ -52,7 +52,7 @@ bool units_parse_size(struct slice text, uint64_t *ret_bytes)
 	return true;
 }
 
-/* One "12m"; a text that is one number may go without its unit. */
+/* Reads one field like "12m".  A single number may have no unit. */
 static bool scan_time_field(struct slice *in, bool first, uint64_t *sum)
 {
 	uint64_t v, factor = USEC_PER_SEC;
@@ -88,7 +88,7 @@ const char *units_size(uint64_t bytes, char out[UNITS_MAX])
 	double v = (double)bytes;
 	size_t u = 0;
 
-	/* What would be printed as 1024.0 is 1.0 of the next unit. */
+	/* A value that would print as 1024.0 is printed as 1.0 of the next unit. */
 	for (; u < last && v >= (u ? 1023.95 : 1024); u++)
 		v /= 1024;
 	if (bytes % (UINT64_C(1) << (10 * u)) == 0)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of a character by its first one; 0: it is the first of none. */
+/* The length of a character by its first byte; 0: no character starts with this byte. */
 static size_t bytes_by(unsigned char first)
 {
 	if (first < 0x80)

@@ -22,10 +22,10 @@ struct walk {
 	struct way *to;
 	char rest[PATH_MAX]; /* the part of the path that is left to walk from to->fd */
 	unsigned links;
-	bool magic; /* it goes through a link to what a process has open */
+	bool magic; /* the path goes through a link to an open file of a process */
 };
 
-/* Writes dir/name; of a long path, the end. */
+/* Writes dir/name; of a long path, only the end. */
 static void write_path(int dir, const char *name, char ret[WAY_TEXT])
 {
 	char link[40], path[PATH_MAX + NAME_MAX + 2];
@@ -43,7 +43,8 @@ static void write_path(int dir, const char *name, char ret[WAY_TEXT])
 		(void)snprintf(ret, WAY_TEXT, "...%s", path + all - (WAY_TEXT - 4));
 }
 
-/* With a list of users and groups the mode's group bits are the most that any of them may. */
+/* Whether fd has an access control list.  Then the mode's group bits are the maximum rights of all
+ * users and groups in the list. */
 static bool has_list(int fd)
 {
 	char link[40];
@@ -84,9 +85,9 @@ static bool stop(struct walk *w, int code)
 	return false;
 }
 
-/* A link of a process in /proc ("cwd", "root", "fd/3"): the kernel follows it to what is open
- * there, past all directories on the way that its text shows.  Those in /proc itself ("self")
- * are ordinary ones. */
+/* Whether the link is one of a process in /proc ("cwd", "root", "fd/3").  The kernel follows such a
+ * link to the open file and bypasses the directories in the link's text.  Links in /proc itself
+ * ("self") are ordinary links. */
 static bool is_magic(int dir, int link)
 {
 	struct statfs fs;
@@ -108,7 +109,7 @@ static bool follow(struct walk *w, int link)
 	if (w->links++ == LINKS_MAX)
 		return stop(w, ELOOP);
 	to[n] = '\0';
-	/* A slash behind a file's name would ask for a directory. */
+	/* A slash after a file's name would require a directory. */
 	(void)snprintf(all, sizeof(all), "%s%s%s", to, *w->rest ? "/" : "", w->rest);
 	if (strlen(all) >= sizeof(w->rest))
 		return stop(w, ENAMETOOLONG);
@@ -143,7 +144,7 @@ static bool step(struct walk *w, const char *name)
 	meet(w, name, fd, &st);
 	if (S_ISLNK(st.st_mode))
 		return follow(w, fd);
-	/* With a component behind it, a file that is no directory ends the walk. */
+	/* Before another component, a file that is no directory ends the walk. */
 	if (!S_ISDIR(st.st_mode) && *w->rest)
 		return stop(w, ENOTDIR);
 	close_p(&w->to->fd);
@@ -168,7 +169,7 @@ static void go(struct walk *w)
 	}
 }
 
-/* Errors that say nothing about the path: the machine is short of something. */
+/* Whether the error is unrelated to the path, such as a lack of memory. */
 static bool is_ours(int code)
 {
 	return code != 0 && code != ENOENT && code != ENOTDIR && code != ELOOP && code != EACCES &&
@@ -199,7 +200,8 @@ int way_walk(const char *path, struct way *ret, struct err *e)
 			       "name the path itself",
 			       path);
 	if (is_ours(way.code))
-		return err_set(e, way.code, "see who owns '%.300s': %s", path, strerror(way.code));
+		return err_set(e, way.code, "find the owners of '%.300s': %s", path,
+			       strerror(way.code));
 	if (way.fd >= 0 && way.st.st_uid == 0 && !*way.writable && others_write(way.fd, &way.st))
 		write_path(way.fd, "", way.writable);
 	*ret = way;

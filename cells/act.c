@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acting on a living cell. */
+/* Actions on a living cell. */
 #include "base/proc.h"
 #include "cells/internal.h"
 
@@ -14,7 +14,8 @@ int cell_signal(struct cell *c, int signo, struct err *e)
 	}
 	if (!c->job.pid)
 		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
-	/* Frozen, all its threads would look for it when they thaw; the first one works. */
+	/* In a halted cell any thread might take the signal after the thaw, but only the first
+	 * thread runs then. */
 	return c->mark.halted || c->mark.alone ? proc_kill_first(c->job.pid, signo, e)
 					       : proc_kill(c->job.fd, signo, e);
 }
@@ -40,7 +41,7 @@ int cell_gone(const struct cell *c, struct err *e)
 
 int cell_freeze(struct cell *c, bool frozen, struct err *e)
 {
-	if (c->state < RUNNING) { /* crun would stand as well, and its deadline pass */
+	if (c->state < RUNNING) { /* crun would be frozen, too, and miss its deadline */
 		c->freeze = frozen;
 		return 0;
 	}

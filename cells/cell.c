@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
-/* When the last process is dead, the kernel needs some time to let the group go. */
+/* After the last process has died, the kernel needs some time until the group can be removed. */
 enum { END_S = 60, RETRY_MS = 20, ADOPT_RETRY_US = 500 };
 
 static void step(struct cell *c, enum event ev);
@@ -26,7 +26,7 @@ static void enter_running(struct cell *c);
 static void enter_ending(struct cell *c);
 static void enter_gone(struct cell *c);
 
-/* 0 is no state to go to: an event that a state does not know changes nothing. */
+/* 0: no transition; the state ignores this event. */
 #define TO(s) ((unsigned char)((s) + 1))
 static const unsigned char next[CELL_STATE_COUNT][CELL_EVENT_COUNT] = {
     [STARTING] = {[EV_STARTED] = TO(ADOPTING), [EV_FAILED] = TO(ENDING)},
@@ -65,7 +65,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Of something that is dying anyway: a failure shows when the group stays. */
+/* Ignores a failure: it shows later, when the group cannot be removed. */
 static void kill_all(struct cell *c)
 {
 	struct err e;
@@ -74,7 +74,7 @@ static void kill_all(struct cell *c)
 	(void)r;
 }
 
-/* Lets go of all that a cell holds, in any state, half-built ones too. */
+/* Releases all resources of a cell in any state, also when it is only partly built. */
 static void release(struct cell *c)
 {
 	struct err e;
@@ -91,10 +91,11 @@ static void release(struct cell *c)
 	drop(&c->timer);
 	output_stop(&c->out);
 	listener_stop(&c->refusals);
-	r = c->group ? cgroup_remove(c->group, &e) : 0; /* else the tree's close sweeps it */
+	r = c->group ? cgroup_remove(c->group, &e)
+		     : 0; /* on failure, closing the tree removes it */
 	c->group = NULL;
 	if (c->dir >= 0)
-		r = cell_host_forget(c->host, c->id, &e); /* else the next start does */
+		r = cell_host_forget(c->host, c->id, &e); /* on failure, the next start does it */
 	(void)r;
 	close_fd(&c->dir);
 }
@@ -109,7 +110,7 @@ DEFINE_CLEANUP(struct cell *, cell_free)
 
 /* Running ----------------------------------------------------------------- */
 
-/* When it dies it takes the program with it: both were killed, by us, the keeper or the kernel. */
+/* The death of process 1 kills the program.  Both were killed by us, the keeper or the kernel. */
 static void died_with_init(struct cell *c, int status)
 {
 	char why[64];
@@ -156,8 +157,8 @@ static void enter_running(struct cell *c)
 	cell_words_adopted(c);
 }
 
-/* crun goes in pieces: the one that we started is dead, another one that it forked
- * may still have to exit; process 1 is ours by then or soon.  Its number stays taken
+/* Whether process 1 is our child and no process of crun is left.  The crun process that we started
+ * has exited, but a process that it forked may still run.  The number of process 1 is not reused
  * until we reap it. */
 static bool handed_over(const struct cell *c)
 {
@@ -233,7 +234,7 @@ static void on_start_deadline(void *arg)
 
 /* Ending ------------------------------------------------------------------ */
 
-/* Whether the group is gone: by its own events, or found out at the next retry. */
+/* Returns 0 when the group is removed.  Called at each event of the group and at each retry. */
 static int try_remove(struct cell *c, struct err *e)
 {
 	int r = cgroup_read(c->group, &c->end.last, e);
@@ -262,7 +263,7 @@ static void on_retry(void *arg)
 		step(c, EV_REMOVED);
 		return;
 	}
-	kill_all(c); /* who forked when we killed last */
+	kill_all(c); /* also processes forked during the last kill */
 	if (now < c->until && loop_set_timer(c->timer, now + RETRY_MS * USEC_PER_MSEC, &again) == 0)
 		return;
 	(void)snprintf(c->end.why, sizeof(c->end.why), "the cell's group stays: %.300s", e.msg);
@@ -308,7 +309,7 @@ static void enter_gone(struct cell *c)
 	free(c);
 }
 
-/* What a running cell tells ----------------------------------------------- */
+/* Callbacks of a running cell --------------------------------------------- */
 
 static void on_output(void *arg, struct slice bytes)
 {
@@ -322,7 +323,7 @@ static void on_refused(void *arg, const char *name)
 {
 	struct cell *c = arg;
 
-	output_now(&c->out); /* what it said before it called comes first */
+	output_now(&c->out); /* output from before the call comes first */
 	if (c->ops.refused)
 		c->ops.refused(c->arg, name);
 }
@@ -354,7 +355,7 @@ static int check(const struct cell_spec *s, struct err *e)
 	return 0;
 }
 
-/* All sources but crun's, so that nothing but one can fail once crun runs. */
+/* Adds all event sources except crun's, so that only one call can fail after crun was started. */
 static int watch(struct cell *c, int *ret_write_end, int *ret_words, struct err *e)
 {
 	struct cell_host *h = c->host;
@@ -400,7 +401,7 @@ static int start_crun(struct cell *c, const struct cell_spec *spec, int output, 
 	if (r < 0)
 		return r;
 	r = loop_add_child(c->host->loop, c->crun, on_crun_exit, c, &c->crun_exit, e);
-	if (r < 0) { /* nobody would tell us of its end */
+	if (r < 0) { /* we would not notice its end */
 		kill_all(c);
 		(void)waitpid(c->crun, NULL, 0);
 	}
@@ -415,7 +416,7 @@ static int build(struct cell *c, const struct cell_spec *spec, struct err *e)
 	int r = cell_host_bundle(c->host, spec, &c->dir, e);
 
 	if (limits.pids_max)
-		limits.pids_max++; /* process 1 is not the job's */
+		limits.pids_max++; /* for process 1, which does not count as the job's */
 	if (r == 0)
 		r = cgroup_new(c->host->tree, c->id, &limits, c->host->best_effort, &c->group, e);
 	if (r == 0)

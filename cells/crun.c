@@ -24,17 +24,16 @@
 
 enum { CRUN_LOG_MAX = 65536, CRUN_VERSION_MAX = 4096, CRUN_PROGRAM_MAX = 64 << 20 };
 
-/* crun 1.8.1 looks at exactly this path (cgroup.c, libcrun_get_cgroup_mode) and
- * refuses to start when a v2 tree with controllers is there beside v1, whatever
- * its --cgroup-manager. */
+/* crun 1.8.1 checks exactly this path (cgroup.c, libcrun_get_cgroup_mode).  It refuses to start
+ * when a v2 tree with controllers is there beside v1, with any --cgroup-manager. */
 static const char hybrid_v2[] = "/sys/fs/cgroup/unified";
 
-/* Not ours: NOTIFY_SOCKET, LISTEN_FDS and crun's own variables would change what
- * crun does. */
+/* crun does not inherit our environment: NOTIFY_SOCKET, LISTEN_FDS and its own variables would
+ * change its behaviour. */
 #define SEARCH_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* crun first mounts its own program on a file that it makes in this directory (crun
- * 1.8.1, libcrun/cloned_binary.c), else in /tmp: killed there, it leaves the file. */
+/* crun first mounts its own program on a file that it makes in this directory, by default /tmp
+ * (crun 1.8.1, libcrun/cloned_binary.c).  A killed crun leaves the file. */
 #define SCRATCH_VARIABLE "_LIBCONTAINER_STATEDIR"
 
 static int enter(int mounts)
@@ -42,7 +41,7 @@ static int enter(int mounts)
 	return mounts < 0 ? 0 : setns(mounts, CLONE_NEWNS);
 }
 
-/* Two descriptors to their places; each of them may stand on the other one's. */
+/* Moves two descriptors to their places.  Each of them may have the other one's number now. */
 static int pass(int init, int words)
 {
 	int i = fcntl(init, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
@@ -58,7 +57,7 @@ static int prepare(void *arg)
 
 	if (cgroup_enter(job->group) < 0)
 		return -1;
-	/* Whoever crun starts inherits it. */
+	/* Inherited by everything that crun starts. */
 	if (job->fixed_addresses && personality(ADDR_NO_RANDOMIZE) < 0)
 		return -1;
 	return pass(job->init, job->words) < 0 ? -1 : enter(job->mounts);
@@ -70,12 +69,12 @@ static int leave_mounts(enum cgroup_layout layout)
 		return -1;
 	if (layout != CGROUP_HYBRID)
 		return 0;
-	/* EINVAL: it is not mounted there, so crun does not see it either */
+	/* EINVAL: not mounted there, so crun does not see it either */
 	return umount2(hybrid_v2, MNT_DETACH) < 0 && errno != EINVAL && errno != ENOENT ? -1 : 0;
 }
 
-/* In a child: makes the namespace, says so, and holds it until it is killed, at the latest
- * with its parent: it has the parent's locks, too. */
+/* Runs in a child: makes the namespace, reports that, and holds it until it is killed.  It must not
+ * outlive its parent, because it has inherited the parent's locks. */
 static void __attribute__((noreturn))
 hold_mounts(enum cgroup_layout layout, int ready, pid_t parent)
 {
@@ -83,8 +82,8 @@ hold_mounts(enum cgroup_layout layout, int ready, pid_t parent)
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
-	/* Our parent is about to open our namespace by our number: with fewer privileges than
-	 * root may have it cannot when we are closed to others, as it may be itself. */
+	/* The parent opens our namespace through /proc.  If it lacks some of root's privileges, it
+	 * can do this only while we are dumpable; it may be non-dumpable itself. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (leave_mounts(layout) < 0)
 		why = errno;
@@ -132,7 +131,7 @@ int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
 	return r;
 }
 
-/* As execvp(3) looks for it. */
+/* Searches PATH like execvp(3). */
 static int open_program(const char *name)
 {
 	const char *at = getenv("PATH");
@@ -170,13 +169,13 @@ int crun_open_copy(const char *program)
 	    memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
 	    sealed_program("crun", bytes, (size_t)st.st_size, &copy, &ignored) < 0)
 		return -1;
-	/* pass() puts other descriptors in the low places. */
+	/* pass() uses the lower numbers for other descriptors. */
 	return fcntl(copy, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
 }
 
-/* crun 1.8.1 gives descriptors 0 to 2 to the cell's user (container.c,
- * maybe_chown_std_streams): as standard input, /dev/null would be the cell's on the whole
- * machine, and the cell could close it to others (chmod).  This is a pipe at its end. */
+/* Not /dev/null: crun 1.8.1 gives descriptors 0 to 2 to the cell's user (container.c,
+ * maybe_chown_std_streams).  Then the cell would own the machine's /dev/null and could deny it to
+ * other processes (chmod).  So standard input is a pipe at end of file. */
 int crun_open_input(int *ret_fd, struct err *e)
 {
 	int p[2];
@@ -286,7 +285,7 @@ static int enter_mounts(void *arg)
 	return enter(*(int *)arg);
 }
 
-/* Everything that program prints, and its status. */
+/* Returns all output of the program, and its status. */
 static int capture(const char *program, int mounts, char out[CRUN_VERSION_MAX], int *ret_status,
 		   struct err *e)
 {

@@ -22,7 +22,7 @@
 
 enum { START_S = 30 };
 
-/* images/init/init.c, as the Makefile builds it; the path is of the build directory. */
+/* images/init/init.c as built by the Makefile; the path is in the build directory. */
 __asm__(".pushsection .rodata\n"
 	"init_begin: .incbin \"" INIT_FILE "\"\n"
 	"init_end:\n"
@@ -31,7 +31,7 @@ extern const char init_begin[], init_end[];
 
 DEFINE_CLEANUP(struct cell_host *, cell_host_free)
 
-/* dir/name, empty. */
+/* Makes an empty directory dirfd/name, and removes an old one. */
 static int fresh_dir(int dirfd, const char *name, mode_t mode, int *ret_fd, struct err *e)
 {
 	int r = fs_remove_tree(dirfd, name, e);
@@ -41,12 +41,12 @@ static int fresh_dir(int dirfd, const char *name, mode_t mode, int *ret_fd, stru
 	if (sys_mkdirat(dirfd, name, mode) < 0)
 		return err_sys(e, "make directory '%s'", name);
 	r = fs_open_dir(dirfd, name, ret_fd, e);
-	if (r == 0 && fchmod(*ret_fd, mode) < 0) /* whatever our umask is */
+	if (r == 0 && fchmod(*ret_fd, mode) < 0) /* independent of our umask */
 		return err_sys(e, "set the mode of '%s'", name);
 	return r;
 }
 
-/* A cell's user has to pass through, not to look around. */
+/* Mode 0711: a cell's user may enter the directories, but not list them. */
 static int make_dirs(struct cell_host *h, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -80,16 +80,17 @@ static int take_limits(struct cell_host *h, struct err *e)
 		return err_sys(e, "read our own limits");
 	h->files_hard = files.rlim_max;
 	h->memlock_hard = memlock.rlim_max;
-	/* A cell is some two dozen descriptors; the usual 1024 are for programs with select(2). */
+	/* A cell needs about two dozen descriptors.  The usual limit of 1024 is only for programs
+	 * that use select(2). */
 	files.rlim_cur = files.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
 		return err_sys(e, "raise the limit of open files");
 	return 0;
 }
 
-/* An older fuzzcell, or another program that starts crun, may have left the machine's /dev/null
- * to a cell's user (crun.c): it is root's again.  Nothing depends on it: where a container's
- * /dev/null is not ours to change, no cell has got it either. */
+/* Makes the machine's /dev/null root's again.  An older fuzzcell, or another program that starts
+ * crun, may have given it to a cell's user (crun.c).  A failure is ignored: where we may not change
+ * a container's /dev/null, no cell can have got it either. */
 static void take_null_back(void)
 {
 	_autoclose_ int fd = geteuid() == 0 ? sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0) : -1;
@@ -173,7 +174,7 @@ void cell_host_free(struct cell_host *h)
 		close(h->crun_copy);
 	if (h->crun_fd >= 0) /* the directories were made */
 		r = fs_remove_tree(AT_FDCWD, h->dir, &e);
-	(void)r; /* the next start sweeps it */
+	(void)r; /* on failure, the next start removes it */
 	if (h->crun_fd >= 0)
 		close(h->crun_fd);
 	if (h->cells_fd >= 0)
@@ -194,7 +195,8 @@ int cell_host_forget(struct cell_host *h, const char *id, struct err *e)
 	return r < 0 ? r : s;
 }
 
-/* Linux 5.12; a filter of our own container may refuse it. */
+/* mount_setattr(2) exists since Linux 5.12.  The seccomp filter of our own container may refuse
+ * it. */
 static bool sets_mounts(void)
 {
 	return syscall(SYS_mount_setattr, -1, "", 0, NULL, 0) == 0 ||
@@ -236,7 +238,7 @@ static int fill_bundle(struct cell_host *h, int dir, const struct cell_spec *spe
 	const struct root_plan *plan = h->plan;
 	int r = 0;
 
-	if (fchmod(dir, 0711) < 0) /* whatever our umask is: the job's user has to pass */
+	if (fchmod(dir, 0711) < 0) /* independent of our umask: the job's user must enter it */
 		return err_sys(e, "set the mode of the bundle's directory");
 	if (spec->rootfs) {
 		r = root_plan_new(spec->rootfs, &own, e);
@@ -261,6 +263,6 @@ int cell_host_bundle(struct cell_host *h, const struct cell_spec *spec, int *ret
 	if (r == 0)
 		*ret_fd = take_fd(&dir);
 	else if (cell_host_forget(h, spec->id, &ignored) < 0)
-		return r; /* the next start sweeps it */
+		return r; /* the next start removes it */
 	return r;
 }

@@ -8,9 +8,8 @@
 
 #include <sys/resource.h>
 
-/* What all cells of a host share; of use to cells/cell.c only.
- * The runtime directory holds crun/ (crun's state, one directory a cell) and
- * cells/ (a cell's bundle, by its id). */
+/* The shared state of all cells of a host; private to cells/.  The runtime directory holds crun/
+ * (crun's state, one directory a cell) and cells/ (a cell's bundle, by its id). */
 struct cell_host {
 	struct loop *loop;
 	struct cgroup_tree *tree;
@@ -31,12 +30,11 @@ struct cell_host {
 	char room[OUTPUT_CHUNK]; /* one callback runs at a time */
 };
 
-/* Makes what crun needs of files: config.json and the root.  *ret_fd is the bundle's
- * directory; close() it, and cell_host_forget() what it holds.  -EEXIST: a cell of
- * that id lives. */
+/* Makes the files that crun needs: config.json and the root.  *ret_fd is the bundle's directory;
+ * close() it, and remove its content with cell_host_forget().  -EEXIST: a cell of that id lives. */
 MUST_CHECK int cell_host_bundle(struct cell_host *h, const struct cell_spec *spec, int *ret_fd,
 				struct err *e);
-/* Removes what is left of a cell: its bundle and crun's state. */
+/* Removes a cell's bundle and crun's state. */
 MUST_CHECK int cell_host_forget(struct cell_host *h, const char *id, struct err *e);
 
 #endif

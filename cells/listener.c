@@ -19,7 +19,7 @@ static void on_event(void *arg, uint32_t events)
 {
 	struct listener *l = arg;
 
-	/* The last process under the filter is gone. */
+	/* The last process with this filter has ended. */
 	if (l->step == answer && (events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN))
 		listener_stop(l);
 	else
@@ -34,7 +34,7 @@ static void watch(struct listener *l)
 		listener_stop(l); /* memory is short: the kernel refuses with ENOSYS */
 }
 
-/* The next step, on a new descriptor. */
+/* Continues with step on a new descriptor. */
 static void go_on(struct listener *l, int fd, void (*step)(struct listener *l))
 {
 	source_remove(l->io);
@@ -55,7 +55,8 @@ static void accept_crun(struct listener *l)
 		listener_stop(l);
 }
 
-/* With the listener comes the container's state as JSON: we know whose it is. */
+/* The message also has the container's state as JSON.  It is ignored: the socket is the cell's
+ * own. */
 static int receive_fd(int sock)
 {
 	char state[4096];
@@ -89,7 +90,7 @@ static void receive_listener(struct listener *l)
 	if (fd >= 0)
 		go_on(l, fd, answer);
 	else if (errno != EAGAIN && errno != EINTR)
-		listener_stop(l); /* crun failed, and says so itself */
+		listener_stop(l); /* crun failed, and reports that itself */
 }
 
 static void on_tick(void *arg)
@@ -119,11 +120,11 @@ static void answer(struct listener *l)
 	}
 	if (seccomp_take(l->fd, &call, &e) < 0)
 		return;
-	/* While the caller stands in its call: a signal sent from there finds the
-	 * input that made it. */
+	/* Before the answer, while the caller is blocked in its call: a handler of a signal sent
+	 * from the callback then sees the input that made the call. */
 	l->fn(l->arg, call.name);
 	if (l->fd >= 0)
-		(void)!seccomp_refuse(l->fd, &call, &e); /* it may be gone */
+		(void)!seccomp_refuse(l->fd, &call, &e); /* the caller may have died */
 }
 
 static int listen_at(int fd, int dirfd, const char *name, struct err *e)
@@ -131,7 +132,7 @@ static int listen_at(int fd, int dirfd, const char *name, struct err *e)
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int n;
 
-	/* However long the directory's own path is. */
+	/* This path is short, independent of the length of the directory's path. */
 	n = snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/%s", dirfd, name);
 	if (n < 0 || (size_t)n >= sizeof(a.sun_path))
 		return err_set(e, ENAMETOOLONG, "socket '%s'", name);

@@ -5,12 +5,11 @@
 #include "base/err.h"
 #include "base/loop.h"
 
-/* Where a cell's refused system calls arrive.  crun connects to a socket of the
- * cell's own and sends the seccomp listener over it, once (OCI runtime-spec,
- * "listenerPath"); from then on this answers what waits there.  The caller of a
- * refused call stands until it was answered: a cell that does nothing else is
- * answered LISTENER_PER_TICK times in a tick, so that it cannot keep us busy.
- * When we close the listener, or never got it, the kernel answers ENOSYS. */
+/* Answers a cell's refused system calls.  crun connects to the cell's own socket and sends the
+ * seccomp listener over it, once (OCI runtime-spec, "listenerPath").  The caller of a refused call
+ * is blocked until the answer.  At most LISTENER_PER_TICK calls are answered in a tick, so that a
+ * cell that makes many such calls does not use up our CPU time.  When we close the listener, or
+ * never got it, the kernel answers ENOSYS. */
 
 enum { LISTENER_PER_TICK = 200, LISTENER_TICK_MS = 100 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Behind the memory mark one thread writes the input.  The other threads must not take the rest of
- * the memory before it does. */
+/* The stop at the memory mark.  After it, one thread writes the input that used the memory.  The
+ * other threads must not use up the remaining memory before that. */
 #include "base/clock.h"
 #include "base/proc.h"
 #include "cells/internal.h"
@@ -9,15 +9,17 @@
 #include <sys/epoll.h>
 
 #define LOOK_US	     (2 * USEC_PER_MSEC)    /* a report stops dozens of threads, one by one */
-#define REPORT_ON_US (2500 * USEC_PER_MSEC) /* and its tracer takes its time */
+#define REPORT_ON_US (2500 * USEC_PER_MSEC) /* extra time for a report's tracer */
 
-/* A thread that comes to the mark while another one leaves it makes no event. (Linux 6.18, v1: the
- * holder of the OOM lock sends the event, and it holds the lock until it runs again.) */
+/* A thread that reaches the mark while another thread leaves it causes no event.  So the mark is
+ * checked again after an event.  (Linux 6.18, v1: the holder of the OOM lock sends the event, and
+ * it holds the lock until it runs again.) */
 #define AGAIN_US (50 * USEC_PER_MSEC)
 enum { AGAIN_MAX = 40 };
 
-/* A task in a system call that takes memory is frozen when that ends.  On the hybrid layout it
- * ends soon, since there is no memory; once there is some, it would take all of it before. */
+/* A task is frozen only when its system call ends.  On the hybrid layout a call that allocates
+ * memory ends soon, because there is no memory.  If memory became available first, the call would
+ * use it all before the freeze. */
 #define SETTLE_LOOK_US (3 * USEC_PER_MSEC)
 #define SETTLE_US      (2 * USEC_PER_SEC)
 
@@ -29,11 +31,11 @@ static void on_settle(void *arg)
 	struct err e;
 
 	if (!c->mark.halted || c->state != RUNNING)
-		return; /* its end was forced meanwhile, or it has ended */
+		return; /* the stop was ended meanwhile, or the cell has ended */
 	if (now < c->mark.settled_by && cgroup_stands(c->group, &stands, &e) == 0 && !stands &&
 	    loop_set_timer(c->mark.settle, now + SETTLE_LOOK_US, &e) == 0)
 		return;
-	output_now(&c->out); /* what it said before comes first */
+	output_now(&c->out); /* earlier output comes first */
 	c->ops.memory(c->arg, true);
 }
 
@@ -43,16 +45,16 @@ static void look_at_mark(struct cell *c)
 	bool halted = false;
 	struct err e;
 
-	/* The event is read even when it changes nothing.  Unread, it wakes the loop again and
-	 * again, and the loop never comes to the exits of children. */
+	/* The event is always read.  An unread event wakes the loop again and again, and the loop
+	 * never handles the exits of children. */
 	if (cgroup_memory_event(c->group, &halted, &e) < 0 || m->halted || m->alone)
 		return;
 	if (halted)
 		m->looks = 0;
 	if (m->looks > 0 && loop_set_timer(m->again, clock_mono_us() + AGAIN_US, &e) == 0)
 		m->looks--;
-	/* A thread that waits for memory stands still.  All other threads are stopped, too: a
-	 * handler that ran in one of them before cell_memory_open() would find no memory. */
+	/* The thread that waits for memory is blocked.  All other threads are frozen, too: a signal
+	 * handler in one of them would get no memory before cell_memory_open(). */
 	if (halted && c->state == RUNNING)
 		m->halted = cgroup_freeze(c->group, true, &e) == 0;
 	m->settled_by = clock_mono_us() + SETTLE_US;
@@ -107,7 +109,7 @@ static void thaw_all(struct cell *c)
 	struct err e;
 	int r = cgroup_freeze(c->group, false, &e);
 
-	(void)r; /* the group is going, or the caller forces its end */
+	(void)r; /* on failure the group is being removed, or the caller kills it */
 }
 
 void cell_memory_end(struct cell *c)
@@ -131,13 +133,13 @@ static void on_alone(void *arg)
 	    cgroup_let_stop(c->group, c->mark.tid, c->job.pid, &e) == 0 &&
 	    loop_set_timer(c->mark.alone, now + LOOK_US, &e) == 0)
 		return;
-	/* The thread did not reach its end alone: another thread holds what it needs. */
+	/* The thread did not finish alone, so another thread may hold a lock that it needs. */
 	(void)!cgroup_prefer(c->group, c->mark.tid, 0, &e); /* then all threads compete */
 	thaw_all(c);
 }
 
-/* Leaves the engine's own thread alone.  A sanitizer's report begins with a process that stops all
- * threads and reads their stacks. */
+/* Lets only the chosen thread run.  A sanitizer's report starts with a process that stops all
+ * threads and reads their stacks, so such a report gets more time. */
 static int leave_alone(struct cell *c, enum cell_thread which, uint64_t us, struct err *e)
 {
 	uint64_t now = clock_mono_us();
@@ -146,7 +148,7 @@ static int leave_alone(struct cell *c, enum cell_thread which, uint64_t us, stru
 
 	c->mark.until = now + us + (own ? REPORT_ON_US : 0);
 	c->mark.reports = own;
-	if (own) /* a thread may leave its stop before we look */
+	if (own) /* a thread may leave its ptrace stop between two checks */
 		r = cgroup_prefer(c->group, c->mark.tid, c->job.pid, e);
 	if (r == 0)
 		r = loop_add_timer(c->host->loop, own ? now : c->mark.until, on_alone, c,
@@ -169,14 +171,14 @@ bool cell_watchdog_works(const struct cell *c)
 	pid_t tid;
 	struct err e;
 
-	/* Which one it is among several is not known. */
+	/* With more than two threads it is unknown which one is the watchdog. */
 	return c->mark.halted && c->job.pid && proc_only_second_thread(c->job.pid, &tid, &e) == 0 &&
 	       !proc_thread_naps(c->job.pid, tid);
 }
 
-/* What does not stand yet is stopped: a target that is only slow at the mark was not halted.  Other
- * processes hold memory, and the parent of a vfork(2) neither takes a signal nor stops for a tracer
- * before its child ends. */
+/* Freezes the group unless it is halted: a target that is only throttled at the mark still runs.
+ * Then kills other processes, because they use memory.  Also, the parent of a vfork(2) neither
+ * handles a signal nor stops for a tracer before its child ends. */
 static int stop_others(struct cell *c, struct err *e)
 {
 	int r = c->mark.halted ? 0 : cgroup_freeze(c->group, true, e);
@@ -201,7 +203,7 @@ int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, 
 
 	if (r < 0 && alone != CELL_FIRST_THREAD)
 		return r;
-	choice = choice && r == 0; /* else the program is dead, and what it left goes on */
+	choice = choice && r == 0; /* else the program is dead, and its other processes go on */
 	r = open_mark(c, choice, e);
 	if (!c->group || !(stood || choice))
 		return r;
@@ -210,7 +212,7 @@ int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, 
 	c->mark.halted = false;
 	if (r == 0 && choice)
 		r = leave_alone(c, alone, alone_us, e);
-	if (r < 0 || !c->mark.alone) /* without memory, but not without an end */
+	if (r < 0 || !c->mark.alone) /* frozen processes would never end */
 		thaw_all(c);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files without a name, found through the processes that hold them.  A walk of the directory does
- * not see them.  They take room until their last descriptor and their last mapping are gone. */
+/* Finds files without a name through the processes that hold them.  A walk of the directory does
+ * not find them.  They use disk space until their last descriptor and mapping are gone. */
 #include "cells/nameless.h"
 
 #include "base/cleanup.h"
@@ -18,10 +18,10 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-/* LOOKED_MAX is for one cell: 64 processes with 1,024 descriptors each are a third of it. */
+/* LOOKED_MAX is for one cell.  64 processes with 1,024 descriptors each are a third of it. */
 enum { LOOKED_MAX = 200000, LOOKS_PER_CLOCK = 256, FDINFO_MAX = 1024, MAPS_BLOCK = 65536 };
 
-/* For one cell.  The disk check of all cells waits for it. */
+/* The time limit for one cell: the disk check of all cells waits for it. */
 #define LOOK_US (500 * USEC_PER_MSEC)
 
 static bool may_look(struct nameless *l)
@@ -52,7 +52,7 @@ static void add(struct nameless *l, uint64_t dev, uint64_t ino, uint64_t bytes)
 	l->v[l->n++] = (struct nameless_file){dev, ino, bytes};
 }
 
-/* A file in memory is counted as memory. */
+/* A file in memory already counts as memory. */
 static bool is_in_memory(int dirfd, const char *name)
 {
 	_autoclose_ int fd = sys_openat(dirfd, name, O_PATH, 0);
@@ -62,7 +62,7 @@ static bool is_in_memory(int dirfd, const char *name)
 	       (fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
 }
 
-/* dirfd/name is one of the kernel's links to an open file.  False: it cannot be looked at. */
+/* dirfd/name is one of the kernel's links to an open file.  False: it cannot be read. */
 static bool look_at_file(struct nameless *l, int dirfd, const char *name, mode_t *ret_type)
 {
 	struct stat st;
@@ -78,7 +78,7 @@ static bool look_at_file(struct nameless *l, int dirfd, const char *name, mode_t
 
 /* --- descriptors ------------------------------------------------------------------ */
 
-/* A socket with descriptors in its queue that were not received: "scm_fds:" since Linux 5.11. */
+/* Whether a socket has unreceived descriptors in its queue: "scm_fds:", since Linux 5.11. */
 static bool has_in_flight(int task, const char *fd_name)
 {
 	_autoclose_ int fd = -1;
@@ -138,7 +138,7 @@ static bool parse(struct slice line, struct mapping *m)
 	       scan_lit(&at, SLICE(" ")) && scan_u64(&at, 10, UINT64_MAX, &m->ino) && m->ino != 0;
 }
 
-/* Notes a mapped file.  True: a mapping of it was looked at before. */
+/* Records a mapped file.  True: another mapping of this file was checked before. */
 static bool was_mapped(struct nameless *l, const struct mapping *m)
 {
 	struct nameless_file f = {.dev = makedev((unsigned)m->major, (unsigned)m->minor),
@@ -168,15 +168,15 @@ static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
 	if (files >= 0 && faccessat(files, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    look_at_file(l, files, path, &type))
 		return;
-	/* The size is not known without privileges, or of a process with a dead first thread.  A
-	 * file system without a block device may be one in memory. */
+	/* Without privileges, or with a dead first thread, the file's size is unknown, so the
+	 * mapping's size counts.  Without a block device (major 0) the file may be in memory. */
 	if (m.major != 0) {
 		add(l, makedev((unsigned)m.major, (unsigned)m.minor), m.ino, m.to - m.from);
 		l->unsure = true;
 	}
 }
 
-/* True: this thread knows the process's mappings. */
+/* True: the process's mappings can be read through this thread. */
 static bool look_at_mappings(struct nameless *l, uint64_t pid, int task)
 {
 	_autoclose_ int maps = sys_openat(task, "maps", O_RDONLY, 0);
@@ -192,7 +192,7 @@ static bool look_at_mappings(struct nameless *l, uint64_t pid, int task)
 		while (memchr(text.p, '\n', text.n) && scan_line(&text, &line) && may_look(l))
 			look_at_mapping(l, pid, line);
 		if (l->looked > LOOKED_MAX || text.n == MAPS_BLOCK)
-			break; /* a line is never so long */
+			break; /* no line is that long */
 		memmove(block, text.p, text.n);
 		kept = text.n;
 	}
@@ -201,8 +201,8 @@ static bool look_at_mappings(struct nameless *l, uint64_t pid, int task)
 
 /* --- all processes -------------------------------------------------------------------- */
 
-/* A thread may have a table of descriptors, and a current directory, of its own.  The first thread
- * may have ended. */
+/* Each thread may have its own table of descriptors and its own current directory.  The first
+ * thread may have ended. */
 void nameless_look(struct nameless *l, uint64_t pid)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;

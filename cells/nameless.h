@@ -14,17 +14,17 @@ enum { NAMELESS_SEEN = 64 };
 struct nameless {
 	struct nameless_file *v; /* a file that is open twice is here twice */
 	size_t n, room;
-	uint64_t looked;   /* descriptors and mappings so far */
-	uint64_t until_us; /* of clock_mono_us(): no look is begun after it */
+	uint64_t looked;   /* number of descriptors and mappings checked so far */
+	uint64_t until_us; /* clock_mono_us() after which no check starts */
 	bool unsure;
-	/* Mappings that were looked at, by a hash of the file: a process may map one file 65,000
+	/* Mapped files already checked, by a hash of the file: a process may map one file 65,000
 	 * times. */
 	struct nameless_file seen[NAMELESS_SEEN];
 };
 
 /* A process that has ended holds no files: no error. */
 void nameless_look(struct nameless *l, uint64_t pid);
-/* Sums up, each file once.  Frees the list. */
+/* Adds up the files, each file once, and frees the list. */
 void nameless_sum(struct nameless *l, struct cell_nameless *ret);
 
 #endif

@@ -24,13 +24,13 @@ static uint64_t allowance(struct output *o)
 	return o->per_tick - o->taken;
 }
 
-/* Leaves the pipe alone until then. */
+/* Stops reading the pipe until at_us. */
 static void rest_until(struct output *o, uint64_t at_us)
 {
 	struct err e;
 
 	if (loop_set_timer(o->timer, at_us, &e) < 0)
-		return; /* reads on, too fast */
+		return; /* reading continues, too fast */
 	source_remove(o->io);
 	o->io = NULL;
 }
@@ -42,13 +42,13 @@ static void on_rested(void *arg)
 
 	if (o->fd < 0 || o->io)
 		return;
-	/* Memory is short: again in a tick, or never. */
+	/* Memory is short: tries again after a tick. */
 	if (loop_add_io(o->loop, o->fd, EPOLLIN, on_readable, o, &o->io, &e) < 0 &&
 	    loop_set_timer(o->timer, clock_mono_us() + OUTPUT_TICK_MS * USEC_PER_MSEC, &e) < 0)
 		output_stop(o);
 }
 
-/* The bytes read; 0 at the end and when nothing waits. */
+/* Returns the number of bytes read; 0 at the end, or when the pipe is empty. */
 static size_t take(struct output *o, size_t max)
 {
 	ssize_t n = sys_read(o->fd, o->room, max < OUTPUT_CHUNK ? max : OUTPUT_CHUNK);
@@ -74,7 +74,7 @@ static void on_readable(void *arg, uint32_t events)
 		rest_until(o, o->tick_at + OUTPUT_TICK_MS * USEC_PER_MSEC);
 		return;
 	}
-	/* A writer of many short lines would wake us for each: let some gather. */
+	/* A writer of many short lines would wake us for each line, so wait for more bytes. */
 	if (take(o, max) < OUTPUT_FEW && o->fd >= 0)
 		rest_until(o, clock_mono_us() + OUTPUT_REST_MS * USEC_PER_MSEC);
 }

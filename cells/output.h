@@ -8,35 +8,36 @@
 
 #include <stdbool.h>
 
-/* Reads a pipe from the event loop, no faster than a rate: past it the pipe is
- * left full, and its writers wait, until the next tick.  Nothing sleeps. */
+/* Reads a pipe from the event loop, at a limited rate.  Above the rate, the pipe stays full and its
+ * writers are blocked until the next tick.  Our process never blocks. */
 
-/* A pipe holds OUTPUT_CHUNK bytes; one that had only few is left alone for a while. */
+/* A pipe holds OUTPUT_CHUNK bytes.  After a read of fewer than OUTPUT_FEW bytes, the pipe is not
+ * read for OUTPUT_REST_MS. */
 enum { OUTPUT_CHUNK = 65536, OUTPUT_FEW = 4096, OUTPUT_TICK_MS = 100, OUTPUT_REST_MS = 50 };
 
 typedef void output_fn(void *arg, struct slice bytes);
 
 struct output {
 	struct loop *loop;
-	struct source *io;    /* NULL while nothing more may be read */
+	struct source *io;    /* NULL while the pipe must not be read */
 	struct source *timer; /* when to read again */
 	int fd;		      /* -1: the pipe ended */
 	uint64_t per_tick;    /* bytes; 0: no limit */
 	uint64_t tick_at;     /* begin of the tick */
-	uint64_t taken;	      /* bytes read in it */
-	char *room;	      /* OUTPUT_CHUNK bytes, the caller's: only used inside a call */
+	uint64_t taken;	      /* bytes read in this tick */
+	char *room;	      /* OUTPUT_CHUNK bytes of the caller's, only used during a call */
 	output_fn *fn;
 	void *arg;
 };
 
 #define OUTPUT_INIT ((struct output){.fd = -1})
 
-/* fd is taken over at once, also on failure. */
+/* Takes ownership of fd, also on failure. */
 MUST_CHECK int output_start(struct output *o, struct loop *l, int fd, uint64_t per_second,
 			    char *room, output_fn *fn, void *arg, struct err *e);
-/* Something happened to a writer: what it wrote before comes first. */
+/* Delivers waiting output before an event of a writer is reported. */
 void output_now(struct output *o);
-/* When no writer is left: reads the rest (no more than the pipe holds), at once. */
+/* Reads the rest at once, when no writer is left (no more than the pipe holds). */
 void output_drain(struct output *o);
 void output_stop(struct output *o); /* also when it was never started */
 

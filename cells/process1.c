@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cell's process 1 says of the program that it runs. */
+/* The messages of a cell's process 1 about the program that it runs. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"
@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* Process 1 tells the end at once. */
+/* How long after the program's end the message of process 1 may take; usually it comes at once. */
 #define UNTOLD_US (10 * USEC_PER_SEC)
 
 void cell_not_started(struct cell *c, const char *why)
@@ -44,7 +44,7 @@ void cell_words_end(struct cell *c)
 	c->words.socket = -1;
 }
 
-/* If the timer fails, the deadline of the cell ends it. */
+/* If the timer cannot be set, the cell's deadline ends the cell. */
 static void expect_by(struct cell *c, uint64_t at_us)
 {
 	struct err e;
@@ -53,7 +53,7 @@ static void expect_by(struct cell *c, uint64_t at_us)
 		(void)!loop_set_timer(c->words.late, at_us, &e);
 }
 
-/* Process 1 may be frozen.  Then it cannot report the end. */
+/* Process 1 may be frozen.  It is thawed here, so that it can report the end. */
 static void on_job_exit(void *arg, uint32_t events)
 {
 	struct cell *c = arg;
@@ -65,8 +65,9 @@ static void on_job_exit(void *arg, uint32_t events)
 	expect_by(c, clock_mono_us() + UNTOLD_US);
 }
 
-/* If another process of the cell traces the program, the kernel reports the end to that process. Or
- * process 1 was stopped from outside.  Both ends are failures. */
+/* The message is missing in two cases: another process of the cell traces the program, and the
+ * kernel reports the end to the tracer, or process 1 was stopped from outside.  In both cases the
+ * cell is killed. */
 static void on_untold(void *arg)
 {
 	struct cell *c = arg;
@@ -74,7 +75,7 @@ static void on_untold(void *arg)
 
 	cell_words_read(c);
 	if (!c->job.ended && !c->job.exit)
-		(void)!cell_kill(c, &e); /* if that fails, the deadline ends it */
+		(void)!cell_kill(c, &e); /* if that fails, the deadline ends the cell */
 }
 
 static void on_started(struct cell *c, pid_t pid)
@@ -82,7 +83,7 @@ static void on_started(struct cell *c, pid_t pid)
 	struct err e;
 	int r;
 
-	if (c->init_gone) /* the number may be another process's now */
+	if (c->init_gone) /* the number may have been reused */
 		return;
 	r = proc_open(pid, &c->job.fd, &e);
 
@@ -94,10 +95,10 @@ static void on_started(struct cell *c, pid_t pid)
 		if (c->job.pending & UINT64_C(1) << (signo - 1))
 			r = proc_kill(c->job.fd, signo, &e);
 	c->job.pending = 0;
-	if (r < 0 && r != -ESRCH) { /* it could not be stopped in order */
+	if (r < 0 && r != -ESRCH) { /* without a pidfd the program cannot be stopped gracefully */
 		cell_not_started(c, e.msg);
 		c->job.ended = true;
-		(void)!cell_kill(c, &e); /* if that fails, the end of the socket does it */
+		(void)!cell_kill(c, &e); /* if that fails, closing the socket ends process 1 */
 		cell_words_end(c);
 	}
 }
@@ -154,7 +155,7 @@ static void on_message(struct cell *c, const struct init_message *m, pid_t sende
 	}
 }
 
-/* The sender's number as we see it, from the kernel; 0: there was none. */
+/* The sender's process number in our namespace, from the kernel; 0: the message has none. */
 static pid_t sender_of(struct msghdr *h)
 {
 	struct ucred who = {0};
@@ -165,7 +166,7 @@ static pid_t sender_of(struct msghdr *h)
 	return who.pid;
 }
 
-/* False: there was none. */
+/* False: no message was waiting. */
 static bool read_one(struct cell *c)
 {
 	struct init_message m;
@@ -237,7 +238,7 @@ int cell_words_start(struct cell *c, int *ret_end, struct err *e)
 	return r < 0 ? r : ask(c, NULL, e);
 }
 
-/* crun gives the streams of the first program to the cell's user, too. */
+/* Like crun, which does this for the first program's streams. */
 static int give(const struct cell *c, int fd, struct err *e)
 {
 	return fchown(fd, c->uid, c->gid) < 0 ? err_sys(e, "give a pipe to the cell's user") : 0;

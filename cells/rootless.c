@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* The first is in every kernel (namespaces(7)), the second in Debian's. */
+/* Every kernel has the first one (namespaces(7)); only Debian's kernels have the second one. */
 static const struct rootless_switch switches[] = {
     {"user/max_user_namespaces", "user.max_user_namespaces", 64},
     {"kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", 1},
@@ -49,7 +49,7 @@ int rootless_check(enum cgroup_layout layout, struct err *e)
 
 	if (geteuid() == 0)
 		return 0;
-	/* crun can be kept from seeing the v2 tree by root only: cells/crun.c */
+	/* Only root can hide the v2 tree from crun (cells/crun.c). */
 	if (layout == CGROUP_HYBRID)
 		return err_set(e, ENOTSUP,
 			       "cells of an ordinary user need the unified cgroup layout: run as "

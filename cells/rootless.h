@@ -7,22 +7,21 @@
 
 #include <stdint.h>
 
-/* Cells without root: what a machine may forbid to an ordinary user. */
+/* Checks whether a machine allows cells without root. */
 
-/* A sysctl that decides on user namespaces, and the least value that will do. */
+/* A sysctl that controls user namespaces, and its smallest sufficient value. */
 struct rootless_switch {
-	const char *file; /* below /proc/sys; one that is not there forbids nothing */
+	const char *file; /* below /proc/sys; a missing file forbids nothing */
 	const char *name; /* for sysctl(8) */
 	uint64_t least;
 };
 
-/* -EPERM: the switch, of which dirfd (/proc/sys) has the file, forbids them; the error
- * says what to set. */
+/* dirfd is /proc/sys.  -EPERM: the sysctl forbids user namespaces; the error says what to set. */
 MUST_CHECK int rootless_switch_check(int dirfd, const struct rootless_switch *s, struct err *e);
 
-/* 0 for root, and where an ordinary user's cells can be tried.  -ENOTSUP, -EPERM: they
- * would all fail; the error says why.  (What else forbids namespaces, AppArmor say, is
- * told by crun for each cell: it may have a permission that we have not.) */
+/* 0: we are root, or nothing known prevents cells of an ordinary user.  -ENOTSUP, -EPERM: all cells
+ * would fail; the error says why.  Other restrictions, such as AppArmor, are reported by crun for
+ * each cell: crun may have a permission that we do not have. */
 MUST_CHECK int rootless_check(enum cgroup_layout layout, struct err *e);
 
 #endif

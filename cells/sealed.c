@@ -12,12 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of Linux 6.3; before it all such files can be executed. */
+/* Since Linux 6.3; older kernels always allow to execute such files. */
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U
 #endif
 
-/* crun takes a program with just these for a copy of its own (libcrun/cloned_binary.c). */
+/* With exactly these seals, crun treats the program as its own copy (libcrun/cloned_binary.c). */
 enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
 
 static int make(const char *name)
@@ -34,7 +34,7 @@ int sealed_program(const char *name, const void *bytes, size_t n, int *ret_fd, s
 	_autoclose_ int fd = -1;
 	struct rlimit size;
 
-	/* A signal would end us. */
+	/* Exceeding the limit would end us by a signal. */
 	if (getrlimit(RLIMIT_FSIZE, &size) < 0)
 		return err_sys(e, "read our own limits");
 	if (size.rlim_cur < n)

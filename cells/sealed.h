@@ -6,9 +6,9 @@
 
 #include <stddef.h>
 
-/* A program in memory (memfd_create(2)) that cannot be changed any more, not even with a
- * descriptor of it.  It needs no place from which programs can be executed.  close() *ret_fd, which
- * is close-on-exec.  -EACCES: the machine forbids it (vm.memfd_noexec). */
+/* Makes a sealed program in memory (memfd_create(2)), which cannot be changed even through a
+ * descriptor.  It works where all file systems are mounted noexec.  close() *ret_fd, which is
+ * close-on-exec.  -EACCES: the machine forbids such programs (vm.memfd_noexec). */
 MUST_CHECK int sealed_program(const char *name, const void *bytes, size_t n, int *ret_fd,
 			      struct err *e);
 

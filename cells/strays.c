@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
-/* Of a file in /proc, whose size nobody knows before it is read; cut when larger. */
+/* Reads a file in /proc, which has no known size, up to max bytes. */
 static size_t read_proc(const char *path, char *out, size_t max)
 {
 	_autoclose_ int fd = sys_openat(AT_FDCWD, path, O_RDONLY, 0);
@@ -29,8 +29,8 @@ static bool ends_with(struct slice s, const char *end)
 	return s.n >= e.n && memcmp(s.p + s.n - e.n, e.p, e.n) == 0;
 }
 
-/* The v2 line of /proc/PID/cgroup, "0::/a/b/NAME", keeps its path for a process
- * that is dead but not reaped; " (deleted)" follows when the group is gone. */
+/* The v2 line of /proc/PID/cgroup, "0::/a/b/NAME", also exists for a zombie.  It ends with
+ * " (deleted)" when the group was removed. */
 static bool in_group(pid_t pid, const char *group)
 {
 	char path[64], text[4096], alive[96], deleted[96];

@@ -4,10 +4,11 @@
 
 #include <sys/types.h>
 
-/* crun leaves children behind when it dies half way, and one when it does not; they
- * become ours (subreaper) without our knowing their numbers.  Reaps those of this
- * process's children that are dead and belong, or belonged, to the control group of
- * that name, but not except (0: none).  Returns how many are not dead yet. */
+/* Reaps the children of this process that are dead and are or were in the control group of that
+ * name, but not except (0: none).  Returns the number of such children that are still alive.
+ *
+ * crun leaves one child behind, or several when it dies during the start.  They become our children
+ * (we are a subreaper), and we do not know their numbers. */
 unsigned strays_reap(const char *group, pid_t except);
 
 #endif

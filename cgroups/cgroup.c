@@ -27,7 +27,7 @@ static void free_handle(struct cgroup *cg)
 	free(cg);
 }
 
-/* v2 first: that it is removed says that nothing lived in it, anywhere. */
+/* v2 first: its removal proves that no process was in the group in any hierarchy. */
 static int remove_dirs(const struct cgroup *cg, struct err *e)
 {
 	const struct cgroup_tree *t = cg->tree;
@@ -42,12 +42,12 @@ static int remove_dirs(const struct cgroup *cg, struct err *e)
 	return 0;
 }
 
-/* What cgroup_new() began and could not finish. */
+/* Undoes a partly done cgroup_new(). */
 static void undo(struct cgroup *cg)
 {
 	struct err ignored;
 
-	(void)remove_dirs(cg, &ignored); /* the next open sweeps what stays */
+	(void)remove_dirs(cg, &ignored); /* the next open removes the rest */
 	free_handle(cg);
 }
 
@@ -67,7 +67,7 @@ int cg_apply(struct cgroup *cg, const struct cg_setting *s, struct err *e)
 	r = cg_group_set(s->controller, path, s->file, s->value, e);
 	if (r == -ENOENT && s->may_lack)
 		return 0;
-	/* Read through the directory that we hold: what was written, and where. */
+	/* Reading through our open directory checks the value and the place. */
 	if (r == 0)
 		r = cg_file_read(dir, s->file, buf, &got, e);
 	if (r < 0)
@@ -82,8 +82,8 @@ int cg_apply(struct cgroup *cg, const struct cg_setting *s, struct err *e)
 	return 0;
 }
 
-/* Without best_effort: every promise that lim needs.  With it: lim without what
- * this machine cannot keep. */
+/* Checks that this machine has the features for lim.  With best_effort, drops the memory mark that
+ * it lacks; apply_all() skips the other limits. */
 static int settle(const struct cgroup_promises *p, bool best_effort, struct cgroup_limits *lim,
 		  struct err *e)
 {
@@ -114,7 +114,7 @@ static int apply_all(struct cgroup *cg, struct err *e)
 		int r;
 
 		if (!kept[s[i].controller])
-			continue; /* settle() allowed it, or lim has none of it */
+			continue; /* best_effort, or lim does not need it */
 		if (!t->promises.swap_off && strstr(s[i].file, "sw"))
 			s[i].may_lack = true;
 		r = cg_apply(cg, &s[i], e);
@@ -136,7 +136,7 @@ static int make_dirs(struct cgroup *cg, struct err *e)
 		(void)snprintf(path, sizeof(path), "%s/%s", p->path + 1, cg->name);
 		if (!p->h.v2)
 			r = cg_group_make(p->h.controllers, path, e);
-		/* libcgroup would first write to every group above, which may not be ours. */
+		/* Not libcgroup: it first writes to every group above, which may not be ours. */
 		else if (sys_mkdirat(p->fd, cg->name, 0755) < 0)
 			r = err_sys(e, "make group '%s/%s'", p->h.mount, path);
 		if (r < 0)
@@ -196,7 +196,7 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 	cg->events_fd = sys_openat(cg->dir[0], "cgroup.events", O_RDONLY | O_NOFOLLOW, 0);
 	if (cg->events_fd < 0)
 		return err_sys(e, "open 'cgroup.events' of '%s'", name);
-	/* A file that was not read since it was opened has an event. */
+	/* An open file that was not read yet has an event; the read clears it. */
 	r = cgroup_populated(cg, &populated, e);
 	if (r < 0)
 		return r;
@@ -206,9 +206,9 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 
 int cgroup_enter(const struct cgroup *cg)
 {
-	/* v2 first: what is in any of ours is then found and killed through it. */
+	/* v2 first: processes are found and killed through the v2 group. */
 	for (unsigned i = 0; i < cg->tree->n; i++) {
-		/* allow: between fork and exec; a descriptor less for each living group */
+		/* allow: between fork and exec; saves one open descriptor for each group */
 		int fd = openat(cg->dir[i], "cgroup.procs", O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 		bool in = fd >= 0 && write(fd, "0", 1) == 1;
 		int code = errno;

@@ -8,7 +8,7 @@
 
 enum { NS_PER_US = 1000, ON_V2_TREE = CG_CONTROLLER_COUNT };
 
-/* Where each counter comes from; NULL: that version has none. */
+/* The file of each counter; NULL: that version has none. */
 static const struct {
 	unsigned controller; /* ON_V2_TREE: from the v2 tree in both layouts */
 	const char *file[2]; /* by version: v2, v1 */
@@ -40,7 +40,7 @@ int cg_counters_start(struct cgroup *cg, struct err *e)
 		if (!file)
 			continue;
 		cg->stat[i] = sys_openat(cg->dir[place], file, O_RDONLY | O_NOFOLLOW, 0);
-		/* A file that an older kernel lacks: its promise says so. */
+		/* An older kernel lacks some files; cg_promises_find() reports this. */
 		if (cg->stat[i] < 0 && errno != ENOENT && errno != EOPNOTSUPP)
 			return err_sys(e, "open '%s' of '%s'", file, cg->name);
 	}
@@ -97,14 +97,14 @@ static int read_memory(struct cgroup *cg, struct cgroup_counters *c, struct err 
 		return r;
 	if (c->mem_now > cg->memory_peak)
 		cg->memory_peak = c->mem_now;
-	if (!cg_stat_number(text, &c->mem_peak)) /* before Linux 5.19: what we saw */
+	if (!cg_stat_number(text, &c->mem_peak)) /* before Linux 5.19: the highest value read */
 		c->mem_peak = cg->memory_peak;
 	r = text_of(cg, CG_STAT_MEMORY_EVENTS, buf, &text, e);
 	if (r < 0)
 		return r;
 	(void)cg_stat_keyed(text, SLICE("oom_kill"), &c->oom_kills);
 	if (!cg_stat_keyed(text, SLICE("high"), &c->mem_high_events))
-		c->mem_high_events = cg->high_events; /* v1: as they arrived */
+		c->mem_high_events = cg->high_events; /* v1: counted by us */
 	return 0;
 }
 

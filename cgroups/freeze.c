@@ -11,8 +11,8 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* The next round finds a thread that was forked while the freeze took effect.  What is listed in
- * each of them is dying: the kernel takes its move for done, and leaves it where it is. */
+/* A further round finds threads that were created while the freeze took effect.  A thread that is
+ * listed in every round is dying: the kernel reports its move as done, but does not move it. */
 enum { ROUNDS = 20 };
 
 static int freeze_wrap(const struct cgroup *cg, int r, struct err *e)
@@ -34,8 +34,8 @@ int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e)
 	return freeze_wrap(cg, r, e);
 }
 
-/* A threaded group holds single threads.  Limits and the end of the processes stay with the group
- * above it. */
+/* A threaded group can hold single threads of a process.  The group above it keeps the limits, and
+ * the processes are still killed through it. */
 static int make_others(const struct cgroup *cg, struct err *e)
 {
 	int r;
@@ -57,7 +57,7 @@ struct moving {
 	struct err *e;
 };
 
-/* The value behind name in a thread's /proc/PID/task/TID/status.  False: the process has no such
+/* The value after name in a thread's /proc/PID/task/TID/status.  False: the process has no such
  * thread. */
 static bool status_of(pid_t pid, pid_t tid, struct slice name, char buf[CG_TEXT_MAX],
 		      struct slice *ret)
@@ -92,7 +92,7 @@ static void move_one(uint64_t id, void *arg)
 	r = cg_file_write(m->cg->dir[0], m->to, text, m->e);
 	if (r == 0)
 		m->moved++;
-	else if (r != -ESRCH) /* it ended */
+	else if (r != -ESRCH) /* -ESRCH: the thread has ended */
 		m->r = r;
 }
 
@@ -125,7 +125,7 @@ int cgroup_thaw_only(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
 {
 	int r = make_others(cg, e);
 
-	if (r == 0) { /* it may be among the others since the last time */
+	if (r == 0) { /* an earlier call may have moved this thread to the others */
 		char text[16];
 
 		(void)snprintf(text, sizeof(text), "%d", (int)tid);
@@ -138,7 +138,8 @@ int cgroup_thaw_only(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
 	return freeze_wrap(cg, r, e);
 }
 
-/* A frozen thread does not take the SIGSTOP of PTRACE_ATTACH. */
+/* Whether the thread has a pending SIGSTOP of PTRACE_ATTACH, which a frozen thread does not take.
+ */
 static bool is_to_stop(const struct moving *m, pid_t tid)
 {
 	char buf[CG_TEXT_MAX];
@@ -209,14 +210,14 @@ static bool blocks(pid_t pid, int signo)
 	       (blocked & UINT64_C(1) << (signo - 1)) != 0;
 }
 
-/* A sanitizer's tracer blocks all signals but those of faults from its first moment, before it
- * stops a thread.  (posix_spawn(3) of glibc blocks those as well.) */
+/* A sanitizer's tracer blocks all signals except those of faults before it stops a thread. (glibc's
+ * posix_spawn(3) also blocks the signals of faults.) */
 static bool is_tracer(pid_t pid)
 {
 	return blocks(pid, SIGHUP) && blocks(pid, SIGTERM) && !blocks(pid, SIGSEGV);
 }
 
-/* Nothing in a frozen group ends and is reaped, so the number is still that process. */
+/* No process in a frozen group is reaped, so the number still belongs to the same process. */
 static void end_beside(uint64_t id, void *arg)
 {
 	const pid_t *spared = arg;
@@ -225,7 +226,7 @@ static void end_beside(uint64_t id, void *arg)
 	struct err e;
 
 	if (pid != spared[0] && pid != spared[1] && !is_tracer(pid) && proc_open(pid, &fd, &e) == 0)
-		(void)!proc_kill(fd, SIGKILL, &e); /* gone is as good */
+		(void)!proc_kill(fd, SIGKILL, &e); /* a failure means that it has ended */
 }
 
 int cgroup_kill_beside(struct cgroup *cg, pid_t pid, pid_t init, struct err *e)
@@ -236,12 +237,12 @@ int cgroup_kill_beside(struct cgroup *cg, pid_t pid, pid_t init, struct err *e)
 }
 
 struct preference {
-	pid_t tid; /* this thread runs whenever it can, */
-	pid_t of;  /* and so do other processes; 0: they wait */
+	pid_t tid; /* this thread has priority */
+	pid_t of;  /* only threads of this process are deferred; 0: all others */
 	cpu_set_t cpu;
 };
 
-/* A task that ended meanwhile is skipped: no error. */
+/* A thread that has ended meanwhile is no error. */
 static void defer_one(uint64_t id, void *arg)
 {
 	const struct preference *p = arg;

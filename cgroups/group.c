@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door to libcgroup 2.0.  Its own names (struct cgroup among them) are ours
- * too, so this file sees only what the internal header declares for it. */
+/* The only user of libcgroup 2.0.  libcgroup and our headers both define struct cgroup, so ours is
+ * renamed while they are included. */
 #define cgroup our_cgroup
 #include "base/cleanup.h"
 #include "cgroups/internal.h"
@@ -17,7 +17,7 @@ static void free_group(struct cgroup *g)
 
 DEFINE_CLEANUP(struct cgroup *, free_group)
 
-/* Its failures are our errors, with more context than it has. */
+/* Discards libcgroup's messages: our errors report its failures with more context. */
 static void quiet(void *data, int level, const char *fmt, va_list ap)
 {
 	(void)data;
@@ -26,7 +26,7 @@ static void quiet(void *data, int level, const char *fmt, va_list ap)
 	(void)ap;
 }
 
-/* ECGOTHER means errno, which it keeps apart. */
+/* ECGOTHER stands for an errno, which libcgroup stores separately. */
 static int code_of(int r)
 {
 	int code = r == ECGOTHER ? cgroup_get_last_errno() : 0;
@@ -58,7 +58,7 @@ static int check_mount(const struct cg_place *p, enum cg_controller c, struct er
 	_autofree_ char *mount = NULL;
 	const char *name = cg_controller_name(c);
 
-	/* A controller that is nowhere is a promise that is not kept, said later. */
+	/* cg_promises_find() reports a controller that is not mounted. */
 	if (cgroup_get_subsys_mount_point(name, &mount) != 0)
 		return 0;
 	if (strcmp(mount, p->h.mount) == 0)
@@ -107,7 +107,7 @@ int cg_group_set(enum cg_controller c, const char *path, const char *file, const
 	struct cgroup_controller *ctl = g ? cgroup_add_controller(g, cg_controller_name(c)) : NULL;
 	int r;
 
-	/* One value a call: it does not say which of several it could not write. */
+	/* One value for each call: libcgroup does not report which of several values failed. */
 	if (!ctl || cgroup_set_value_string(ctl, file, value) != 0)
 		return err_set(e, ENOMEM, "write '%s' to '%s' of '%s'", value, file, path);
 	r = cgroup_modify_cgroup(g);

@@ -7,10 +7,10 @@
 #include "cgroups/layout.h"
 #include "cgroups/limits.h"
 
-/* What the files of this room share; nobody else includes it. */
+/* Shared by the files of this room; no other room includes it. */
 
-/* The group that every instance's group is in, and the leaf that we move to in
- * a delegated group.  The leaf stays: a process cannot remove where it lives. */
+/* The parent of all instances' groups, and the leaf to which we move in a delegated group.  The
+ * leaf stays: a process cannot remove its own group. */
 #define CG_SHARED "fuzzcell"
 #define CG_LEAF	  "fuzzcell-supervisor"
 /* Below a cell's group in the v2 tree: the threads that stay frozen (cgroup_thaw_only). */
@@ -22,7 +22,7 @@ enum {
 	CG_NAME_MAX = 63,
 	CG_TEXT_MAX = 4096,  /* a control file of ours is shorter */
 	CG_DEPTH_MAX = 8,    /* of groups below ours; we make one level */
-	CG_EMPTY_MS = 10000, /* from a kill until everything is gone */
+	CG_EMPTY_MS = 10000, /* limit from a kill until the group is empty */
 	CG_SLOTS = 4096,     /* groups with a deadline at the keeper */
 };
 
@@ -77,28 +77,28 @@ struct cgroup {
 	int slot;		 /* the group's slot at the keeper; -1: none */
 	int events_fd;
 	int memory_fd;
-	int oom_fd; /* v1: memory.oom_control that memory_fd tells of */
+	int oom_fd; /* v1: memory.oom_control, the source of memory_fd's events */
 	uint64_t memory_peak, high_events;
 };
 
 /* --- files.c: one control file --- */
 
-/* The text of dirfd/file in buf (CG_TEXT_MAX bytes). */
+/* Reads the text of dirfd/file into buf (CG_TEXT_MAX bytes). */
 MUST_CHECK int cg_file_read(int dirfd, const char *file, char *buf, struct slice *ret,
 			    struct err *e);
-/* The same from the start of an open file. */
+/* The same for an open file, from its start. */
 MUST_CHECK int cg_file_again(int fd, char *buf, size_t n, struct slice *ret, struct err *e);
 MUST_CHECK int cg_file_write(int dirfd, const char *file, const char *value, struct err *e);
 bool cg_file_exists(int dirfd, const char *file);
-/* Is word one of the blank-separated words of dirfd/file? */
+/* Whether word is one of the blank-separated words of dirfd/file. */
 bool cg_file_has_word(int dirfd, const char *file, const char *word);
-/* The whole of a file in /proc in a new buffer (free() it). */
+/* Reads a whole file of /proc into a new buffer (free() it). */
 MUST_CHECK int cg_file_proc(const char *path, char **ret, struct slice *ret_text, struct err *e);
 
 /* --- group.c: libcgroup --- */
 
 MUST_CHECK int cg_group_init(const struct cg_place *at, unsigned n, struct err *e);
-/* Makes a v1 group with its parents; one that is there is fine. */
+/* Makes a v1 group with its parents.  An existing group is no error. */
 MUST_CHECK int cg_group_make(unsigned controllers, const char *path, struct err *e);
 /* -ENOENT: the machine has no such file. */
 MUST_CHECK int cg_group_set(enum cg_controller c, const char *path, const char *file,
@@ -108,11 +108,11 @@ MUST_CHECK int cg_group_set(enum cg_controller c, const char *path, const char *
 
 MUST_CHECK int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *path,
 			     struct err *e);
-/* Makes <base>/fuzzcell/<instance> in every hierarchy, locked against another user. */
+/* Makes <base>/fuzzcell/<instance> in every hierarchy, and locks it against other processes. */
 MUST_CHECK int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e);
 MUST_CHECK int cg_place_enable(struct cgroup_tree *t, struct err *e);
 const struct cg_place *cg_place_of(const struct cgroup_tree *t, enum cg_controller c);
-/* "<mount><path>/<name>/<file>" for an error; name or file may be "". */
+/* Writes "<mount><path>/<name>/<file>" for an error message; name or file may be "". */
 const char *cg_place_name(const struct cg_place *p, const char *name, const char *file,
 			  char ret[CG_SHOWN_MAX]);
 
@@ -126,9 +126,9 @@ void cg_promises_find(struct cgroup_tree *t);
 MUST_CHECK int cg_each_id(int dirfd, const char *file, void (*fn)(uint64_t id, void *arg),
 			  void *arg, struct err *e);
 
-/* Kills what is in the v2 group dirfd and below, and counts it. */
+/* Kills and counts the processes in the v2 group dirfd and below. */
 MUST_CHECK int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e);
-/* The same without cgroup.kill: frozen, so that nothing forks meanwhile. */
+/* Kills them without cgroup.kill.  The group is frozen meanwhile, so that no process forks. */
 MUST_CHECK int cg_sweep_kill_each(int dirfd, struct err *e);
 /* Writes cgroup.kill, and kills the processes that it skips: on Linux 6.18 a process with a dead
  * first thread lives on in the others. */
@@ -136,11 +136,12 @@ MUST_CHECK int cg_sweep_kill_all(int dirfd, struct err *e);
 /* Calls fn for each process in the group and in the groups below it. */
 MUST_CHECK int cg_sweep_each(int dirfd, void (*fn)(uint64_t pid, void *arg), void *arg,
 			     struct err *e);
-/* -ETIMEDOUT when something still lives below dirfd after ms. */
+/* Waits until dirfd and the groups below it are empty.  -ETIMEDOUT: not within ms. */
 MUST_CHECK int cg_sweep_wait_empty(int dirfd, int ms, struct err *e);
-/* Kill, wait, remove all groups below ours in every hierarchy. */
+/* Kills all processes below our group, waits for their end, and removes all groups below ours in
+ * every hierarchy. */
 MUST_CHECK int cg_sweep_all(struct cgroup_tree *t, unsigned *ret_killed, struct err *e);
-/* Our own groups, and the shared parent when nobody else uses it. */
+/* Removes our own groups, and the shared parent unless another instance uses it. */
 void cg_sweep_ours(struct cgroup_tree *t);
 
 /* --- keeper.c --- */

@@ -54,8 +54,8 @@ static void close_others(const struct cgroup_tree *t, int fd)
 	(void)close_range(from, ~0U, 0);
 }
 
-/* A message to the keeper: until when a group may live.  An empty name: end, and leave all groups
- * alone. */
+/* A message to the keeper: the deadline of a group.  An empty name makes the keeper exit without a
+ * change to any group. */
 struct word {
 	uint64_t until_us; /* clock_mono_us(); 0: no deadline */
 	uint32_t slot;
@@ -81,7 +81,7 @@ static bool is_populated(int dir)
 	       !cg_stat_keyed(text, SLICE("populated"), &v) || v != 0;
 }
 
-/* Kills a late group again and again until it is removed: a process may just have been forked. */
+/* Kills an overdue group repeatedly until it is removed: a process may just have been forked. */
 static void kill_late(struct keeping *k, struct word *w)
 {
 	_autoclose_ int dir =
@@ -99,7 +99,7 @@ static void kill_late(struct keeping *k, struct word *w)
 		(void)!cg_sweep_kill_each(dir, &e); /* tried again in a second */
 }
 
-/* Kills all late groups.  Returns the milliseconds until the next one is late; -1: none will be. */
+/* Kills all overdue groups.  Returns the milliseconds until the next deadline; -1: none. */
 static int kill_all_late(struct keeping *k)
 {
 	uint64_t now = clock_mono_us(), next = UINT64_MAX;
@@ -118,7 +118,7 @@ static int kill_all_late(struct keeping *k)
 	return next < INT_MAX ? (int)next : INT_MAX;
 }
 
-/* Reads one message.  False: the keeper ends, because its parent is gone or tells it to. */
+/* Reads one message.  False: the keeper must exit, because its parent died or requests it. */
 static bool hear(struct keeping *k, bool *ret_orphan)
 {
 	struct word w;
@@ -153,8 +153,8 @@ static void __attribute__((noreturn)) keep(struct keeping *k)
 	}
 	if (!orphan)
 		_exit(0);
-	/* End of file: whoever could remove the groups died.  Our copy of the
-	 * directory's lock keeps its successor waiting until we are done. */
+	/* End of file: our parent has died.  Our copy of the directory's lock makes its successor
+	 * wait until we are done. */
 	if (cg_sweep_all(k->t, &killed, &e) == 0)
 		cg_sweep_ours(k->t);
 	_exit(0);
@@ -178,17 +178,17 @@ static int start(struct cgroup_tree *t, struct keeping *k, struct err *e)
 	int fds[2];
 	pid_t pid;
 
-	/* A socket, not a pipe: telling a keeper that somebody killed is no SIGPIPE. */
+	/* A socket, not a pipe: a send to a killed keeper then causes no SIGPIPE. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return err_sys(e, "make the keeper's socket");
 	k->fd = fds[0];
-	/* Blocked before it exists: no signal to our group can end it early. */
+	/* Signals are blocked before the fork, so that no signal to our group ends the keeper. */
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &old) < 0)
 		return err_sys(e, "block signals");
 	pid = fork();
 	if (pid == 0) {
-		/* A session of its own: ^Z stops our process group, but not the keeper. */
+		/* Its own session: ^Z stops our process group, but not the keeper. */
 		(void)setsid(); /* fails for a group leader, which a new child is not */
 		(void)prctl(PR_SET_NAME, "fuzzcell-keeper");
 		close_others(t, fds[0]);
@@ -224,7 +224,7 @@ static int tell(const struct cgroup_tree *t, const struct word *w, struct err *e
 {
 	/* The send does not block: a stopped keeper must not stop us. */
 	if (send(t->keeper_fd, w, sizeof(*w), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return err_sys(e, "tell the keeper");
+		return err_sys(e, "send a message to the keeper");
 	return 0;
 }
 

@@ -21,7 +21,7 @@ const char *cgroup_layout_name(enum cgroup_layout l)
 	return l == CGROUP_UNIFIED ? "unified" : "hybrid";
 }
 
-/* Blank-separated fields; an empty one means the line ended. */
+/* Takes the next blank-separated field; an empty field means the end of the line. */
 static struct slice field(struct slice *line)
 {
 	struct slice f;
@@ -50,8 +50,8 @@ static char octal(const char digits[3])
 	return (char)v; /* \377 at most: a byte of a path */
 }
 
-/* mountinfo writes blank, tab, newline and backslash as \ooo.  A path that is
- * too long or not absolute cannot be ours. */
+/* mountinfo writes blank, tab, newline and backslash as \ooo.  False: the path is too long or not
+ * absolute, so it is not one of ours. */
 static bool unescape(struct slice s, char out[CG_PATH_MAX])
 {
 	size_t n = 0;
@@ -74,7 +74,7 @@ static bool unescape(struct slice s, char out[CG_PATH_MAX])
 	return s.n == 0;
 }
 
-/* The controllers of ours in a comma-separated list. */
+/* The controllers from enum cg_controller in a comma-separated list. */
 static unsigned controllers_in(struct slice list)
 {
 	unsigned found = 0;
@@ -134,7 +134,7 @@ int cg_layout_parse(struct slice mountinfo, struct cg_layout *ret, struct err *e
 		h.controllers &= ~on_v1;
 		if (h.v2 && !l.h[0].v2)
 			l.h[0] = h;
-		/* Each v1 entry adds a controller: there is room for all. */
+		/* Each v1 entry adds at least one controller, so there is room for all. */
 		if (!h.v2 && h.controllers)
 			l.h[l.n++] = h;
 		on_v1 |= h.controllers;
@@ -168,7 +168,7 @@ static bool own_line(struct slice line, const struct cg_hierarchy *h, struct sli
 	return (controllers_in(list) & h->controllers) != 0;
 }
 
-/* Is there a ".." in it?  Then it lies outside of our cgroup namespace. */
+/* Whether path has a ".." component.  Such a path is outside of our cgroup namespace. */
 static bool climbs(struct slice path)
 {
 	for (size_t i = 0; i + 3 <= path.n; i++)

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-/* The group that we are in, as a path below the root of the file systems; "" when the
- * layout is not the unified one, or our group is outside of what is mounted. */
+/* The absolute path of our own group; "" when the layout is hybrid or our group is outside of the
+ * mount. */
 static int own_group(char **ret, struct err *e)
 {
 	_autofree_ char *mounts = NULL, *groups = NULL;
@@ -26,14 +26,14 @@ static int own_group(char **ret, struct err *e)
 		r = cg_file_proc("/proc/self/cgroup", &groups, &proc_cgroup, e);
 	if (r < 0)
 		return r;
-	/* What is missing is said by who opens a tree. */
+	/* cgroup_tree_open() reports errors later. */
 	known = cg_layout_parse(mountinfo, &l, &ignored) == 0 && l.kind == CGROUP_UNIFIED &&
 		cg_layout_own(proc_cgroup, &l.h[0], own);
 	*ret = known ? sys_asprintf("%s%s", l.h[0].mount, own) : sys_strdup("");
 	return *ret ? 0 : err_sys(e, "allocate a path");
 }
 
-/* systemd's mark; its user's managers write the other one. */
+/* The mark of systemd, or of a user's service manager. */
 static bool delegated(int fd)
 {
 	char v[4];

@@ -4,11 +4,10 @@
 
 #include "base/err.h"
 
-/* For a process that starts others which open a tree (cgroup_tree_open): when the group
- * that it is in was delegated to it, moves it into that group's leaf, and with it
- * whatever it starts from now on, so that nobody is beside them in the group that
- * they divide.  Elsewhere (hybrid layout, a group that is not ours to divide) it does
- * nothing.  Call it before anything is started. */
+/* For a parent of processes that call cgroup_tree_open().  When its group is delegated, moves the
+ * process into a leaf of that group; its later children start there, too.  Then the delegated group
+ * has no processes of its own, and can be divided.  Does nothing on the hybrid layout, or when the
+ * group is not delegated.  Call it before any child is started. */
 MUST_CHECK int cgroup_leave(struct err *e);
 
 #endif

@@ -13,12 +13,12 @@ enum {
 	PERIOD_US = 100000,    /* of the CPU quota; the kernel's own default */
 	MILLI_MIN = 10,	       /* the kernel refuses quotas under 1 ms */
 	WEIGHT_MAX = 10000,    /* cpu.weight's range is 1..10000, 100 the default */
-	SHARES_DEFAULT = 1024, /* cpu.shares of a group that nobody changed */
+	SHARES_DEFAULT = 1024, /* the kernel's default for cpu.shares */
 	SHARES_MIN = 2,
 	SHARES_MAX = 262144,
 };
 
-/* v1 says "no limit" as the largest multiple of a page that fits a long. */
+/* v1 shows "no limit" as the largest multiple of a page that fits in a long. */
 static const uint64_t NO_BYTES = UINT64_C(1) << 62;
 
 struct list {
@@ -71,7 +71,7 @@ static void memory_v1(const struct cgroup_limits *lim, bool has_swap, struct lis
 {
 	uint64_t now = lim->memory_high ? lim->memory_high : lim->memory_max;
 
-	/* A new group has no limit: memory first, for memsw may not be below it. */
+	/* A new group has no limit.  memory comes first, because memsw may not be below it. */
 	add_bytes(l, "memory.limit_in_bytes", now, "-1");
 	add_bytes(l, "memory.memsw.limit_in_bytes", now, "-1");
 	l->at[l->n - 1].may_lack = !has_swap;
@@ -138,9 +138,9 @@ unsigned cg_limits_open(const struct cgroup_limits *lim, unsigned on_v1,
 		add_bytes(&l, "memory.high", 0, "max");
 		return l.n;
 	}
-	/* Upwards: memsw first, for memory may not be above it. */
+	/* When limits are raised, memsw comes first, because memory may not be above it. */
 	add_bytes(&l, "memory.memsw.limit_in_bytes", lim->memory_max, "-1");
-	l.at[0].may_lack = true; /* then it was missing at the start, too */
+	l.at[0].may_lack = true; /* if it is missing, cgroup_new() has accepted that */
 	add_bytes(&l, "memory.limit_in_bytes", lim->memory_max, "-1");
 	add(&l, CG_MEMORY, "memory.oom_control", CG_SWITCH, "0");
 	return l.n;

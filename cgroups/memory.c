@@ -36,7 +36,7 @@ static int event_v1(struct cgroup *cg, bool *ret_halted, struct err *e)
 
 	if (sys_read(cg->memory_fd, &n, sizeof(n)) == (ssize_t)sizeof(n))
 		cg->high_events += n;
-	else if (errno != EAGAIN) /* EAGAIN: asked without an event */
+	else if (errno != EAGAIN) /* EAGAIN: no event is waiting */
 		return err_sys(e, "read the memory event of '%s'", cg->name);
 	if (cg_file_again(cg->oom_fd, buf, sizeof(buf), &text, e) < 0)
 		return err_wrap(e, "'memory.oom_control' of '%s'", cg->name);
@@ -46,8 +46,8 @@ static int event_v1(struct cgroup *cg, bool *ret_halted, struct err *e)
 	return 0;
 }
 
-/* Whether memory that cannot be reclaimed holds the group at the mark: neither pages of files nor
- * caches of the kernel.  The bound is a little below the mark, since reclaim has just run. */
+/* Halted: the memory without reclaimable memory (file pages, kernel caches) is at the mark.  The
+ * bound is slightly below the mark, because reclaim has just run. */
 static int event_v2(struct cgroup *cg, bool *ret_halted, struct err *e)
 {
 	static const char *const reclaimable[] = {"active_file", "inactive_file",
@@ -90,11 +90,11 @@ int cg_memory_watch(struct cgroup *cg, struct err *e)
 	if (!cg->lim.memory_high)
 		return 0;
 	if (!on_v1(cg)) {
-		/* Not the counters' descriptor: reading those would swallow the event. */
+		/* Not the counters' descriptor: reading the counters would clear the event. */
 		cg->memory_fd = sys_openat(dir_of(cg), "memory.events", O_RDONLY | O_NOFOLLOW, 0);
 		if (cg->memory_fd < 0)
 			return err_sys(e, "open 'memory.events'");
-		/* A file that was not read since it was opened has an event. */
+		/* An open file that was not read yet has an event; the read clears it. */
 		return cgroup_memory_event(cg, &halted, e);
 	}
 	cg->memory_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -124,7 +124,8 @@ int cgroup_memory_open(struct cgroup *cg, struct err *e)
 	return 0;
 }
 
-/* Of the group path below mount; UINT64_MAX when it says none, or nothing. */
+/* The memory limit of the group at path below mount; UINT64_MAX when it has none or cannot be
+ * read. */
 static uint64_t limit_of(int mount, const char *path, bool v2)
 {
 	char file[CG_PATH_MAX + 32], buf[CG_TEXT_MAX];

@@ -15,7 +15,7 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
-/* What an ordinary user types to have a group that may be divided. */
+/* The command with which an ordinary user gets a delegated group. */
 #define CG_OWN_SCOPE "systemd-run --user --scope -p Delegate=yes fuzzcell ..."
 
 const struct cg_place *cg_place_of(const struct cgroup_tree *t, enum cg_controller c)
@@ -30,11 +30,11 @@ const char *cg_place_name(const struct cg_place *p, const char *name, const char
 			  char ret[CG_SHOWN_MAX])
 {
 	(void)snprintf(ret, CG_SHOWN_MAX, "%s%s%s%s%s%s", p->h.mount, p->path, *name ? "/" : "",
-		       name, *file ? "/" : "", file); /* for a person: may be cut */
+		       name, *file ? "/" : "", file); /* only for messages: may be cut */
 	return ret;
 }
 
-/* h's directory path, which starts with "/" or is "". */
+/* Opens directory path of h; path starts with "/" or is "". */
 static int open_below(const struct cg_hierarchy *h, const char *path, int *ret, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -43,9 +43,9 @@ static int open_below(const struct cg_hierarchy *h, const char *path, int *ret, 
 
 	if (mount < 0)
 		return err_sys(e, "open '%s'", h->mount);
-	/* Another file system may be mounted above ours. */
+	/* Another file system may be mounted over this one. */
 	if (fstatfs(mount, &fs) < 0)
-		return err_sys(e, "look at '%s'", h->mount);
+		return err_sys(e, "read the file system type of '%s'", h->mount);
 	if (fs.f_type != (h->v2 ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC))
 		return err_set(e, ENOTSUP, "'%s' is hidden by another mount", h->mount);
 	fd = *path ? sys_openat(mount, path + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
@@ -56,7 +56,7 @@ static int open_below(const struct cg_hierarchy *h, const char *path, int *ret, 
 	return 0;
 }
 
-/* systemd marks what it delegated (systemd.resource-control(5), Delegate=). */
+/* systemd marks delegated groups (systemd.resource-control(5), Delegate=). */
 static bool delegated(int fd)
 {
 	static const char *const marks[] = {"trusted.delegate", "user.delegate"};
@@ -68,15 +68,15 @@ static bool delegated(int fd)
 	return false;
 }
 
-/* A service manager that lives in a group keeps itself in this one (systemd(1)); it
- * divides the group, and enables in it what its own units need, nothing else. */
+/* A service manager in this group has its own process in init.scope (systemd(1)).  It divides the
+ * group, and enables only the controllers that its own units need. */
 static bool managed(int fd)
 {
 	return geteuid() != 0 && faccessat(fd, "init.scope", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Cuts path down to the nearest group, itself included, that is delegated; to ""
- * when none is. */
+/* Shortens path to the nearest delegated group: the group itself or one above it.  Without such a
+ * group, path becomes "". */
 static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX], struct err *e)
 {
 	while (*path) {
@@ -102,7 +102,7 @@ static bool writable(const struct cg_hierarchy *h, const char *path)
 	       faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0;
 }
 
-/* Where the instance's group goes in h: into base. */
+/* Chooses the group base in h in which the instance's group is made. */
 static int choose(enum cgroup_layout kind, const struct cg_hierarchy *h, struct slice own_text,
 		  char base[CG_PATH_MAX], struct err *e)
 {
@@ -163,13 +163,14 @@ static int find_base(const struct cgroup_tree *t, struct cg_place *p, const char
 	return 0;
 }
 
-/* A group beside ours that lives in the group which we divide: out of it. */
+/* Moves our process from the group that we divide into a leaf of that group. */
 static int step_aside(struct cgroup_tree *t, struct slice own_text, struct err *e)
 {
 	struct cg_place *p = &t->at[0];
 	char own[CG_PATH_MAX];
 
-	/* Only the root of the whole tree (it has no type) may have both. */
+	/* Only the root of the whole tree (it has no cgroup.type) may have processes and
+	 * controllers. */
 	if (p->h.controllers == 0 || !cg_file_exists(p->base_fd, "cgroup.type") ||
 	    !cg_layout_own(own_text, &p->h, own) || strlen(own) != p->base_n ||
 	    memcmp(own, p->path, p->base_n) != 0)
@@ -223,14 +224,14 @@ int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *
 	return step_aside(t, own, e);
 }
 
-/* libcgroup says that it is not allowed to, when the parent is gone. */
+/* libcgroup reports "not allowed" also when the parent does not exist. */
 static bool is_allowed(const struct cg_place *p)
 {
 	return faccessat(p->base_fd, CG_SHARED, W_OK, AT_EACCESS) == 0 ||
 	       (errno == ENOENT && faccessat(p->base_fd, ".", W_OK, AT_EACCESS) == 0);
 }
 
-/* Made and opened; -ENOENT when another instance removed the parent just now. */
+/* Makes and opens the group.  -ENOENT: another instance has just removed the parent. */
 static int make_one(struct cg_place *p, struct err *e)
 {
 	const char *below = p->path + p->base_n + 1;
@@ -250,7 +251,7 @@ static int make_one(struct cg_place *p, struct err *e)
 	return p->fd < 0 ? err_sys(e, "open group '%s'", name) : 0;
 }
 
-/* Is the open directory still the one that the path names? */
+/* Whether the path still leads to the open directory. */
 static bool still_there(const struct cg_place *p)
 {
 	struct stat a, b;
@@ -260,8 +261,8 @@ static bool still_there(const struct cg_place *p)
 	       a.st_ino == b.st_ino;
 }
 
-/* The lock is the open directory's: a keeper that still cleans up after a
- * predecessor has inherited it, and we wait for that. */
+/* Locks the open directory.  The keeper of a dead predecessor has inherited the lock, and holds it
+ * until it has removed the groups.  So we wait for the lock. */
 static int lock(struct cg_place *p, uint64_t until_us, struct err *e)
 {
 	while (flock(p->fd, LOCK_EX | LOCK_NB) < 0) {
@@ -275,7 +276,7 @@ static int lock(struct cg_place *p, uint64_t until_us, struct err *e)
 	return 0;
 }
 
-/* Makes the groups in the other hierarchies, below the lock of the first. */
+/* Makes the groups in the other hierarchies while the lock in the first one is held. */
 static int make_rest(struct cgroup_tree *t, uint64_t until_us, struct err *e)
 {
 	for (unsigned i = 1; i < t->n; i++) {
@@ -311,7 +312,7 @@ int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e)
 	return make_rest(t, until_us, e);
 }
 
-/* Somebody's process is where only groups may be. */
+/* Reports a foreign process in a group that may only have groups. */
 static int say_busy(const struct cgroup_tree *t, struct err *e)
 {
 	const struct cg_place *p = &t->at[0];
@@ -348,7 +349,7 @@ static int enable_in(struct cgroup_tree *t, int base_fd, const char *dir, struct
 		r = cg_file_write(fd, "cgroup.subtree_control", plus, e);
 		if (r == -EBUSY)
 			return say_busy(t, e);
-		/* Any other failure is a promise that is not kept, and said as such. */
+		/* cg_promises_find() reports any other failure. */
 	}
 	return 0;
 }
@@ -360,8 +361,9 @@ int cg_place_enable(struct cgroup_tree *t, struct err *e)
 	char up[CG_PATH_MAX];
 	int r = open_below(&p->h, "", &mount, e);
 
-	/* From the root down; above a delegated group this fails, and was done.  What a
-	 * user may write above is the user's service manager's: not ours. */
+	/* From the root down, only as root.  It fails above a delegated group, where it is not
+	 * needed.  Groups above that an ordinary user may write belong to the user's service
+	 * manager. */
 	for (size_t i = 0; r == 0 && geteuid() == 0 && i < p->base_n; i++)
 		if (p->path[i] == '/') {
 			struct err ignored;

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Adds to what is missing; the text says so when it is full. */
+/* Adds a missing feature to p->missing; the text is cut when it is full. */
 static void __attribute__((format(printf, 2, 3)))
 miss(struct cgroup_promises *p, const char *fmt, ...)
 {
@@ -23,7 +23,7 @@ miss(struct cgroup_promises *p, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Is it somebody above us who has the controller and kept it? */
+/* Whether the root has the controller, but a group above ours does not pass it on to us. */
 static bool kept_above(const struct cg_place *p, const char *name)
 {
 	_autoclose_ int mount = sys_openat(AT_FDCWD, p->h.mount, O_RDONLY | O_DIRECTORY, 0);
@@ -45,7 +45,7 @@ static void miss_controller(struct cgroup_promises *p, const struct cg_place *at
 	(void)snprintf(p->undelegated + n, sizeof(p->undelegated) - n, "%s%s", n ? " " : "", name);
 }
 
-/* Has our group in c's hierarchy every one of files (NULL ends them)? */
+/* Whether our group in c's hierarchy has all files (the list ends with NULL). */
 static bool has_files(struct cgroup_tree *t, enum cg_controller c, const char *promise,
 		      const char *const files[])
 {
@@ -101,7 +101,7 @@ void cg_promises_find(struct cgroup_tree *t)
 	find_memory(t, t->on_v1 & 1u << CG_MEMORY);
 	find_cpu(t, t->on_v1 & 1u << CG_CPU);
 	p->pids = has_files(t, CG_PIDS, "process limit", pids);
-	/* The root's pids group has no limit, its children do; ours is a child. */
+	/* The root group has no pids.max, but ours is never the root. */
 	p->pressure = cg_file_read(v2, "memory.pressure", buf, &text, &e) == 0;
 	if (!p->pressure)
 		miss(p, "pressure: none from this kernel (boot it with psi=1)");

@@ -30,7 +30,7 @@ bool cg_stat_keyed(struct slice text, struct slice key, uint64_t *ret)
 	return false;
 }
 
-/* The number behind " total=" at the end of a line. */
+/* The number after " total=" at the end of a line. */
 static bool total(struct slice line, uint64_t *ret)
 {
 	static const char mark[] = " total=";

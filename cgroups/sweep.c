@@ -25,7 +25,7 @@ static int walk_one(int dirfd, const char *name, unsigned depth, const struct vi
 	int r;
 
 	if (fd < 0 && errno == ENOENT)
-		return 0; /* somebody was faster */
+		return 0; /* removed meanwhile */
 	if (fd < 0)
 		return err_sys(e, "open group '%s'", name);
 	if (depth == 0)
@@ -63,14 +63,14 @@ int cg_each_id(int dirfd, const char *file, void (*fn)(uint64_t id, void *arg), 
 		struct slice text = {buf, kept + (size_t)got};
 		uint64_t id;
 
-		/* A number whose newline is not there yet is read on. */
+		/* A number without a newline is not complete: the next read continues it. */
 		while (memchr(text.p, '\n', text.n) && scan_u64(&text, 10, 1u << 30, &id) &&
 		       scan_lit(&text, SLICE("\n")))
 			fn(id, arg);
 		kept = text.n < 32 ? text.n : 0;
 		memmove(buf, text.p, kept);
 	}
-	/* A threaded group has no list of its own; its threads are in its parent's. */
+	/* A threaded group has no list of processes; they are in its parent's list. */
 	return got < 0 && errno != EOPNOTSUPP ? err_sys(e, "read '%s'", file) : 0;
 }
 
@@ -82,8 +82,8 @@ static void count_one(uint64_t pid, void *arg)
 	++*n;
 }
 
-/* Only called for processes that cg_each_id() listed a moment ago in a frozen group.  Nothing in it
- * ends, so the number still names the same process. */
+/* Only called for processes that cg_each_id() has just listed in a frozen group.  No process in it
+ * ends, so the number still belongs to the same process. */
 static void kill_one(uint64_t pid, void *arg)
 {
 	_autoclose_ int fd = -1;
@@ -91,7 +91,7 @@ static void kill_one(uint64_t pid, void *arg)
 
 	(void)arg;
 	if (proc_open((pid_t)pid, &fd, &e) < 0 || proc_kill(fd, SIGKILL, &e) < 0)
-		return; /* gone is as good */
+		return; /* the process has ended */
 }
 
 struct each {
@@ -138,7 +138,7 @@ static int events(int fd, const char *key, bool *ret, struct err *e)
 	return 0;
 }
 
-/* Until cgroup.events says key == want. */
+/* Waits until cgroup.events has key == want. */
 static int wait_for(int dirfd, const char *key, bool want, int ms, struct err *e)
 {
 	_autoclose_ int fd = sys_openat(dirfd, "cgroup.events", O_RDONLY | O_NOFOLLOW, 0);
@@ -171,8 +171,8 @@ int cg_sweep_kill_each(int dirfd, struct err *e)
 	struct each each = {.fn = kill_one};
 	int r = cg_file_write(dirfd, "cgroup.freeze", "1", e);
 
-	/* A task that waits at the memory mark is not frozen until it dies: so
-	 * the wait may fail, and what is frozen already cannot fork. */
+	/* A thread that waits at the memory mark is never frozen, so the wait may time out.  The
+	 * frozen threads cannot fork. */
 	if (r == 0)
 		(void)wait_for(dirfd, "frozen", true, 1000, e);
 	if (r == 0)
@@ -220,8 +220,8 @@ static void find_one(uint64_t pid, void *arg)
 	s->found = s->found || pid == s->pid;
 }
 
-/* The kernel may have reused the number.  So the process is looked up once more when a handle keeps
- * the number. */
+/* The kernel may have reused the number.  So the process is looked up again once a pidfd holds the
+ * number. */
 static void kill_headless(uint64_t pid, void *arg)
 {
 	const int *dirfd = arg;
@@ -280,7 +280,7 @@ int cg_sweep_all(struct cgroup_tree *t, unsigned *ret_killed, struct err *e)
 
 void cg_sweep_ours(struct cgroup_tree *t)
 {
-	/* v2 last: its directory is the lock.  What is not empty is still used. */
+	/* v2 last: its directory has the lock.  Groups that are not empty are in use and stay. */
 	for (unsigned i = t->n; i-- > 0;) {
 		const struct cg_place *p = &t->at[i];
 

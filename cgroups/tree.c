@@ -21,7 +21,7 @@ void cgroup_tree_close(struct cgroup_tree *t)
 	if (!t)
 		return;
 	cg_keeper_stop(t);
-	if (t->locked) /* another process uses the groups otherwise */
+	if (t->locked) /* without the lock, another process uses the groups */
 		cg_sweep_ours(t);
 	free_tree(t);
 }
@@ -34,7 +34,7 @@ static bool instance_ok(const char *s)
 	       strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
 }
 
-/* /proc/swaps has a line of titles, then one line an area. */
+/* /proc/swaps has a header line, then one line for each swap area. */
 static int find_swap(struct cgroup_tree *t, struct err *e)
 {
 	_autofree_ char *buf = NULL;
@@ -86,7 +86,7 @@ int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
 		r = cg_group_init(t->at, t->n, e);
 	if (r == 0)
 		r = cg_place_make(t, o->no_wait, e);
-	/* Swept before anything is promised: nothing of a predecessor lives on. */
+	/* First remove everything that a predecessor left. */
 	if (r == 0)
 		r = cg_sweep_all(t, &t->swept, e);
 	if (r == 0)

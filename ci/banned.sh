@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Functions that we do not call and headers that a room does not include, with the
-# reasons; SPDX lines; no paths of somebody's machine.  Comments and strings do
-# not count.  A line may opt out with /* allow: reason */ on it or above it.
+# Checks for banned functions, for headers that a room must not include (both with reasons), for
+# missing SPDX lines, and for paths of a developer's machine.  Comments and strings do not count.  A
+# line may opt out with /* allow: reason */ on it or above it.
 #
-# usage: ci/banned.sh    prints what is wrong, status 1
+# usage: ci/banned.sh    prints violations; then the status is 1
 set -eu -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -19,7 +19,7 @@ tracked() {
 	done
 }
 
-# FILE:LINE:CODE of every line that was not waived, without comments and strings.
+# Prints FILE:LINE:CODE of every line without "allow:", without comments and strings.
 # shellcheck disable=SC2016 # awk's
 strip='
 FNR == 1 { comment = above = 0 }
@@ -159,7 +159,7 @@ done < <(tracked '*.c' '*.h' '*.inc' '*.sh' '*.bash' '*.bats' '*.mk' '*.awk' Mak
 
 # Written so that these lines do not match.
 if git grep -nIE '(^|[^[:alnum:]_.$}-])/(wor[k]/(main|shared)|hom[e]/[a-z]+)/' -- . ':!LICENSE'; then
-	echo 'a path of somebody'"'"'s machine'
+	echo 'a path of a developer'"'"'s machine'
 	bad=1
 fi
 exit "$bad"

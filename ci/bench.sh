@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# make bench: what cells cost, against a bare baseline in the same run.
+# make bench: the cost of cells, compared with a bare baseline in the same run.
 #
 #   1. throughput: the same target, seed and -runs, bare and in a cell, in many short
 #      pairs; by the clock, and by CPU time
@@ -10,9 +10,9 @@
 #   4. triage: a thousand artifacts of twenty bugs, against a plain loop that runs each once
 #   5. merge: ten thousand inputs on two workers, against libFuzzer's own merge
 #   6. dashboard: its pages on 1,000 runs of 100 targets
-#   7. live view: what looking at 64 cells costs the run, and the viewer
+#   7. live view: its cost for a run of 64 cells, and for the viewer
 #   8. memory: fuzzcell's own, while 64 cells fail, flood their logs and fuzz
-#   9. parser: how fast real crash reports are read
+#   9. parser: its speed for real crash reports
 #
 # usage: [B=build] [PAIRS=21] [RUNS=400000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
@@ -36,7 +36,7 @@ cp "$B/targets/healthy_fuzzer" "$tmp/targets/"
 state() { # DEFAULTS [RUN]: a fresh state directory
 	rm -rf "$tmp/state"
 	mkdir "$tmp/state"
-	# What comes after fuzzing has parts of its own here.
+	# The steps after fuzzing are measured in other parts.
 	printf '{"run": {"disk_reserve": "64MiB"%s}, "defaults": {"merge_time": "off", "auto_dictionary": "off", %s}}\n' \
 		"${2:+, $2}" "$1" >"$tmp/state/config.json"
 }
@@ -62,21 +62,21 @@ in_cell() {
 	echo "$(value cell_seconds "$logs/healthy_fuzzer.stats") $(value cpu_seconds "$logs/healthy_fuzzer.stats")"
 }
 
-# The command line that the cell had, with the host's paths.
+# Runs the cell's command line with the host's paths.
 bare() {
 	local command TIMEFORMAT='%R %U %S'
 	mkdir -p "$tmp/bare/corpus" "$tmp/bare/artifacts" "$tmp/bare/seeds"
 	command=$(sed -n 's/^\[fuzzcell\] command: //p' "$tmp/command" | head -n 1 |
 		sed "s#/target/#$tmp/targets/#; s#/work/corpus#$tmp/bare/corpus#g; s#-runs=[0-9]*#-runs=$1#
 			s#/work/artifacts#$tmp/bare/artifacts#g; s#/seeds/0#$tmp/bare/seeds#g")
-	# shellcheck disable=SC2086 # a command line, as it was noted
+	# shellcheck disable=SC2086 # a recorded command line
 	{ time env -i $command >"$tmp/bare.log" 2>&1; } 2>"$tmp/time"
 	awk '{ print $1, $2 + $3 }' "$tmp/time"
 	rm -rf "$tmp/bare"
 }
 
-# pairs NUMBER RUNS: "bare SECONDS CPU cell SECONDS CPU" lines.  What the host does to one
-# it does to the next, too; who is first changes.
+# pairs NUMBER RUNS: "bare SECONDS CPU cell SECONDS CPU" lines.  Disturbances by the host affect
+# both runs of a pair; the order alternates.
 pairs() {
 	local i b c
 	for i in $(seq "$1"); do
@@ -89,7 +89,7 @@ pairs() {
 
 column() { awk -v n="$1" '{ print $n }' "$2"; } # N FILE
 
-# cells N LESS LESS: what cell : bare is in each pair, by their columns N and N + 3.
+# cells N BARE CELL: the ratio cell : bare of the pairs, by columns N and N + 3, less the starts.
 cells() {
 	awk -v n="$1" -v bare="$2" -v cell="$3" '{ print ($n - bare) / ($(n + 3) - cell) }' "$tmp/pairs" >"$tmp/ratios"
 	printf '%.3f (quartiles %.3f and %.3f)' "$(median <"$tmp/ratios")" \
@@ -111,7 +111,7 @@ throughput() {
 	echo '   cell : bare, without their starts, which are part 2 (aim: 0.98 or better)'
 	echo "     pair by pair, by the clock: median $(cells 2 "${less[0]}" "${less[2]}")"
 	echo "     pair by pair, by CPU time:  median $(cells 3 "${less[1]}" "${less[3]}")"
-	# What others do on a shared host makes both slower, never faster.
+	# Other load on a shared host makes both slower, never faster.
 	printf '     fastest quarter of each, by CPU time: %.3f\n' "$(calc %.6f \
 		"($(column 3 "$tmp/pairs" | quantile 0.25) - ${less[1]}) / ($(column 6 "$tmp/pairs" | quantile 0.25) - ${less[3]})")"
 }
@@ -121,7 +121,7 @@ start() {
 	"$B/bench/start" 15 "$B/targets/healthy_fuzzer"
 }
 
-# copies NUMBER: a manifest of so many targets.
+# copies NUMBER: prints a manifest with NUMBER targets.
 copies() {
 	local i sep=
 	printf '{"targets": ['
@@ -141,12 +141,12 @@ idle() {
 		"$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$tmp/manifest.json" \
 			--workers "$n" --max-total-time "$(((warm + each + 3) * 10 / 9 + 1))s" >"$tmp/out" 2>&1 &
 		pid=$!
-		# Once all have started: starting 64 cells at once is another matter.
+		# Measures after all have started: starting 64 cells at once is not part of it.
 		sleep "$warm"
 		before=$(ticks "$pid")
 		sleep "$each"
 		after=$(ticks "$pid")
-		wait "$pid" || true # a cell that got no CPU at all is not fuzzed: not the question here
+		wait "$pid" || true # the run fails if a cell got no CPU time; this is not measured here
 		printf '   %2d cells: %.2f %% of one core, peak %.1f MiB\n' "$n" \
 			"$(calc %.6f "($after - $before) * 100 / $(getconf CLK_TCK) / $each")" \
 			"$(calc %.6f "$(value own_peak_rss_bytes "$tmp"/state/logs/*/summary.json) / 1048576")"
@@ -154,7 +154,7 @@ idle() {
 	echo '   (aim: under 1 % of one core for 16 cells, under 20 MiB)'
 }
 
-# As if a fuzzer had written them: fifty inputs of each bug.
+# Makes artifacts like an engine: fifty inputs for each bug.
 artifacts() { # DIR
 	local letter i text sum
 	for letter in A B C D E F G H I J K L M N O P Q R S T; do
@@ -204,15 +204,15 @@ dashboard() {
 	"$B/bench/serve" "$tmp/site" | sed 's/^/   /'
 }
 
-# A process's CPU time in nanoseconds: ticks are too coarse for this.
+# A process's CPU time in nanoseconds: ticks are too coarse.
 spent() { awk '{ print $1 }' "/proc/$1/schedstat"; }
 
-# look PID SECONDS: "RUN VIEWER", CPU seconds of both while somebody looks for so long.
+# look PID SECONDS: "RUN VIEWER", CPU seconds of both while a live view runs for SECONDS.
 look() {
 	local viewer before seen
 	"$B/fuzzcell" status --watch --state-dir "$tmp/state" >"$tmp/watched" &
 	viewer=$!
-	sleep 1 # its own start is another matter
+	sleep 1 # the viewer's start does not count
 	before=$(spent "$1")
 	seen=$(spent "$viewer")
 	sleep "$2"
@@ -222,7 +222,7 @@ look() {
 	wait "$viewer" || true
 }
 
-# The same while nobody does.
+# The same without a live view.
 leave() {
 	local before
 	before=$(spent "$1")
@@ -230,8 +230,8 @@ leave() {
 	calc '%.6f 0' "($(spent "$1") - $before) / 1e9"
 }
 
-# Cells get quieter as time goes by, so that it is nobody, somebody, somebody, nobody, ...; each
-# for longer than what comes back in a run, so that nobody has it alone.
+# Cells use less CPU time later in a run, so measurements without and with a view come in the order
+# without, with, with, without, ...  Each is longer than the periods of a run's periodic work.
 live() {
 	local pid who last=$each
 	echo "7. live view of 64 cells, eight times $last s"
@@ -246,14 +246,14 @@ live() {
 	done >"$tmp/looks"
 	"$B/fuzzcell" stop --now --state-dir "$tmp/state" >"$tmp/stopped"
 	wait "$pid" || true # as above
-	printf '   the run: %.2f %% of a core, %.2f %% while somebody looks; the viewer: %.2f %%\n' \
+	printf '   the run: %.2f %% of a core, %.2f %% with a live view; the viewer: %.2f %%\n' \
 		"$(share leave 2 "$last")" "$(share look 2 "$last")" "$(share look 3 "$last")"
 	printf '   a live view costs %.2f %% of a core (aim: under 1 %%)\n' "$(calc %.6f \
 		"$(share look 2 "$last") - $(share leave 2 "$last") + $(share look 3 "$last")")"
 }
 
-# share WHO COLUMN SECONDS: of a core, per cent; the median, since a cell that starts or ends
-# just then costs more than any look.
+# share KIND COLUMN SECONDS: per cent of a core.  The median, because a cell that starts or ends
+# meanwhile costs more than the view.
 share() { calc %.6f "$(awk -v who="$1" -v n="$2" '$1 == who { print $n }' "$tmp/looks" | median) * 100 / $3"; }
 
 memory() {
@@ -261,7 +261,7 @@ memory() {
 	B=$B tests/bench/memory.sh
 }
 
-# Reports that planted bugs make here; those of `make agree` as well, where they are.
+# Uses reports of planted bugs made here, and those of `make agree` if they exist.
 parser() {
 	local reports=${REPORTS:-../shared/testdata/crash-reports}
 	echo '9. parser, by CPU time'

@@ -5,43 +5,43 @@
 #
 # `make check` is the first tier, which finds most mistakes within minutes: packages, lint, build by
 # gcc, unit tests (by clang, under ASan and UBSan), end-to-end tests in real cells on this machine
-# that take less than 5 seconds each, and notifications against a server that stands in for GitHub.
+# that take less than 5 seconds each, and notifications against a fake GitHub server.
 # `make check-all` is this and the rest: the slow end-to-end tests, the dashboard in a browser,
 # Docker, planted reports, the analysers, and virtual machines (the unified cgroup layout, systemd).
 #
 # usage: [B=build] ci/check.sh TIER|PART...      TIER: soon, rest or all; PART: see part() below
 #
-# Each part's output is kept in $B/check/PART.log, its TAP in $B/check/tap/PART.
-# The last line is "N passed, N failed, N skipped"; the status is 1 when a test
-# failed.  With CI=true a skipped test is a failed one, but for those in may_skip.
+# Each part's output is kept in $B/check/PART.log, its TAP in $B/check/tap/PART.  The last line is
+# "N passed, N failed, N skipped"; the status is 1 when a test failed.  With CI=true a skipped test
+# counts as failed, unless may_skip has it.
 set -u
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 B=${B:-build}
 out=$B/check
 make=${MAKE:-make}
-# Ours, not those of the make that called us: -j, its job server, its variables.
+# Do not inherit from a calling make: -j, its job server, its variables.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-# Extended regular expressions over "FILE: REASON": tests that cannot run where CI
-# runs, each with the place where the same promise is tested instead.
+# Extended regular expressions over "FILE: REASON": tests that cannot run on CI's machine, each with
+# the part that tests the same promise instead.
 may_skip=(
 	'^e2e(-slow)?: needs systemd on the unified layout$'       # vm runs it
 	'^e2e(-slow)?: would add a user to this machine$'          # vm runs it
 	'^e2e(-slow)?: a user has no limits on the hybrid layout$' # vm runs it
 	'^vm: no llvm-symbolizer here$'                            # e2e runs it
-	'^agree: no reports in '                                   # they are no part of the project
+	'^agree: no reports in '                                   # not part of the project
 )
 
 passed=0
 failed=0
 skipped=0
 broken=()
-pid=    # of the part that runs
-idle_pid= # and of the chains in the background
+pid=    # the running part
+idle_pid= # the chains in the background
 vm_pid=
 
-# begin PART / spent: headings with times.
+# begin TEXT: prints a heading and resets the time.
 begin() {
 	printf '\n==== %s\n' "$1"
 	SECONDS=0
@@ -77,7 +77,7 @@ count() {
 	printf -- '---- %s: %d passed, %d failed, %d skipped; %d s\n' "$part" "$p" "$f" "$s" "$SECONDS"
 }
 
-# Moves the skips that nobody allowed from s to f, the sums of count().
+# Moves skips that may_skip does not allow from s to f, the sums of count().
 forbid_skips() {
 	local line allowed pattern
 
@@ -93,17 +93,17 @@ forbid_skips() {
 	done <"$1"
 }
 
-# run PART SECONDS COMMAND...: its output to us and its log; the status in status.
+# run PART SECONDS COMMAND...: shows and logs the command's output, and sets status.
 run() {
 	local part=$1 limit=$2
 	shift 2
 
 	begin "$part: $*"
-	: >"$out/$part.log" # tail must find it
+	: >"$out/$part.log" # must exist before tail starts
 	timeout --kill-after=10 "$limit" "$@" </dev/null >"$out/$part.log" 2>&1 &
 	pid=$!
-	# Not a pipe to tee, which a process that stays behind would keep open.  And only
-	# `wait` lets a signal for us through at once.
+	# Not a pipe to tee: a process that stays behind would keep the pipe open.  And the shell
+	# handles a signal at once only in `wait`.
 	tail -f -n +1 -s 0.2 --pid="$pid" "$out/$part.log" &
 	shown=$!
 	wait "$pid"
@@ -124,7 +124,7 @@ single() {
 	count "$1" "$status" "$out/tap/$1"
 }
 
-# A part under prove, which keeps each test's TAP.
+# A part that runs under prove, which keeps each test's TAP.
 proved() {
 	local part=$1 files
 
@@ -135,7 +135,7 @@ proved() {
 	count "$part" "$status" "${files[@]}"
 }
 
-# A part that prints TAP, with other things before its first line of TAP.
+# A part that prints TAP, possibly with other lines in between.
 printed() {
 	run "$@"
 	tap_of "$1"
@@ -146,8 +146,8 @@ tap_of() {
 	grep -E '^(1\.\.[0-9]|ok( |$)|not ok|Bail out!)' "$out/$1.log" >"$out/tap/$1"
 }
 
-# In the background: "NAME SECONDS COMMAND..." lines, one after the other; what each says
-# goes to its log, its status and its seconds to NAME.status.
+# Runs "NAME SECONDS COMMAND..." lines from standard input, one after the other.  The output goes to
+# NAME.log, the exit status and the seconds to NAME.status.
 chain() {
 	local name limit command one=
 
@@ -162,7 +162,7 @@ chain() {
 	done
 }
 
-# What nobody waits for yet, with the time that is left over: it does not disturb tests
+# Runs the slow analysers in the background with idle priority, so that they do not disturb tests
 # that measure seconds.
 idle_start() {
 	local idle='chrt --idle 0'
@@ -175,7 +175,7 @@ idle_start() {
 	idle_pid=$!
 }
 
-# Each of the virtual machines takes a core or two, so they come one after the other.
+# Each of the virtual machines uses a core or two, so they run one after the other.
 vm_start() {
 	begin 'vm, systemd: start in the background'
 	rm -f "$out"/{vm,systemd}.status
@@ -186,7 +186,7 @@ vm_start() {
 	vm_pid=$!
 }
 
-# until_done NAME PID: a link of that chain has ended, or nothing more is to come.
+# until_done NAME PID: waits until command NAME of the chain PID has ended, or the chain itself.
 until_done() {
 	until [[ -s $out/$1.status ]]; do
 		kill -0 "$2" 2>/dev/null || break
@@ -194,7 +194,7 @@ until_done() {
 	done
 }
 
-# What a link of a chain said.
+# hear NAME PID: waits for a command of a chain, and shows and counts its output.
 hear() {
 	begin "$1: in the background"
 	until_done "$1" "$2"
@@ -205,7 +205,7 @@ hear() {
 	count "$1" "$status" "$out/tap/$1"
 }
 
-# timeout hands the signal on to all of its process group, ci/vm.sh included.
+# timeout passes the signal on to its whole process group, including ci/vm.sh.
 cleanup() {
 	local p
 

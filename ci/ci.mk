@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Included by the top Makefile.  The project's checks; ci/check.sh says in which
-# order `make check` runs them.
+# Included by the top Makefile.  The project's checks; ci/check.sh has the order in which `make
+# check` runs them.
 PROVE := prove --timer -j2
 
 # cmocka and the corpora's replays print TAP; prove also sees crashes and exit codes.
@@ -8,15 +8,15 @@ unit: $(TESTS) $(REPLAY)
 	$(if $(TESTS),$(PROVE) --exec '' $(TESTS))
 	$(if $(REPLAY),$(PROVE) --exec ci/replay.sh $(REPLAY))
 
-# The same by clang, under ASan and UBSan; unit.h refuses to be compiled without them.
+# The same by clang, under ASan and UBSan; unit.h does not compile without them.
 SAN_MAKE = $(MAKE) CC=clang SAN=1 B=$B-san
 unit-san: ; +$(SAN_MAKE) unit
 
 unit-built: $(TESTS) $(REPLAY)
 unit-san-built: ; +$(SAN_MAKE) unit-built
 
-# In real cells, on this machine's cgroup layout; needs root.  Several files at a time: much of a
-# test's time is waiting.  TAGS=slow: tests that take more than 5 seconds; TAGS='!slow': the others.
+# In real cells, on this machine's cgroup layout; needs root.  Several files run at a time, because
+# tests mostly wait.  TAGS=slow: tests that take more than 5 seconds; TAGS='!slow': the others.
 # E2E=tests/e2e/NAME.bats: one file.
 E2E ?= tests/e2e
 e2e: all targets
@@ -24,10 +24,10 @@ e2e: all targets
 		bats --tap -T --jobs $(shell nproc) --no-parallelize-within-files \
 		$(if $(TAGS),--filter-tags '$(TAGS)') $(E2E)
 
-# In a Debian with the unified layout: all that depends on the machine.  What comes after
-# fuzzing is seen there by `after`, verdicts by those that are left; the suites that try
-# all of it take minutes here, and would take an hour in an emulator.  Single tests that
-# show nothing else there have the tag "host".
+# Runs the tests that depend on the machine in a Debian with the unified layout.  VM_NOT has the
+# suites that do not run there: they take minutes here, and would take an hour in an emulator.
+# `after` still tests the steps after fuzzing there, and the remaining suites test verdicts.  The
+# tag "host" excludes single tests that would show nothing else there.
 VM_NOT   := bugs build build_cell builds claims control corpus corpus_commands corpus_intree crash disk doctor \
 	    fetch_limits health \
 	    history json metrics odd_files operations outbox owner push regress serve shared tell terminal timeouts \

@@ -38,7 +38,7 @@ say "fuzzing in cells for $time"
 status=0
 "$B/fuzzcell" run --state-dir "$B/demo/state" --max-total-time "$time" || status=$?
 logs=$(find "$B/demo/state/logs" -mindepth 1 -maxdepth 1 -type d | sort | tail -n 1)
-# The planted bug is meant to be found: only its target may be given up.
+# The planted bug must be found; only its target may end as given up.
 if [[ $status -eq 5 ]] && grep -qx '  "not_fuzzed": 0,' "$logs/summary.json" &&
 	grep -qx '  "given_up": 1,' "$logs/summary.json" &&
 	grep -qx '  "given_up": true,' "$logs/planted_bug_fuzzer.stats"; then

@@ -7,33 +7,33 @@
 #   check      demo, and `make check`
 #   check-all  check, and `make check-all`
 #
-# Says what it installs, and nothing when nothing is missing.  Uses sudo when it
-# does not run as root.  apt's lists are read anew once, when something is missing.
+# Prints the packages that it installs; prints nothing when all are there.  Uses sudo when it does
+# not run as root.  Updates apt's lists once when a package is missing.
 # shellcheck disable=SC2046,SC2086 # lists of packages are words
 set -eu
 
-# libc6-dev: gcc only recommends it.  ca-certificates: libcurl only recommends it, and without
-# nobody's https is trusted.  git: pushes, and in-tree corpora.
+# libc6-dev: gcc only recommends it.  ca-certificates: libcurl only recommends it, and without it no
+# https server is trusted.  git: pushes, and in-tree corpora.
 build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev libsystemd-dev
 	libarchive-dev libmd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libmicrohttpd-dev
 	crun git ca-certificates'
-# llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
-# that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
+# llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, in the version of `clang`.
+# dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"
 # lld: links the tests.  parallel: bats runs several files at a time.  perl: prove.
-# mandoc: checks the man page.  jq: reads what fuzzcell writes.  procps: tests look for processes.
-# e2fsprogs: file systems of a given size.  nodejs: the server that stands in for GitHub's.
+# mandoc: checks the man page.  jq: reads fuzzcell's output.  procps: tests search for processes.
+# e2fsprogs: file systems of a given size.  nodejs: the fake GitHub server.
 # prometheus: promtool checks metrics and alert rules.  bazel-bootstrap: discovery and builds.
 # cmake, ninja-build, meson: build cells and recipes.
 check="$demo libcmocka-dev lld bats parallel jq clang-format shellcheck e2fsprogs perl mandoc procps
 	nodejs prometheus bazel-bootstrap cmake ninja-build meson"
-# qemu, mmdebstrap: virtual machines.  chromium: the dashboard, with letters in its screenshots.
+# qemu, mmdebstrap: virtual machines.  chromium: the dashboard; the font is for its screenshots.
 # lintian: checks the Debian package.
 all="$check clang-tidy qemu-system-x86 mmdebstrap chromium fonts-dejavu-core npm lintian"
-# Crash reports of other versions than `clang`, where the distribution has them.
+# For crash reports of other clang versions, if the distribution has them.
 all="$all clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
-# Libraries that crash reports are made with: libc++'s hardening, and libraries that report a
-# failure of their caller.
+# For crash reports of libraries: libc++'s hardening, and libraries that report errors of their
+# caller.
 all="$all libc++-19-dev libc++abi-19-dev libgoogle-glog-dev libabsl-dev llvm-14-dev"
 
 fail() {
@@ -41,14 +41,14 @@ fail() {
 	exit 3
 }
 
-# Package `clang` depends on clang-N; prints N, installed or to be installed.
+# Package `clang` depends on clang-N; prints N of the installed or available version.
 clang_version() {
 	{ dpkg-query -W -f '${Depends}\n' clang 2>/dev/null ||
 		apt-cache show --no-all-versions clang 2>/dev/null | grep '^Depends:'; } |
 		sed -n 's/.*\<clang-\([0-9]\{1,\}\)\>.*/\1/p' | head -n 1
 }
 
-# The names of packages as they are on this machine.
+# Prints the names that the packages have on this machine.
 resolve() {
 	for p in "$@"; do
 		case $p in

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs tests/docker/*.bats with a Docker daemon that is started by hand and is gone at the
-# end, whatever happened: its data, its socket and its groups are its own.
+# Runs tests/docker/*.bats with its own Docker daemon, which has its own data, socket and groups.
+# The daemon is always ended and removed at the end.
 #
 # usage: TARGETS=DIR ci/docker.sh [BATS_OPTION...]
 #
-# There is no registry: the base image is made with mmdebstrap from the machine's own apt
-# sources, once, and kept in ${XDG_CACHE_HOME:-~/.cache}/fuzzcell/docker.
+# No registry is used: mmdebstrap makes the base image once from the machine's own apt sources.  It
+# is kept in ${XDG_CACHE_HOME:-~/.cache}/fuzzcell/docker.
 set -euo pipefail
 
 TOP=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,8 +17,7 @@ TOP=$(cd "$(dirname "$0")/.." && pwd)
 work=
 daemon=
 
-# The daemon ends its containers and its containerd; what it mounted and grouped is ours
-# to remove.
+# The daemon ends its containers and its containerd.  We remove its mounts and groups.
 cleanup() {
 	if [[ -n $daemon ]]; then
 		kill "$daemon" 2>/dev/null || true
@@ -31,12 +30,12 @@ cleanup() {
 	rm -rf --one-file-system "$work"
 }
 
-# The cached base image: debian:bookworm-slim, nearly.
+# Makes the cached base image, which is almost debian:bookworm-slim.
 base_image() {
 	local cache=${XDG_CACHE_HOME:-$HOME/.cache}/fuzzcell/docker
 	local file sources
 
-	file=$cache/bookworm-$(date +%Y%m).tar # security updates come in the next month
+	file=$cache/bookworm-$(date +%Y%m).tar # a new image each month, for security updates
 	mkdir -p "$cache"
 	exec 9>"$cache/lock"
 	flock 9
@@ -85,8 +84,8 @@ group=fuzzcell-docker-$$
 export WORK=$work GROUP=$group TOP TARGETS DOCKER_HOST=unix://$work/docker/sock DOCKER_BUILDKIT=0 \
 	COMPOSE_PROJECT_NAME=fuzzcelltest
 start_daemon
-# Under a name that no registry has.
+# The name exists in no registry.
 export FUZZCELL_BASE=fuzzcell-base
 docker import "$base" "$FUZZCELL_BASE" >/dev/null
-# fd 3 is what bats reports on: it must not live in a daemon's child.
+# bats reports on fd 3: a daemon's child must not keep it open.
 bats --tap "$@" "$TOP/tests/docker"

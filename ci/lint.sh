@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Formats, rules and analysers, one test each, as TAP with the seconds it took.
+# Runs format checks, rules and analysers, one test each, as TAP with durations.
 #
 # usage: [B=build] ci/lint.sh [quick|slow]    default: both
 set -u
@@ -19,7 +19,7 @@ flags+=("${package_flags[@]}")
 n=0
 bad=0
 
-# check NAME COMMAND...: one test; what the command says goes to standard error.
+# check NAME COMMAND...: one test; the command's output goes to standard error.
 check() {
 	local name=$1 began=$SECONDS said
 	shift
@@ -34,7 +34,7 @@ check() {
 	fi
 }
 
-# Files that git has, or would have: a new file is linted before it is added.
+# The files in git, and new files that git does not ignore: they are linted before they are added.
 files() {
 	git ls-files -z --cached --others --exclude-standard -- "$@" |
 		while IFS= read -r -d '' file; do
@@ -50,9 +50,9 @@ formatted() {
 	files '*.c' '*.h' | xargs -0 -r clang-format --dry-run -Werror
 }
 
-# Shell scripts are known by their first line.  Not wanted: SC2016 (text that another
-# shell expands), and in bats files, whose tests are subshells with variables from
-# `run` and from lib.bash, SC2030, SC2031, SC2034, SC2153 and SC2154.
+# Finds shell scripts by their first line.  SC2016 is off: some text is expanded by another shell.
+# In bats files SC2030, SC2031, SC2034, SC2153 and SC2154 are off, too: their tests are subshells
+# with variables from `run` and from lib.bash.
 shell_clean() {
 	local status=0
 
@@ -82,7 +82,7 @@ sizes() {
 		END { exit bad }'
 }
 
-# Written so that this line is not one.
+# Written so that this line does not match itself.
 no_todo() {
 	! git grep -nE '\b((TO)DO|(FIX)ME)\b([^|]|$)' -- . ':!LICENSE' ':!*.md'
 }
@@ -121,16 +121,16 @@ no_fault_points() {
 	! nm "$B/fuzzcell" | grep fault_arm
 }
 
-# At -O0 gcc 12's analyser sees what is written: with -O1 it misses a NULL that
-# malloc may return and a leak (two of seven planted bugs).  Its uninitialised values
-# are often '<unknown>' (compound literals); clang-tidy has that check too.
+# -O0, because with -O1 gcc 12's analyser misses a NULL from malloc and a leak (two of seven planted
+# bugs).  Its check for uninitialised values is off: it often reports '<unknown>' (compound
+# literals), and clang-tidy has that check, too.
 analyse() {
 	sources | xargs -0 -r -n 1 -P 2 gcc "${flags[@]}" -O0 -fanalyzer -Werror \
 		-Wno-analyzer-use-of-uninitialized-value -c -o /dev/null
 }
 
-# It takes longest by far, so it looks at the files that the last commits touched: at more of them
-# than a branch adds.  LINT_COMMITS=all: at all files.
+# clang-tidy takes longest by far, so it checks only the files of the last commits, more than a
+# branch usually has.  LINT_COMMITS=all: all files.
 TIDY_COMMITS=${LINT_COMMITS:-60}
 tidied() {
 	if [[ $TIDY_COMMITS == all || $(git rev-list --count HEAD 2>/dev/null || echo 0) -lt $TIDY_COMMITS ]]; then

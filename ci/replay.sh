@@ -1,4 +1,4 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: ci/replay.sh BUILD/replay/PARSER    its corpus through one of our parsers
+# usage: ci/replay.sh BUILD/replay/PARSER    runs one of our parsers on its corpus
 exec "$1" "tests/corpus/${1##*/}"

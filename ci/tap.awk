@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# TAP files to one line "PASSED FAILED SKIPPED".  A file without a plan, with two,
-# or with another number of tests than planned has failed tests, and each of
-# these is told on standard error with its file.
+# Reads TAP files and prints one line "PASSED FAILED SKIPPED".  A file with no plan, with two plans
+# or with another number of tests than planned counts as failed.  Each failure is printed on
+# standard error with its file.
 function bad(n, why) {
 	failed += n
 	print "# " file ": " why > "/dev/stderr"
@@ -34,7 +34,7 @@ FNR == 1 { finish(); file = FILENAME; sub(/^.*\//, "", file); plans = seen = pla
 	next
 }
 /^Bail out!/ { bad(1, $0); next }
-# cmocka 1.1.5 says "not ok N # SKIP name", which prove too takes for a skip.
+# cmocka 1.1.5 prints "not ok N # SKIP name"; prove also treats this as a skip.
 /^(not )?ok .*# *[Ss][Kk][Ii][Pp]/ { seen++; skip($0); next }
 /^not ok/ { seen++; bad(1, $0); next }
 /^ok( |$)/ { seen++; passed++ }

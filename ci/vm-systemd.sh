@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The systemd units as an administrator has them: checked here (tests/vm/install.bats, package.bats),
-# then installed from the package and used in a Debian under QEMU (tests/vm/systemd), which is booted twice.
-# All of it as one TAP.
+# Tests the systemd units as an administrator uses them: checks them here (tests/vm/install.bats,
+# package.bats), then installs the package and uses it in a Debian under QEMU (tests/vm/systemd),
+# which boots twice.  Prints one TAP.
 #
 # usage: [B=build] ci/vm-systemd.sh [host|vm]     default: both
 set -euo pipefail
@@ -33,7 +33,7 @@ vm() {
 		--add "$stage/fuzzcell.deb" --add "$TOP/docker" --boots 2 --timeout 1800 -- bash tests/e2e/run.sh
 }
 
-# Plans and numbers of several TAPs to one of each.
+# Joins several TAPs to one, with one plan and new numbers.
 join() {
 	local n=0 planned=0 line
 

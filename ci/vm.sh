@@ -16,22 +16,22 @@
 #   --add PATH         also put PATH (file or directory) in /fuzzcell; may be
 #                      given several times
 #   --env NAME=VALUE   set a variable in the guest; may be given several times
-#   --boots N          the machine may be booted N times, and its disks last so long:
-#                      a command that leaves a file .vm/reboot behind is started again
+#   --boots N          the machine may boot N times, and its disks are kept meanwhile:
+#                      a command that leaves a file .vm/reboot is started again
 #                      after a reboot, with $FUZZCELL_TEST_BOOT one higher
 #   --timeout SECONDS  from power-on to the end; default 2400
 #   --keep             keep the work directory (console log, payload disk,
-#                      output) and say where it is
+#                      output) and print its path
 #
 # Tests find FUZZCELL_TEST_VM=1 and FUZZCELL_TEST_SLOW=10 (the factor by which
 # deadlines should be longer here) in their environment.  They, or COMMAND, run
-# in /fuzzcell as the main process of a service with Delegate=yes; what they
-# write goes to this script's standard output and standard error, byte for
-# byte, apart from the guest's console, which is shown on failure.  So
+# in /fuzzcell as the main process of a service with Delegate=yes.  Their output
+# goes to this script's standard output and standard error, byte for byte.  The
+# guest's console is separate, and is shown on failure.  So this works:
 #
 #	ci/vm.sh -- tar -C /sys/fs/cgroup -c . > tree.tar
 #
-# works.  The guest has no network, 2 CPUs, 3 GiB, and forgets what is written.
+# The guest has no network, 2 CPUs and 3 GiB.  Its disks are discarded at the end.
 #
 # Exit status: that of COMMAND; 0 all tests passed; 1 a test failed or the plan
 # was not kept; 2 wrong use or the machine failed; 124 the deadline passed.
@@ -113,7 +113,7 @@ option() {
 	esac
 }
 
-# Reached by every way out but SIGKILL; QEMU then gets its signal from the kernel.
+# Runs at every exit except SIGKILL; then the kernel sends QEMU its signal.
 cleanup() {
 	if [[ -n $qemu ]]; then
 		kill "$qemu" 2>/dev/null || true
@@ -126,7 +126,7 @@ cleanup() {
 	fi
 }
 
-# The second disk: everything that this run brings along.
+# The second disk: all files of this run.
 make_payload() {
 	local dir=$work/payload size path
 
@@ -159,7 +159,7 @@ port() {
 		-device "virtserialport,chardev=$1,name=$1"
 }
 
-# The root disk: thrown away, or a copy that lasts for all boots.
+# The root disk: its changes are discarded, or it is a copy that is kept for all boots.
 root_disk() {
 	if [[ $boots -eq 1 ]]; then
 		echo "file=$1/root.img,format=raw,if=virtio,snapshot=on,cache=unsafe"
@@ -169,12 +169,12 @@ root_disk() {
 	echo "file=$work/root.img,format=raw,if=virtio,cache=unsafe"
 }
 
-# power_on SECONDS ARGUMENT...: QEMU until the guest switches off or resets, in so long.
+# power_on SECONDS ARGUMENT...: runs QEMU until the guest powers off or resets, at most SECONDS.
 power_on() {
 	local status=0 limit=$1
 	shift
 
-	# If this script is killed, timeout gets SIGTERM and hands it on.
+	# If this script is killed, timeout gets SIGTERM and passes it on.
 	setpriv --pdeathsig TERM timeout --kill-after=5 "$limit" \
 		qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
 		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 3072 -nic none "$@" \
@@ -185,12 +185,12 @@ power_on() {
 	return "$status"
 }
 
-# Boots, copies the command's output to ours and to files, waits for the end.
+# Boots the guest, copies the command's output to ours and to files, and waits for the end.
 boot() {
 	local image=$1 disk ports readers=() status=0 n
 	local append='console=ttyS0 quiet panic=-1 psi=1 mitigations=off no5lvl'
 
-	# The timers of a loaded machine are late; the kernel would take them for broken.
+	# On a busy machine timers are late, and the guest's kernel would treat them as broken.
 	append+=' tsc=reliable no_timer_check'
 	disk=$(root_disk "$image")
 	exec 5> >(exec tee "$work/stdout")
@@ -212,7 +212,7 @@ boot() {
 	return "$status"
 }
 
-# check_tap FILE: a plan, every test of it reported, none of them failed.
+# check_tap FILE: succeeds when the file has a plan, all its tests, and no failure.
 check_tap() {
 	awk '
 		/^1\.\.[0-9]+$/ { plan = substr($0, 4) + 0; plans++ }
@@ -231,7 +231,7 @@ show_console() {
 	tail -n 100 "$work/console" >&2 || true
 }
 
-# verdict STATUS: what STATUS of QEMU and the files say, as our exit status.
+# verdict STATUS: our exit status from QEMU's STATUS and the files.
 verdict() {
 	local status
 

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds $B/fuzzcell_VERSION_ARCHITECTURE.deb from what `make install` installs, and prints its path.
-# The same program and commit give the same bytes.
+# Builds $B/fuzzcell_VERSION_ARCHITECTURE.deb from what `make install` installs, and prints its
+# path.  The package is reproducible for the same program and commit.
 #
 # usage: [B=build] deb/build.sh        `make deb`; B is relative to the project's directory
 #        deb/build.sh --version        only prints the version
 #
-# The version is VERSION of the Makefile where its tag is, VERSION+gitTIME.COMMIT after that tag, and
-# VERSION~gitTIME.COMMIT before it; with files that are not committed it ends in ".changed".  Without
-# git it is VERSION.
+# The version is the Makefile's VERSION at its tag, VERSION+gitTIME.COMMIT after the tag, and
+# VERSION~gitTIME.COMMIT before it.  With uncommitted changes it ends in ".changed".  Without git it
+# is VERSION.
 #
 # DEBFULLNAME and DEBEMAIL name the maintainer (default: the author of the commit).
 set -euo pipefail
@@ -48,7 +48,7 @@ maintainer() {
 	echo "$name <$mail>"
 }
 
-# Of a release the text of its tag, which says what is new.
+# Prints the changelog; for a release it is the text of the tag.
 changes() {
 	local commit
 
@@ -65,7 +65,7 @@ changelog() { # VERSION
 	printf '\n -- %s  %s\n' "$(maintainer)" "$(date -R -u -d "@$SOURCE_DATE_EPOCH")"
 }
 
-# Below the directory $root all that the package installs.
+# Makes all installed files of the package below the directory $root.
 tree() { # VERSION
 	local doc=$root/usr/share/doc/fuzzcell
 
@@ -81,7 +81,7 @@ tree() { # VERSION
 	install -D -m 0644 deb/lintian-overrides "$root/usr/share/lintian/overrides/fuzzcell"
 }
 
-# The package's own files, and its libraries by what the program is linked with.
+# Makes the package's control files; its dependencies are the libraries that the program links.
 control() { # VERSION
 	local debian=$work/debian
 

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Does the dashboard of this container answer, and can it read the state?  The image has no
-# program for HTTP; bash speaks TCP.
+# Checks whether the dashboard of this container answers and can read the state.  The image has no
+# HTTP client, so this uses bash's TCP connections.
 #
-# usage: dashboard-health.sh [PORT [PATH]]    PATH: prints what is there
+# usage: dashboard-health.sh [PORT [PATH]]    PATH: prints this page
 set -eu -o pipefail
 
 exec 3<>"/dev/tcp/127.0.0.1/${1:-8089}"

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# First process of the container: makes its own control groups writable, so that
-# cells get groups below the container's (what limits the container limits them
-# all), and becomes fuzzcell.  Docker mounts the groups read-only and has no option
-# for less than all privileges that changes it; CAP_SYS_ADMIN can.
+# First process of the container: makes its own control groups writable, and executes fuzzcell.
+# Cells get groups below the container's group, so the container's limits apply to all of them.
+# Docker mounts the groups read-only; without --privileged it has no option to change this, but
+# CAP_SYS_ADMIN is sufficient.
 #
 # usage: entrypoint.sh FUZZCELL_ARGUMENT...
 set -eu
 
 root=/sys/fs/cgroup
 
-# Where groups are mounted: "MOUNT_POINT TYPE", outermost first.
+# Prints the mounts of control groups: "MOUNT_POINT TYPE", outermost first.
 mounts() {
 	awk '{ for (i = 7; $i != "-"; i++) ; if ($5 ~ /^\/sys\/fs\/cgroup(\/|$)/) print $5, $(i + 1) }' \
 		/proc/self/mountinfo
@@ -20,21 +20,22 @@ mounts() {
 writable() {
 	mounts | while read -r point _; do
 		mount -o remount,bind,rw "$point" || return 1
-		# In a namespace of its own the v2 tree as a whole is mounted read-only.
+		# In its own cgroup namespace the file system itself is read-only, too.
 		[ -w "$point" ] || mount -o remount,rw "$point" || return 1
 	done
 }
 
-# Only root of our own namespace has no process of ours: a group with processes cannot be divided.
-# `docker exec` then starts its processes in the group of the first one, too.
+# Moves our processes out of our namespace's root group, because a group with processes cannot be
+# divided.  `docker exec` then also starts its processes in the group of the first process.
 leave_root() {
 	mkdir -p "$root/init"
 	while read -r pid; do
-		echo "$pid" >"$root/init/cgroup.procs" 2>/dev/null || true # it ended
+		echo "$pid" >"$root/init/cgroup.procs" 2>/dev/null || true # it has ended
 	done <"$root/cgroup.procs"
 }
 
-# Beside v1 controllers Docker joins the v2 tree but does not mount it: our part of it.
+# Mounts our part of the v2 tree.  With v1 controllers Docker uses the v2 tree but does not mount
+# it.
 mount_v2() {
 	own=$(sed -n 's/^0:://p' /proc/self/cgroup)
 	mkdir -p "$root/unified" /run/fuzzcell-v2
@@ -44,7 +45,7 @@ mount_v2() {
 	rmdir /run/fuzzcell-v2
 }
 
-# Docker covers parts of /proc.  They are this container's own mounts: they can go.
+# Docker covers parts of /proc with mounts of this container.  Removes these mounts.
 uncover() {
 	awk '$5 ~ /^\/proc\/./ { print $5 }' /proc/self/mountinfo | sort -r |
 		while read -r point; do
@@ -55,7 +56,7 @@ uncover() {
 prepare() {
 	writable && uncover || return 1
 	if [ -e "$root/cgroup.controllers" ]; then
-		# The root of the machine's own tree has no type, and may keep its processes.
+		# The root of the machine's own tree has no cgroup.type, and may keep its processes.
 		[ ! -e "$root/cgroup.type" ] || leave_root
 	elif ! mounts | grep -q ' cgroup2$'; then
 		mount_v2

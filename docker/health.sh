@@ -1,14 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Is the container healthy?  Its first process is there, or this would not run; so: the
-# configurations that it was given are good ones, and the state of each can be read and written
-# where it is kept.
+# Checks whether the container is healthy: its configurations are valid, and the state of each can
+# be read and written.  Its first process lives, or this would not run.
 #
 # usage: health.sh [FILE]     FILE: the first process's /proc/PID/cmdline
 set -eu
 
-# The values of an option, a line each.
+# Prints the values of an option, one per line.
 given() { # OPTION
 	tr '\0' '\n' <"$cmdline" | while IFS= read -r word; do
 		case $word in

@@ -3,10 +3,10 @@
 # Builds the real targets of the demo: examples/build.sh OUT_DIR
 #
 # Each folder with a recipe.sh beside this script is one library.  Its source is the
-# distribution's own source package, fetched with apt; its recipe.sh says what to
-# compile; its *_fuzzer.c are the targets.  OUT_DIR becomes an output directory in
-# the OSS-Fuzz layout; sources, objects and logs go to OUT_DIR.work.  Only what is
-# missing or older than its source is made again.
+# distribution's own source package, fetched with apt.  Its recipe.sh has the
+# sources and flags; its *_fuzzer.c are the targets.  OUT_DIR becomes an output
+# directory in the OSS-Fuzz layout; sources, objects and logs go to OUT_DIR.work.
+# Only files that are missing or older than their source are built.
 #
 # apt reads deb-src lines from a private copy of this machine's sources: /etc and
 # the machine's package lists stay as they are.  Environment: FUZZCC (clang).
@@ -48,7 +48,7 @@ need() { # need COMMAND PACKAGE
 	command -v "$1" >/dev/null || fail "$1 is missing; install $2 (ci/deps.sh demo does)"
 }
 
-# This machine's apt sources, of both kinds, as deb-src.
+# Writes this machine's apt sources, of both formats, as deb-src.
 apt_sources() {
 	mkdir -p "$work/apt/parts" "$work/apt/lists/partial" "$work/apt/cache/archives/partial"
 	: >"$work/apt/sources.list"
@@ -78,13 +78,13 @@ apt_update() {
 	need dpkg-source dpkg-dev
 	say 'reading the list of source packages'
 	apt_sources
-	# A source without deb-src is no reason to stop: showsrc is asked below.
+	# A source without deb-src is no error here: showsrc below decides.
 	private_apt apt-get update >"$work/apt/update.log" 2>&1 || true
 	: >"$work/apt/updated"
 }
 
-# The versions on offer, newest first.  The newest is not always there to be
-# fetched: a mirror may have the index of a security archive but not its files.
+# Prints the available versions, newest first.  The newest one cannot always be
+# fetched: a mirror may have the index of a security archive without its files.
 versions() { # versions PACKAGE
 	private_apt apt-cache showsrc --only-source "$1" 2>/dev/null |
 		sed -n 's/^Version: //p' | sort -u -V -r
@@ -111,14 +111,14 @@ fetch() { # fetch PACKAGE: unpacks it into $work/src/PACKAGE
 	fail "$1: no source package could be fetched, see $log and $work/apt/update.log"
 }
 
-# One call of the compiler.
+# Runs the compiler once.
 compile() { # compile OUTPUT ARGUMENT...
 	# shellcheck disable=SC2086 # flags are words
 	logged "$obj/log" "$cc" $cflags $flags -o "$@"
 }
 
 # A recipe sets sources (below the package's source) and flags, and may define
-# prepare(), which writes what ./configure would have written.
+# prepare(), which writes the files that ./configure would write.
 recipe() { # recipe LIBRARY
 	src=$work/src/$1
 	obj=$work/obj/$1

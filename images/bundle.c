@@ -11,18 +11,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Locked memory is not taken from the machine: it is the cell's, but it cannot be
- * reclaimed. */
+/* Locked memory counts against the cell's limit, but cannot be reclaimed. */
 enum { MEMLOCK_BYTES = 1 << 20 };
-/* The machine's own processes are never the kernel's choice before a cell's. */
+/* The kernel's OOM killer chooses processes of a cell before those of the machine. */
 enum { OOM_SCORE_ADJ = 1000 };
-/* POSIX shared memory; counted in the cell as /tmp is. */
+/* POSIX shared memory; its memory counts as the cell's, like /tmp. */
 enum { SHM_BYTES = 16 << 20 };
-/* A name in a tmpfs costs about a kilobyte: no more names than small files. */
+/* A name in a tmpfs uses about a kilobyte, so the number of names is limited, too. */
 enum { BYTES_PER_INODE = 4096, INODES_MIN = 256 };
 
-/* runc's defaults (libcontainer/specconv, "maskedPaths" and "readonlyPaths")
- * below /proc, and what tells of the machine and of nothing that a job needs. */
+/* runc's defaults (libcontainer/specconv, "maskedPaths" and "readonlyPaths") below /proc.  Further
+ * files describe the machine, and no job needs them. */
 static const char *const masked[] = {"/proc/acpi",	  "/proc/asound",	 "/proc/kcore",
 				     "/proc/keys",	  "/proc/latency_stats", "/proc/timer_list",
 				     "/proc/timer_stats", "/proc/sched_debug",	 "/proc/scsi",
@@ -31,7 +30,7 @@ static const char *const readonly[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/p
 				       "/proc/sysrq-trigger"};
 static const char *const namespaces[] = {"pid", "network", "ipc", "uts", "mount", "user", "cgroup"};
 
-/* j is taken over.  false: it could not be made, or the list not grown. */
+/* Takes ownership of j.  False: j is NULL, or memory is short. */
 static bool add(json_t *list, json_t *j)
 {
 	return json_array_append_new(list, j) == 0; /* fails for j NULL, too */
@@ -75,7 +74,7 @@ static json_t *tmpfs(const char *target, const char *exec, const char *rw, uint6
 	char size[64], inodes[64];
 	uint64_t files = bytes / BYTES_PER_INODE;
 
-	/* to tmpfs 0 is no limit */
+	/* for tmpfs, size 0 means no limit */
 	(void)snprintf(size, sizeof(size), "size=%llu", (unsigned long long)(bytes ? bytes : 1));
 	(void)snprintf(inodes, sizeof(inodes), "nr_inodes=%llu",
 		       (unsigned long long)(files > INODES_MIN ? files : INODES_MIN));
@@ -91,9 +90,9 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Recursive, because the kernel refuses to uncover what is mounted below.  "ro" is of the mount at
- * the top alone: another file system below it, open to all, could be written ("rro", Linux 5.12;
- * crun 1.8.1 refuses that of a file). */
+/* Recursive, because the kernel refuses a bind mount that would uncover files below a mount.  "ro"
+ * applies only to the top mount; "rro" (Linux 5.12) also protects file systems mounted below it.
+ * crun 1.8.1 refuses "rro" for a file. */
 static json_t *bind(const struct bundle *b, const struct cell_mount *m)
 {
 	_autojson_ json_t *options =
@@ -107,15 +106,15 @@ static json_t *bind(const struct bundle *b, const struct cell_mount *m)
 			 m->source, "options", options);
 }
 
-/* Read-only: otherwise a job would lower its OOM score there (only CAP_SYS_RESOURCE sets a
- * minimum).  No engine writes to any file of /proc. */
+/* Read-only, so that a job cannot lower its OOM score there (only CAP_SYS_RESOURCE sets a minimum).
+ * No engine writes to files in /proc. */
 static json_t *proc(void)
 {
 	return json_pack("{s:s, s:s, s:s, s:[s,s,s,s]}", "destination", "/proc", "type", "proc",
 			 "source", "proc", "options", "nosuid", "nodev", "noexec", "ro");
 }
 
-/* In the order in which they cover each other. */
+/* In mount order: later mounts may be inside or over earlier ones. */
 static json_t *mounts(const struct bundle *b)
 {
 	_autojson_ json_t *list = json_array();
@@ -199,11 +198,10 @@ static json_t *linux_part(const struct bundle *b)
 			 strings(readonly, sizeof(readonly) / sizeof(readonly[0])));
 }
 
-/* No linux.seccomp: crun would compile that for every cell.  The annotations are
- * crun's own way to take a compiled program ("run.oci.seccomp_bpf_data") and to
- * send its listener somewhere ("run.oci.seccomp.receiver"); read in crun 1.8.1,
- * libcrun/container.c.  No flags can be given there, and none are wanted: crun
- * then loads it with SPEC_ALLOW (no mitigation that costs speed) and NEW_LISTENER. */
+/* Without linux.seccomp, which crun would compile for every cell.  Instead, crun's own annotations
+ * pass a compiled program ("run.oci.seccomp_bpf_data") and the socket for its listener
+ * ("run.oci.seccomp.receiver"); source: crun 1.8.1, libcrun/container.c.  crun then loads the
+ * program with SPEC_ALLOW (no mitigation that costs speed) and NEW_LISTENER. */
 int bundle_json(const struct bundle *b, char **ret, struct err *e)
 {
 	json_error_t at;

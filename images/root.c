@@ -16,7 +16,7 @@
 static const char passwd[] = "root:x:0:0:root:/tmp:/bin/sh\n";
 static const char group[] = "root:x:0:\n";
 
-/* Ours in every cell: a tmpfs, crun's own mounts, or empty. */
+/* In every cell these are a tmpfs, crun's own mounts, or empty. */
 static const char *const fixed[] = {"dev", "proc", "run", "sys", "tmp"};
 
 void root_plan_free(struct root_plan *p)
@@ -42,8 +42,8 @@ static int read_link(const char *path, char **ret, struct err *e)
 	return *ret ? 0 : err_sys(e, "copy link '%s'", path);
 }
 
-/* rootfs/name as it is there: a link, a directory, a file; what is missing or
- * anything else is no part. */
+/* Adds rootfs/name if it is a link, a directory or a file.  A missing entry or one of another type
+ * is skipped. */
 static int add_part(struct root_plan *p, const char *rootfs, const char *name, struct err *e)
 {
 	struct root_part *part = &p->part[p->n];
@@ -59,7 +59,7 @@ static int add_part(struct root_plan *p, const char *rootfs, const char *name, s
 	if (p->n == ROOT_PARTS_MAX)
 		return err_set(e, E2BIG, "root '%s' has more than %d entries", rootfs,
 			       ROOT_PARTS_MAX);
-	p->n++; /* half filled, it is still freed */
+	p->n++; /* before the rest, so that a partly filled entry is freed, too */
 	part->path = sys_asprintf("/%s", name);
 	if (!part->path)
 		return err_sys(e, "allocate a path");
@@ -99,8 +99,8 @@ static bool is_fixed(const char *name)
 	return false;
 }
 
-/* A user who can exchange the root can show a cell every part of this machine that has no lock of
- * its own. */
+/* A user who can exchange the root directory could show a cell every file of this machine that its
+ * own permissions do not protect. */
 static int check_owner(const char *rootfs, struct err *e)
 {
 	struct way w;
@@ -172,7 +172,7 @@ const struct root_part *root_plan_holds(const struct root_plan *p, const char *p
 	return NULL;
 }
 
-/* "/a/b": nothing empty, no dots, no slash at the end. */
+/* Whether path is like "/a/b": no empty components, no "." or "..", no final slash. */
 static bool plain(const char *path)
 {
 	struct slice rest = slice_of(path), name;
@@ -198,7 +198,7 @@ static int make_file(int root, const char *path, const char *text, struct err *e
 	return 0;
 }
 
-/* path without its first slash; its parents are made. */
+/* path has no leading slash.  Missing parents are made. */
 static int make_point(int root, const char *path, bool dir, struct err *e)
 {
 	_autofree_ char *parent = NULL;
@@ -225,7 +225,7 @@ static int make_part(int root, const struct root_part *part, struct err *e)
 	return 0;
 }
 
-/* In a part nothing can be made: the mount point must be there. */
+/* Inside a part no mount point can be made, so the mount point must exist. */
 static int check_in_part(const struct root_part *part, const char *target, struct err *e)
 {
 	_autofree_ char *there = NULL;
@@ -263,7 +263,7 @@ static int make_target(int root, const struct root_plan *p, const struct cell_sp
 		return err_set(e, EINVAL, "mount source '%s' is no absolute path", m->source);
 	if (stat(m->source, &st) < 0)
 		return err_sys(e, "mount source '%s'", m->source);
-	/* There crun can make it, or says that it cannot. */
+	/* crun makes these mount points, or reports an error. */
 	if (in_earlier_mount(spec, i) || below(m->target, "/tmp") || below(m->target, "/dev"))
 		return 0;
 	if (part)
@@ -297,7 +297,7 @@ int root_build(int dirfd, const char *name, const struct root_plan *p, const str
 	mode_t old;
 	int r;
 
-	old = umask(022); /* the cell's user must be able to look into it */
+	old = umask(022); /* the cell's user must be able to read the root */
 	if (sys_mkdirat(dirfd, name, 0755) < 0)
 		r = err_sys(e, "make the root '%s'", name);
 	else

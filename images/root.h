@@ -8,10 +8,9 @@
 
 #include <stdbool.h>
 
-/* A cell's root directory: a skeleton of empty mount points, one for each cell,
- * read-only inside.  Its parts come from the host or from a given directory and
- * are bound over it, so that neither is ever written, and mount points need not
- * exist there. */
+/* A cell's root directory: empty mount points, one directory for each cell, read-only inside.  Its
+ * parts are bind mounts from the host or from a given directory.  So neither of them is ever
+ * written, and they need no mount points. */
 
 enum { ROOT_PARTS_MAX = 64 };
 
@@ -28,20 +27,18 @@ struct root_plan {
 	bool etc; /* an /etc of ours, with root as the only user and group */
 };
 
-/* rootfs NULL: the host's /usr, with bin, lib* and sbin as the host has them, and
- * of its /etc the dynamic linker's cache and the alternatives that libraries go
- * through.  Else: all directories and links at the top of rootfs but dev, proc,
- * run, sys and tmp. */
+/* With rootfs: all directories, files and links at its top, except dev, proc, run, sys and tmp.
+ * With NULL: the host's /usr, and bin, lib* and sbin as on the host.  From the host's /etc it takes
+ * only the dynamic linker's configuration and the alternatives, which libraries need. */
 MUST_CHECK int root_plan_new(const char *rootfs, struct root_plan **ret, struct err *e);
 void root_plan_free(struct root_plan *p); /* NULL is fine */
 DEFINE_CLEANUP(struct root_plan *, root_plan_free)
 
-/* The part that holds an absolute path ("/usr/lib" is held by "/usr"), or NULL. */
+/* The part that contains an absolute path ("/usr" contains "/usr/lib"), or NULL. */
 const struct root_part *root_plan_holds(const struct root_plan *p, const char *path);
 
-/* Makes dirfd/name with everything that mounts of plan and spec need.  Refuses
- * targets that are no plain absolute path, that lie in /proc or /sys, or that
- * neither can be made nor exist. */
+/* Makes dirfd/name with all mount points for plan and spec.  Refuses targets that are no plain
+ * absolute path, that are in /proc or /sys, or that do not exist and cannot be made. */
 MUST_CHECK int root_build(int dirfd, const char *name, const struct root_plan *p,
 			  const struct cell_spec *spec, struct err *e);
 

@@ -25,7 +25,7 @@
 
 DEFINE_CLEANUP(scmp_filter_ctx, seccomp_release)
 
-/* CLONE_NEWTIME shares a bit with clone's exit signal: only clone3 can ask for it. */
+/* Without CLONE_NEWTIME, which shares a bit with clone's exit signal: only clone3 accepts it. */
 #define SECCOMP_NEW_NAMESPACES                                                         \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	 CLONE_NEWPID | CLONE_NEWNET)
@@ -122,7 +122,7 @@ static const char *const not_in_builds[] = {
 #include "images/syscalls_build.inc"
 };
 
-/* Whether the rule, which is one of the engines', holds for the profile. */
+/* Whether a rule for engines also applies to the profile. */
 static bool is_for(const struct rule *rule, enum cell_profile profile)
 {
 	for (size_t i = 0; i < sizeof(not_in_builds) / sizeof(not_in_builds[0]); i++)
@@ -136,19 +136,19 @@ static int add_rule(scmp_filter_ctx ctx, const struct rule *rule, struct err *e)
 	int nr = seccomp_syscall_resolve_name(rule->call);
 	int r;
 
-	if (nr < 0) /* of another architecture, or newer than this libseccomp */
+	if (nr < 0) /* a call of another architecture, or newer than this libseccomp */
 		return 0;
 	r = seccomp_rule_add_array(ctx, rule->action, nr, rule->conditions, rule->when);
 	return r < 0 ? err_set(e, -r, "seccomp rule for '%s'", rule->call) : 0;
 }
 
-/* Also the calls of a foreign table (int 0x80, x32) reach us: nothing in a cell
- * needs them, and a killed thread would leave a process that hangs. */
+/* Calls of a foreign table (int 0x80, x32) are also reported and refused.  No program in a cell
+ * needs them.  The alternative, to kill the thread, would leave a hanging process. */
 static int set_attributes(scmp_filter_ctx ctx, struct err *e)
 {
 	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_NOTIFY);
 
-	if (r == 0) /* 2: a binary tree over the numbers */
+	if (r == 0) /* 2: a binary tree of the call numbers */
 		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	return r < 0 ? err_set(e, -r, "seccomp attributes") : 0;
 }
@@ -222,11 +222,11 @@ void seccomp_name(int nr, char out[SECCOMP_NAME_MAX])
 	(void)name_of(seccomp_arch_native(), nr, out);
 }
 
-/* Receiving blocks, whatever the descriptor's flags, unless something waits. */
+/* Receiving blocks without a waiting notification, even on a non-blocking descriptor. */
 static int anything_waits(int listener, struct err *e)
 {
 	struct pollfd p = {.fd = listener, .events = POLLIN};
-	int r = poll(&p, 1, 0); /* allow: asks, does not wait */
+	int r = poll(&p, 1, 0); /* allow: does not wait */
 
 	if (r < 0)
 		return err_sys(e, "ask the seccomp listener");
@@ -235,7 +235,7 @@ static int anything_waits(int listener, struct err *e)
 	return 0;
 }
 
-/* Room for the larger structures of a later kernel, which fills its own size. */
+/* A later kernel may have larger structures, and writes its own size. */
 union notification {
 	struct seccomp_notif n;
 	char room[512];

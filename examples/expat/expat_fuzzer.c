@@ -37,7 +37,7 @@ static void XMLCALL on_instruction(void *user, const XML_Char *target, const XML
 	*(size_t *)user += strlen(target) + strlen(text);
 }
 
-/* An entity from outside has nothing in it. */
+/* An external entity is empty. */
 static int XMLCALL on_external(XML_Parser parser, const XML_Char *context, const XML_Char *base,
 			       const XML_Char *system, const XML_Char *public)
 {

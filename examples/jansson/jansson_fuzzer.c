@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads JSON, writes it, loads what was written, and compares.  The first byte
- * chooses how: its low bits are load flags, its high bits dump flags. */
+/* Loads JSON, writes it, loads the result again, and compares.  The first byte chooses the flags:
+ * its low bits are load flags, its high bits dump flags. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (text) {
 		second = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
 		if (!second || !json_equal(first, second))
-			abort(); /* what it writes, it must read back */
+			abort(); /* it must read its own output */
 		json_decref(second);
 		free(text);
 	}

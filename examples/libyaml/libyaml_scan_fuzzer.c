@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the tokens of a YAML stream: the scanner without the parser behind it,
- * which would stop at the first wrong sentence. */
+/* Reads the tokens of a YAML stream.  Tests the scanner without the parser, which would stop at the
+ * first syntax error. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <yaml.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Process 1 of every cell.  It starts the program each time fuzzcell asks for it, reports how the
- * program ended, and ends the processes that are left.  When fuzzcell is gone it exits, and the
- * cell ends with it.  The program is hostile and has the same user.  So process 1 is closed to
- * ptrace(2). The kernel drops signals from inside the cell for which process 1 has no handler.  It
- * is linked statically, since a cell may have any root. */
+/* Process 1 of every cell.  It starts the program at each request of fuzzcell, reports how the
+ * program ended, and ends the remaining processes.  When fuzzcell is gone, it exits, which ends the
+ * cell.
+ *
+ * The program is hostile and has the same user.  So process 1 does not allow ptrace(2).  The kernel
+ * drops signals from inside the cell for which process 1 has no handler.  It is linked statically,
+ * because a cell may have any root. */
 #include "images/init.h"
 
 #include <dirent.h>
@@ -23,8 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What one program can change for the next one.  The filter of system calls refuses all other ways
- * (images/syscalls.inc). */
+/* The state that one program can change for the next one.  The system call filter prevents all
+ * other changes (images/syscalls.inc). */
 struct found {
 	struct rlimit limits[RLIM_NLIMITS]; /* of process 1 */
 	cpu_set_t cpus;
@@ -36,7 +38,7 @@ struct found {
 
 static const char *const dirs[] = {"/tmp", "/dev/shm"};
 
-/* Compared as bytes. */
+/* The result is compared as bytes, so it is zeroed first. */
 static void look(struct found *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -71,7 +73,7 @@ static void on_child(int signo)
 	(void)signo; /* it ends ppoll(2) */
 }
 
-/* SIGCHLD comes inside of ppoll(2) alone. */
+/* Blocks SIGCHLD, which is then delivered only inside ppoll(2). */
 static int hold_signals(sigset_t *ret_before)
 {
 	struct sigaction wake = {.sa_handler = on_child};
@@ -84,19 +86,21 @@ static int hold_signals(sigset_t *ret_before)
 		   : sigprocmask(SIG_BLOCK, &child, ret_before);
 }
 
-/* The program before may have changed its own pipes: their flags, size, mode and content. */
+/* Each program gets new pipes: the previous program may have changed the flags, size, mode and
+ * content of its own. */
 static bool take_streams(const int fds[2])
 {
 	return fds[0] < 0 || (dup2(fds[0], STDIN_FILENO) >= 0 && dup2(fds[1], STDOUT_FILENO) >= 0 &&
 			      dup2(fds[1], STDERR_FILENO) >= 0);
 }
 
-/* In the child.  A file that is no program is not given to a shell, as execvp(3) does. */
+/* Runs in the child.  With a path, a file that is no program is not passed to a shell; execvp(3)
+ * would do that. */
 static void __attribute__((noreturn))
 execute(char **argv, const int fds[2], const sigset_t *signals)
 {
 	tell(INIT_STARTED, 0, false);
-	/* A session of its own: its kill(0) is not for process 1. */
+	/* Its own session, so that its kill(0) does not reach process 1. */
 	if (setsid() >= 0 && sigprocmask(SIG_SETMASK, signals, NULL) == 0 && take_streams(fds)) {
 		if (strchr(argv[0], '/'))
 			execv(argv[0], argv);
@@ -131,13 +135,13 @@ static void reap(pid_t pid)
 /* Returns when a child may have ended. */
 static void sleep_until_child(const sigset_t *signals)
 {
-	struct pollfd socket = {.fd = INIT_SOCKET}; /* the other end's end is always told */
+	struct pollfd socket = {.fd = INIT_SOCKET}; /* a closed other end is always reported */
 
 	if (ppoll(&socket, 1, NULL, signals) > 0 || errno != EINTR) /* allow: no loop */
 		_exit(1);
 }
 
-/* The program is not reaped, so that its number is not used again. */
+/* Waits for the program's end without reaping it, so that its number is not reused. */
 static siginfo_t wait_for(pid_t program, const sigset_t *signals)
 {
 	siginfo_t is;
@@ -149,7 +153,7 @@ static siginfo_t wait_for(pid_t program, const sigset_t *signals)
 		if (is.si_pid == program)
 			return is;
 		if (is.si_pid)
-			reap(is.si_pid); /* its parent has ended */
+			reap(is.si_pid); /* an orphan that became our child */
 		else
 			sleep_until_child(signals);
 	}
@@ -171,7 +175,7 @@ static bool is_empty(const char *path)
 	return empty;
 }
 
-/* Reaps the processes that have ended, except the program.  Returns whether none is left. */
+/* Reaps all ended processes except the program.  Returns whether no other process is left. */
 static bool are_reaped(pid_t program)
 {
 	DIR *d = opendir("/proc"); /* allow: as above */
@@ -191,8 +195,8 @@ static bool are_reaped(pid_t program)
 	return all && errno == 0;
 }
 
-/* A symbolizer ends soon after its program.  Other processes are killed.  kill(2) also reaches a
- * process that is being forked. */
+/* Waits up to 20 ms for processes that end by themselves, such as a symbolizer, and kills the rest.
+ * kill(2) also reaches a process that is being forked. */
 static bool end_processes(pid_t program)
 {
 	const struct timespec moment = {.tv_nsec = 2000000};

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What it costs to fuzz past a known crash: the CPU time until a deep bug is found, with an easy one
-# in front of it and without it (tests/targets/behind.h).  The easy one is once a signed overflow,
-# after which the program can go on, and once a write beyond a block, after which it cannot.
-# Also a plain loop that starts the engine again after each failure.
+# The cost of fuzzing past a known crash: the CPU time until a deep bug is found, with and without
+# an easy bug in front of it (tests/targets/behind.h).  The easy bug is a signed overflow, after
+# which the program can continue, or a write beyond a block, after which it cannot.  For comparison,
+# a plain loop restarts the engine after each failure.
 #
 # usage: B=build tests/bench/behind.sh
 #
@@ -45,7 +45,7 @@ in_cells() { # EASY
 	jq -r '.targets[0] | "\(.cpu_seconds) \(.failures_total)"' "$tmp"/state/logs/2*/summary.json
 }
 
-# The same, without cells, and without a look at any failure.
+# The same without cells, and without triage of failures.
 in_a_loop() { # EASY
 	local n=0 before after
 	rm -rf "$tmp/corpus" "$tmp/artifacts"

@@ -7,17 +7,17 @@ $B/bench/%: $B/o/tests/bench/%.o $(OBJ)
 
 $B/bench/sample $B/bench/start: $B/o/tests/bench/host.o
 
-# What it costs to look at 64 cells once a second; fails above half a per cent of a core.
-# Needs root and crun.  SAMPLES=n: looks, CELLS=n.
+# The cost of sampling 64 cells once a second; fails above half a per cent of a core.  Needs root
+# and crun.  SAMPLES=n: number of samples; CELLS=n.
 bench-sample: $B/bench/sample
 	$B/bench/sample $(or $(SAMPLES),20) $(or $(CELLS),64)
 
-# When a target on a busy machine counts as done; takes about half an hour, on one core.  Needs
+# When a target counts as done under CPU pressure; takes about half an hour, on one core.  Needs
 # root and crun.  RUNS=, NEIGHBOURS=, CORE=, PRICE=; PARTS="contention accounting gate".
 bench-contention: all targets examples
 	B=$B tests/bench/contention.sh $(PARTS)
 
-# What the dashboard costs on 1,000 runs of 100 targets; fails when that is too much.
+# The cost of the dashboard for 1,000 runs of 100 targets; fails above its limits.
 bench-serve: $B/bench/serve
 	@dir=$$(mktemp -d) && status=0 && { $B/bench/serve $$dir || status=$$?; } && rm -rf $$dir && exit $$status
 
@@ -32,8 +32,8 @@ bench-bombs: all targets
 	FUZZCELL=$(abspath $B/fuzzcell) TARGETS=$(abspath $B/targets) \
 		FUZZCELL_TEST_BOMBS=$(or $(BOMBS),20) bats --tap -f 'bombs?( |,).*input saved' tests/e2e/memory.bats
 
-# What grows with the number of targets, inputs and crashes; needs root and crun, takes a quarter
-# of an hour.  PARTS="targets inputs crashes", BUSY=1 and more: tests/bench/growth.sh.
+# How the cost grows with the number of targets, inputs and crashes.  Needs root and crun; takes a
+# quarter of an hour.  PARTS="targets inputs crashes", BUSY=1 and others: see tests/bench/growth.sh.
 bench-growth: all targets $B/fuzz/libfuzzer_line_fuzzer
 	B=$B tests/bench/growth.sh $(PARTS)
 
@@ -42,16 +42,16 @@ bench-growth: all targets $B/fuzz/libfuzzer_line_fuzzer
 bench-dictionary: $B/bench/words $(if $(TARGETS),,fuzz-targets)
 	B=$B tests/bench/dictionary.sh $(or $(TARGETS),$(FUZZ_NAMES:%=$B/fuzz/%_fuzzer))
 
-# How small reproducers become, beside libFuzzer's own minimiser in the same time.
+# The size of minimised reproducers, compared with libFuzzer's own minimiser in the same time.
 bench-minimize: all ; B=$B tests/bench/minimize.sh
 
-# How much smaller the cover of a corpus is, and what fuzzing loses that starts from it.  Takes a
-# quarter of an hour, on one core.  TARGETS="dir/a_fuzzer ...", default: our own parsers.
+# The size of a corpus's cover, and the loss when fuzzing starts from it.  Takes a quarter of an
+# hour, on one core.  TARGETS="dir/a_fuzzer ...", default: our own parsers.
 # SECONDS_EACH=, RUNS=, EXECS=.
 bench-cover: all $(if $(TARGETS),,fuzz-targets)
 	B=$B tests/bench/cover.sh $(or $(TARGETS),$(FUZZ_NAMES:%=$B/fuzz/%_fuzzer))
 
-# What it costs to fuzz past a known crash; takes some minutes.  RUNS=, STAGES=.
+# The cost of fuzzing past a known crash; takes some minutes.  RUNS=, STAGES=.
 bench-behind: all ; B=$B tests/bench/behind.sh
 
 .PHONY: bench-behind bench-cover bench-dictionary bench-minimize bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve

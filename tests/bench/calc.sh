@@ -7,8 +7,7 @@ now() { date +%s.%N; }
 # calc FORMAT EXPRESSIONS: one number or several, as awk prints them.
 calc() { awk "BEGIN { printf \"$1\", $2 }"; }
 
-# quantile SHARE: of the numbers that are read, one a line; between two of them it is
-# where the share is.
+# quantile SHARE: of the numbers on standard input, one per line; interpolates between two numbers.
 quantile() {
 	sort -n | awk -v share="$1" '{ v[NR] = $1 } END {
 		at = 1 + (NR - 1) * share

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# make bench-contention: what a busy machine does to the decision that a target is done.
+# make bench-contention: the effect of CPU pressure on the decision that a target is done.
 #
-#   1. contention: a real target with spinning neighbours on its core ends where it ends
-#      alone, and is never taken for a finished one before; what the wall rule makes of it
-#   2. accounting: the time in a cell is its CPU time and its waiting for a CPU
-#   3. gate: a target that opens after a minute of CPU time, at a quarter of a CPU, is
-#      fuzzed until it does; what the wall rule makes of it
+#   1. contention: a real target with spinning neighbours on its core ends at the same point as
+#      alone, and never ends as finished before; compared with the wall rule
+#   2. accounting: the time in a cell is its CPU time plus its waiting for a CPU
+#   3. gate: a target with a gate that opens after a minute of CPU time gets a quarter of a CPU.
+#      It is fuzzed until the gate opens; compared with the wall rule
 #
-# Each figure is from real cells, beside the quiet one of the same call.  The rules' times
-# are scaled down by the price (docs/scheduling.md), the wall rule's by as much.  The status
-# is 1 when a claim does not hold, 2 when the machine was not quiet enough to tell.
+# Each figure is from real cells, and is compared with a quiet run of the same call.  The price
+# scales down the rules' times (docs/scheduling.md), and the wall rule's by the same factor.  Status
+# 1: a claim does not hold.  Status 2: the machine was too busy to measure.
 #
 # usage: [B=build] [CORE=n] [RUNS=20] [NEIGHBOURS=7] [TARGET=jansson_fuzzer] [PRICE=15]
 #        [GATE_PRICE=0.25] [GATE_CPU=60] tests/bench/contention.sh [contention|accounting|gate...]
@@ -26,23 +26,23 @@ core=${CORE:-$(($(nproc) - 1))}
 runs=${RUNS:-20}
 neighbours=${NEIGHBOURS:-7}
 target=${TARGET:-jansson_fuzzer}
-price=${PRICE:-15} # much more, and it ends before the curve has points to judge by
+price=${PRICE:-15} # with a much higher price it ends before the curve has enough points
 gate_price=${GATE_PRICE:-0.25}
 gate_cpu=${GATE_CPU:-60} # CPU-seconds
-disturbed=${DISTURBED:-0.03} # a quiet run waits for less of its time
-quiet_runs=10 # each with an engine's seed of its own; the others have the same seeds
+disturbed=${DISTURBED:-0.03} # a quiet run waits for less than this share of its time
+quiet_runs=10 # each has its own engine seed; the other runs use the same seeds
 within=0.05      # of the quiet run
-clearly=0.80     # of its CPU time: what ends with less was stopped early
+clearly=0.80     # of its CPU time: a run with less was stopped early
 unaccounted=0.02 # of the time in cells
 gate_least=100   # edges that only an open gate has
 
 tmp=$(mktemp -d)
-pids=() # of the neighbours
-running= # fuzzcell's
+pids=() # the neighbours
+running= # fuzzcell
 seed=1
 status=0
 
-# Waits for fuzzcell: it takes its cells with it.
+# Waits for fuzzcell, which ends its cells.
 # shellcheck disable=SC2317 # the trap's
 finish() {
 	local pid
@@ -56,8 +56,8 @@ trap finish EXIT
 trap 'exit 1' INT TERM
 chmod 0755 "$tmp"
 
-# Until this shell is gone, too.  Each in a session of its own: together they would be one
-# for the kernel (sched(7), autogroup).
+# They end with this shell at the latest.  Each has its own session: in one session the kernel would
+# schedule them as one group (sched(7), autogroup).
 spin() {
 	for _ in $(seq "$neighbours"); do
 		setsid setpriv --pdeathsig KILL taskset -c "$core" sh -c 'while :; do :; done' &
@@ -92,10 +92,10 @@ state() { # RUN DEFAULTS [TARGETS]: a fresh state directory; $seed is the engine
 		"targets": {%s}}\n' "$1" "$seed" "$2" "${3:-}" >"$tmp/state/config.json"
 }
 
-# Seconds in which the core was not there at all: where this machine is a guest, its host had it.
+# The steal time of the core in seconds: when this machine is a guest, its host used the core.
 taken() { awk -v core="cpu$core" -v hz="$(getconf CLK_TCK)" '$1 == core { print $9 / hz }' /proc/stat; }
 
-fuzzcell() { # DIR OPTION...: on the core, all of it; sets stolen, seconds of it that were taken
+fuzzcell() { # DIR OPTION...: all its processes on the core; sets stolen, the steal time in seconds
 	local dir=$1 code=0 before
 	shift
 	before=$(taken)
@@ -117,8 +117,8 @@ value() { # KEY [TARGET]: of the last run
 }
 
 # one PLATEAU [OPTION...]: the real target under that rule; a line of
-# "REASON CPU COV RATE WAITED CELL WALL": CPU-seconds of fuzzing, edges, new edges expected a
-# CPU-second, share of the time that it waited, seconds in cells, and of those accounted for.
+# "REASON CPU COV RATE WAITED CELL WALL": CPU-seconds of fuzzing, edges, expected new edges per
+# CPU-second, share of time spent waiting, seconds in cells, and the accounted part of them.
 one() {
 	local plateau=$1
 	shift
@@ -128,7 +128,7 @@ one() {
 		"$(value starved_share) $(value cell_seconds) $(value cpu_seconds)" >"$tmp/one"
 }
 
-# quiet PLATEAU [OPTION...]: the same, once nobody else wanted the core.
+# quiet PLATEAU [OPTION...]: the same; tries again until no other process wanted the core.
 quiet() {
 	for _ in $(seq 12); do
 		one "$@"
@@ -140,7 +140,7 @@ quiet() {
 
 column() { cut -d ' ' -f "$1" "$2"; }
 
-# row WHAT FILE CPU COV: medians, as they are and as ratios of the quiet ones.
+# row WHAT FILE CPU COV: medians, also as ratios to the quiet runs.
 row() {
 	local cpu cov
 	cpu=$(column 2 "$2" | median)
@@ -151,7 +151,7 @@ row() {
 		"$(column 1 "$2" | sort | uniq -c | awk '{ printf "%s%s %s", s, $1, $2; s = ", " }')"
 }
 
-# Sets window: of the wall rule that ends a quiet run nearest to where the price does.
+# Sets window: the wall rule with this window ends a quiet run closest to the price's end.
 wall_window() { # CPU
 	local w cpu off best=
 	for w in 1 2 3 4; do
@@ -167,7 +167,7 @@ wall_window() { # CPU
 	done
 }
 
-# several N FILE COMMAND...: lines of N runs.
+# several N FILE COMMAND...: writes the lines of N runs to FILE.
 several() {
 	local n=$1 file=$2 i
 	shift 2
@@ -203,7 +203,7 @@ contention() {
 	contention_verdicts
 }
 
-# "REASON CPU COV" of each run of FILE, CPU time and edges over those of the quiet run of its seed.
+# "REASON CPU COV" of each run of FILE; CPU time and edges are ratios to the quiet run of that seed.
 paired() { # FILE
 	awk 'NR == FNR { n++; cpu[n] = $2; cov[n] = $3; next }
 		{ i = (FNR - 1) % n + 1; print $1, $2 / cpu[i], $3 / cov[i] }' "$tmp/quiet" "$1"
@@ -215,8 +215,8 @@ spread() { # COLUMN FILE
 		"$(column "$1" "$2" | quantile 0)" "$(column "$1" "$2" | quantile 1)"
 }
 
-# One run's time moves by some per cent also alone, which "quiet again" shows: a single run is
-# false when it had clearly less, and their mean is that of the quiet ones.
+# Even the time of quiet runs varies by some per cent, as "quiet again" shows.  So a single run
+# fails only with clearly less CPU time, and the mean must equal that of the quiet runs.
 contention_verdicts() {
 	local early wall_early mean low high
 
@@ -237,7 +237,7 @@ contention_verdicts() {
 		"$low >= 1 - $within && $high <= 1 + $within"
 }
 
-# What a cell's time is not: its CPU time, its waiting, and what the host took; as a share.
+# The unaccounted share of a cell's time: without CPU time, waiting and steal time.
 balance() { # WHAT
 	local off
 	# Of neighbours, too, is taken: of the cell its share.
@@ -258,7 +258,7 @@ accounting() {
 	balance "$neighbours neighbours"
 }
 
-# Sets salt, below: of a gate that opens after so many inputs, or nearly; and when.
+# Sets salt and below for a gate that opens after about INPUTS inputs, and opens: the exact input.
 find_gate() { # INPUTS
 	local out=$tmp/look
 	mkdir -p "$tmp/empty"
@@ -279,7 +279,7 @@ opened() {
 		awk -v least="$gate_least" '$1 >= least { print; exit }') ]]
 }
 
-# The run ends by itself, or when its gate is open and nothing is left to see.
+# The run ends by itself, or is ended after its gate has opened.
 run_gate() {
 	local code=0
 	taskset -c "$core" "$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$tmp/gate" \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# How much smaller the cover of a corpus is than the corpus, and what fuzzing loses when it starts
-# from the cover.  Each target is fuzzed by fuzzcell first.  Then the engine alone goes on: from
-# the corpus and from the cover, with the same random seeds and numbers of executions.
+# The size of a corpus's cover compared with the corpus, and the loss when fuzzing starts from the
+# cover.  fuzzcell fuzzes each target first.  Then the engine alone continues from the corpus and
+# from the cover, with the same random seeds and numbers of executions.
 #
 # usage: B=build tests/bench/cover.sh TARGET...
 #
@@ -26,13 +26,13 @@ reached() { sed -nE 's/^#.* cov: ([0-9]+) ft: ([0-9]+) .*/\1 \2/p' "$1" | tail -
 
 count() { find "$1" -type f | wc -l; }
 
-# of DIR: what its inputs reach.
+# of DIR: the coverage of its inputs.
 of() {
 	"$target" -runs=0 "$1" >"$tmp/log" 2>&1 || true
 	reached "$tmp/log"
 }
 
-# from DIR SEED: what a copy of it reaches after more fuzzing.
+# from DIR SEED: the coverage of a copy of it after more fuzzing.
 from() {
 	rm -rf "$tmp/copy"
 	cp -r "$1" "$tmp/copy"

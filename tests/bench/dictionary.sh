@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Measures what the words of a program bring: new edges after as many executions, from the same
-# corpus, with the target's own dictionary alone and joined with the words.  Counted in executions
-# (-runs), a busy machine changes nothing but the time that it takes.
+# Measures the gain from the words of a program: new edges after the same number of executions from
+# the same corpus, with the target's own dictionary alone and joined with the words.  The length is
+# counted in executions (-runs), so CPU pressure changes only the duration.
 #
 # usage: B=build tests/bench/dictionary.sh TARGET...
 #
@@ -12,8 +12,8 @@
 # MOST="512"        numbers of words, a column for each
 # CORPORA=dir       dir/<target> has the inputs to start from.  Without it, or without that
 #                   directory: the seeds beside the target, fuzzed without words for RUNS first
-# OUT=dir           keeps corpora and logs (a temporary directory otherwise); what is measured there
-#                   with as many RUNS is not measured again
+# OUT=dir           keeps corpora and logs (default: a temporary directory); results there with the
+#                   same RUNS are not measured again
 set -euo pipefail
 
 words=${B:-build}/bench/words
@@ -30,7 +30,7 @@ out=${OUT:-$tmp/out}
 mkdir -p "$out"
 export ASAN_OPTIONS=detect_leaks=0
 
-# Flags of the target's options, its dictionary left out.
+# The flags of the target's options, without its dictionary.
 options() { # TARGET
 	[[ -f $1.options ]] || return 0
 	sed -n '/^\[libfuzzer\]/,/^\[[^l]/s/^\([a-z_]*\)[ ]*=[ ]*\([^ ]*\)$/-\1=\2/p' "$1.options" |
@@ -51,7 +51,7 @@ fuzz() {
 	}
 }
 
-# The directory with a target's inputs to start from.
+# Prints the directory with a target's start corpus.
 start_of() { # TARGET NAME
 	local dir=${CORPORA:-}/$2 unpacked=$tmp/seeds/$2
 
@@ -70,7 +70,7 @@ start_of() { # TARGET NAME
 	echo "$dir"
 }
 
-# Edges at the end beyond those of the first inputs.
+# The edges at the end, less those of the start corpus.
 gained() { # LOG
 	awk '{
 			for (i = 1; i < NF; i++)
@@ -101,7 +101,7 @@ row() { # TARGET
 		if [[ $label != none ]]; then
 			"$words" "$1" "$label" "$tmp/none.dict" >"$tmp/$label.dict"
 		fi
-		# As many words as with the label before: the same dictionary.
+		# The same dictionary as for the label before: there are no more words.
 		if [[ ${#sums[@]} -gt 1 ]] && cmp -s "$tmp/$label.dict" "$tmp/$previous.dict"; then
 			sums+=("${sums[-1]}")
 			continue

@@ -42,7 +42,7 @@ static void put_records(void)
 	}
 }
 
-/* The value of the innermost one, and neighbours of it at each level. */
+/* The innermost value, and its neighbours at each level. */
 static void put_tlv(void)
 {
 	static const unsigned char sizes[] = {200, 140, 80};
@@ -193,7 +193,7 @@ static uint32_t be(const uint8_t *p, size_t n)
 	return v;
 }
 
-/* Records behind a length of two bytes: one has a word in it. */
+/* Records with a length of two bytes before each: one has a word in it. */
 static void records(const uint8_t *p, size_t n)
 {
 	while (n >= 2) {
@@ -208,7 +208,7 @@ static void records(const uint8_t *p, size_t n)
 	}
 }
 
-/* Type, length, value; values of type 1 hold such things in turn. */
+/* Type, length, value; values of type 1 contain such triples again. */
 static void tlv_at(const uint8_t *p, size_t n, int depth)
 {
 	while (n >= 2) {
@@ -303,7 +303,7 @@ static void chunks(const uint8_t *p, size_t n)
 	}
 }
 
-/* A count, and as many numbers; one of them is too large. */
+/* A count, then that many numbers; one of them is too large. */
 static void numbers(const uint8_t *p, size_t n)
 {
 	size_t count = n >= 2 ? be(p, 2) : 0;
@@ -332,7 +332,7 @@ static void hex(const uint8_t *p, size_t n)
 		planted_overflow(m);
 }
 
-/* A table: all rows have as many cells as the first. */
+/* A table: all rows have as many columns as the first row. */
 static void table(const uint8_t *p, size_t n)
 {
 	size_t cells = 1, first = 0, row = 0, len = 0;
@@ -407,7 +407,7 @@ static void tags(const uint8_t *p, size_t n)
 	}
 }
 
-/* A header says where the data are, and how many bytes. */
+/* A header has the position and the size of the data. */
 static void offsets(const uint8_t *p, size_t n)
 {
 	size_t at, len;

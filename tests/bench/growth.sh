@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# make bench-growth: what grows with the number of targets, inputs and crashes, and how fast.
+# make bench-growth: how the cost grows with the number of targets, inputs and crashes.
 #
-#   targets   a run of RUN_SECONDS over 100, 1,000 and 2,000 targets: how long it took beyond its
-#             time, looking for the targets included; fuzzcell's own CPU time and memory; all pages
+#   targets   a run of RUN_SECONDS over 100, 1,000 and 2,000 targets: its time beyond RUN_SECONDS,
+#             discovery included; fuzzcell's own CPU time and memory; all pages
 #   inputs    a merge of 10,000 and 100,000 inputs by two workers, against libFuzzer's own
-#   crashes   with 100, 1,000 and 10,000 known ones: the list, one of them, the triage of one
-#             artifact more, the page of all and the page of one
+#   crashes   with 100, 1,000 and 10,000 known crashes: the list, one crash, the triage of one more
+#             artifact, the page of all crashes and the page of one crash
 #
 # usage: [B=build] tests/bench/growth.sh [PART...]      needs root, $B/fuzzcell, $B/targets
 #        TARGETS="100 1000 2000" INPUTS="10000 100000" CRASHES="100 1000 10000" RUN_SECONDS=30
@@ -35,14 +35,14 @@ seconds_of() { # COMMAND...: its output goes to $tmp/out
 	local begin status=0
 	begin=$(now)
 	"$@" >"$tmp/out" 2>&1 || status=$?
-	[[ $status == 0 || $status == 5 ]] || { # 5: not all targets come to fuzz in their time
+	[[ $status == 0 || $status == 5 ]] || { # 5: some targets got no time to fuzz
 		cat "$tmp/out" >&2
 		exit 1
 	}
 	calc %.2f "$(now) - $begin"
 }
 
-# Files of 4 MiB, one after the other, each on disk before the next.
+# Writes files of 4 MiB, one after the other, each on disk before the next.
 keep_disk_busy() {
 	while :; do
 		dd if=/dev/zero of="$tmp/busy" bs=1M count=4 conv=fsync 2>"$tmp/busy.log"
@@ -80,7 +80,7 @@ inputs() {
 	done
 }
 
-# many N: the one crash that is known, so many times, each at another place.
+# many N: makes N copies of the one known crash, each at another place.
 many() {
 	local line
 	line=$(sed -n 's/^  "[0-9a-f]\{16\}": \({.*}\),\{0,1\}$/\1/p' "$tmp/one/known_crashes.json")

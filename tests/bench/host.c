@@ -34,7 +34,8 @@ static int lock_dir(struct bench_host *h, struct err *e)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return err_sys(e, "lock '%s'", h->dir);
 	h->dir_fd = take_fd(&fd);
-	if (fchmod(h->dir_fd, 0711) < 0) /* whatever our umask is: the jobs' users have to pass */
+	if (fchmod(h->dir_fd, 0711) <
+	    0) /* independent of our umask: the jobs' users must enter it */
 		return err_sys(e, "set the mode of '%s'", h->dir);
 	return 0;
 }
@@ -70,7 +71,7 @@ int bench_host_clear(struct bench_host *h, struct err *e)
 	cgroup_tree_close(h->tree);
 	loop_free(h->loop);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
-		; /* we are a subreaper: what crun left dead */
+		; /* zombies of crun: we are a subreaper */
 	if (h->dir_fd >= 0) {
 		r = fs_remove_tree(AT_FDCWD, h->dir, e);
 		close(take_fd(&h->dir_fd));

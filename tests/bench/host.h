@@ -5,9 +5,9 @@
 #include "base/loop.h"
 #include "cells/cell.h"
 
-/* What a bench needs to start cells.  The directory and the control group have fixed names:
- * one at a time.  After a SIGKILL the keeper ends the cells, and the next start removes the
- * rest. */
+/* Starts cells for a benchmark.  The directory and the control group have fixed names, so only one
+ * benchmark runs at a time.  After a SIGKILL the keeper ends the cells, and the next start removes
+ * the rest. */
 
 enum { BENCH_SIGNALS = 4 };
 
@@ -20,11 +20,12 @@ struct bench_host {
 	int dir_fd; /* locked */
 };
 
-/* dir: absolute, made here, borrowed; the cells' runtime directory is its host/.  on_signal is
- * told of those that end a program.  bench_host_clear() also when it fails. */
+/* dir is absolute; this makes it, and keeps the pointer.  The cells' runtime directory is dir/host.
+ * on_signal is called for signals that end a program.  Call bench_host_clear() also after a
+ * failure. */
 MUST_CHECK int bench_host_make(struct bench_host *h, const char *dir, const char *instance,
 			       signal_fn *on_signal, void *arg, struct err *e);
-/* Ends what lives, and removes dir.  The loop goes: its other sources must be gone. */
+/* Ends all cells, and removes dir.  Frees the loop, so its other sources must be removed before. */
 MUST_CHECK int bench_host_clear(struct bench_host *h, struct err *e);
 
 #endif

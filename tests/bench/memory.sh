@@ -29,7 +29,7 @@ cat >"$dir/state/config.json" <<END
 END
 status=0
 "$B/fuzzcell" run --plain --state-dir "$dir/state" --targets "$dir/targets" >"$dir/out" || status=$?
-[[ $status == 0 || $status == 5 ]] || { # 5: on few CPUs not all come to fuzz in their time
+[[ $status == 0 || $status == 5 ]] || { # 5: on few CPUs some targets get no time to fuzz
 	cat "$dir/out"
 	exit 1
 }

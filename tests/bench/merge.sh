@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A corpus of 10,000 inputs, merged by libFuzzer in one process, bare, and by
-# `fuzzcell corpus minimize --workers 2`, alternating; then what both reach, measured
-# in the same way: in cells, as a merge measures.
+# Merges a corpus of 10,000 inputs by libFuzzer in one bare process and by `fuzzcell corpus minimize
+# --workers 2`, alternating.  Then it measures the coverage of both results in cells, as a merge
+# does.
 #
 # usage: [B=build] [PAIRS=3] [INPUTS=10000] tests/bench/merge.sh [LENGTH...]
-#        LENGTH: inputs have up to so many bytes; default: 32768 1024
+#        LENGTH: maximum size of inputs in bytes; default: 32768 1024
 #        Needs $B/fuzz/libfuzzer_line_fuzzer (make fuzz-targets).
 set -euo pipefail
 
@@ -23,7 +23,7 @@ chmod 0755 "$tmp"
 mkdir "$tmp/targets" "$tmp/found"
 cp "$B/fuzz/$name" "$tmp/targets/"
 
-# variants LENGTH: what was found, and pieces of it put together, named by content.
+# variants LENGTH: the found inputs, and new inputs joined from pieces of them, named by content.
 variants() {
 	perl -MDigest::SHA=sha1_hex -e '
 		my ($from, $to, $n, $most) = @ARGV;
@@ -116,7 +116,7 @@ compare() { # LENGTH
 	tail -n 5 "$tmp/log"
 	exit 1
 }
-# Cells get their share of a busy machine, together that of one process.
+# On a busy machine all cells together get the share of one process.
 echo "   load average: $(cut -d ' ' -f 1-3 /proc/loadavg)"
 for length in "${@:-32768}"; do
 	compare "$length"

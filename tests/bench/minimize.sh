@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# How small reproducers become, beside the engine's own minimiser in the same time: twelve planted
-# formats (formats.c).  One core each, one after the other.
+# The size of minimised reproducers, compared with the engine's own minimiser in the same time, on
+# twelve planted formats (formats.c).  Each runs on one core, one after the other.
 #
 # usage: B=build tests/bench/minimize.sh
 #

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast the parser reads crash reports, on one core: all files as one text, as a log of
- * many processes is, and each file by itself, which counts the parser's start.
+/* The speed of the parser for crash reports, on one core: all files as one text, like a log of many
+ * processes, and each file by itself, which includes the parser's start.
  *
- * usage: parse FILE...    prints 10^6 bytes a second of CPU time, in the best of some rounds:
+ * usage: parse FILE...    prints 10^6 bytes per second of CPU time, of the fastest of some rounds:
  * other processes make a round slower, never faster */
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -35,7 +35,7 @@ static int parse(struct slice text, struct err *e)
 	return rc;
 }
 
-/* Where each file ends in the text. */
+/* The end of each file in the text. */
 struct files {
 	struct buf text;
 	size_t *ends, n;

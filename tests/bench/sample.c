@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What it costs to look at many cells once a second, as a run does: job_tick() for each of
- * them (counters, pressure, memory mark, effective clock, curves), then the machine's own
- * pressure.
- * First the cells sleep, then each of them spins.  CPU time of this process, user and
- * system, of the looking alone.  Needs root and crun.
+/* The cost of sampling many cells once a second, as a run does: job_tick() for each of them
+ * (counters, pressure, memory mark, effective clock, curves), then the machine's own pressure.
+ * First the cells sleep, then each of them spins.  Measures the CPU time of this process, user and
+ * system, for the sampling alone.  Needs root and crun.
  *
  * usage: sample [SAMPLES [CELLS]]    default: 20 64
  *
- * Status 1 when it costs more than the aim.  A signal ends it, with all cleaned up; after
- * a SIGKILL the keeper ends the cells, and the next start removes the rest. */
+ * Status 1: the cost is above the aim.  A signal ends the benchmark and cleans up.  After a SIGKILL
+ * the keeper ends the cells, and the next start removes the rest. */
 #include "base/clock.h"
 #include "runner/run/job/attempt.h"
 #include "runner/run/job/job.h"
@@ -50,7 +49,7 @@ struct cost {
 
 struct bench {
 	struct bench_host host;
-	struct run_dirs dirs; /* where the curves go */
+	struct run_dirs dirs; /* for the curves */
 	struct job_env env;
 	struct pressure *pressure;
 	struct source *timer;
@@ -60,7 +59,7 @@ struct bench {
 	size_t started, alive;
 	struct workers workers;
 	struct cost cost[STAGE_COUNT];
-	/* Why it ends early. */
+	/* The reason for an early end. */
 	int signo;
 	bool failed;
 	struct err err;
@@ -79,7 +78,7 @@ static void set_timer(struct bench *b, uint64_t in_us)
 	if (loop_set_timer(b->timer, clock_mono_us() + in_us, &b->err) == 0)
 		return;
 	b->failed = true;
-	loop_stop(b->host.loop); /* the tree's close ends the cells */
+	loop_stop(b->host.loop); /* closing the tree ends the cells */
 }
 
 static void end(struct bench *b)
@@ -99,13 +98,13 @@ static void end(struct bench *b)
 		loop_stop(b->host.loop);
 }
 
-static void fail(struct bench *b) /* b->err says why */
+static void fail(struct bench *b) /* b->err has the reason */
 {
 	b->failed = true;
 	end(b);
 }
 
-/* Looking ------------------------------------------------------------------- */
+/* Sampling ------------------------------------------------------------------ */
 
 static uint64_t cells_us(const struct bench *b)
 {
@@ -149,7 +148,7 @@ static void next_stage(struct bench *b)
 		}
 }
 
-/* The first look of a stage is not counted: from there on something is known. */
+/* The first sample of a stage does not count: later samples have one to compare with. */
 static void sample(struct bench *b)
 {
 	struct cost *c = &b->cost[b->stage];
@@ -192,7 +191,7 @@ static void on_timer(void *arg)
 
 static void on_pressure(void *arg)
 {
-	(void)arg; /* the next look sees it */
+	(void)arg; /* the next sample reads it */
 }
 
 /* The cells ------------------------------------------------------------------ */
@@ -233,8 +232,8 @@ static void on_ended(void *arg, const struct cell_end *ended)
 	}
 }
 
-/* PID 1 of its cell: what it has no handler for does nothing.  Output tells that it has
- * one. */
+/* The program is process 1 of its cell, where signals without a handler are ignored.  Its output
+ * shows that it has a handler. */
 static int start_cell(struct bench *b, size_t i, struct err *e)
 {
 	static const struct cell_ops ops = {.output = on_output, .ended = on_ended};
@@ -284,7 +283,7 @@ static void start_next(struct bench *b)
 			      .attempt = &p->attempt,
 			      .fleet = &p->fleet};
 	p->job.cfg.memory_high = MEMORY_HIGH;
-	p->job.cfg.input_timeout_us = 86400 * USEC_PER_SEC; /* who sleeps is not stuck */
+	p->job.cfg.input_timeout_us = 86400 * USEC_PER_SEC; /* a sleeping target is not stuck */
 	set_timer(b, START_S * USEC_PER_SEC);
 	b->started++;
 	b->alive++;
@@ -294,7 +293,7 @@ static void start_next(struct bench *b)
 	}
 }
 
-/* Before and after ------------------------------------------------------------ */
+/* Setup and cleanup ----------------------------------------------------------- */
 
 static void on_signal(void *arg, int signo)
 {
@@ -311,7 +310,7 @@ static int set_up(struct bench *b, struct err *e)
 
 	if (r == 0)
 		r = loop_add_timer(b->host.loop, UINT64_MAX, on_timer, b, &b->timer, e);
-	/* As in a run, which goes on without. */
+	/* As in a run, which continues without pressure. */
 	if (r == 0 &&
 	    pressure_open(b->host.loop, "/proc/pressure", on_pressure, b, &b->pressure, &none) < 0)
 		printf("   no pressure (PSI) here\n");
@@ -328,7 +327,7 @@ static int tear_down(struct bench *b, struct err *e)
 	return bench_host_clear(&b->host, e);
 }
 
-/* Whether it costs no more than it may. */
+/* Whether the cost is within the aim. */
 static bool print_cost(const struct bench *b, enum stage stage)
 {
 	const struct cost *c = &b->cost[stage];

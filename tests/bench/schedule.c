@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the scheduling policies do with fleets that are invented and with recorded ones: the
- * real code of runner/policy, a simulated machine.  docs/scheduling.md reads the tables.
+/* Compares the scheduling policies on invented and on recorded fleets: the real code of
+ * runner/policy on a simulated machine.  docs/scheduling.md explains the tables.
  *
  * usage: schedule [--seed=N] [--replicates=N] [--hours=N] [--targets=N] [--curves=DIR]
  *                 [--quick] [--sensitivity] [--short]
  *
- * The same seed prints the same tables; only the last one, the cost of deciding, is
- * measured on this machine. */
+ * The tables are reproducible for a seed.  Only the last table, the cost of deciding, is measured
+ * on this machine. */
 #include "tests/bench/schedule.h"
 
 #include <stdio.h>

@@ -9,10 +9,10 @@
 struct schedule_options {
 	uint64_t seed;
 	unsigned replicates; /* fleets of each mix in continuous mode */
-	unsigned hours;	     /* of each */
+	unsigned hours;	     /* simulated hours of each fleet */
 	unsigned targets;    /* in run mode */
 	bool quick, sensitivity, only_short;
-	const char *curves; /* directory of recorded ones */
+	const char *curves; /* directory of recorded curves */
 };
 
 void schedule_run_mode(const struct schedule_options *o);

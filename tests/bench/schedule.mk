@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Included by the top Makefile.  `make bench-schedule`: what the scheduling policies do with
-# invented and with recorded fleets, by the product's own objects of runner/policy, which
-# need nobody else.  SEED=n REPLICATES=n HOURS=n; QUICK=1: in seconds; SENSITIVITY=1: with
-# other parameters, too.
+# Included by the top Makefile.  `make bench-schedule` compares the scheduling policies on invented
+# and on recorded fleets.  It uses the product's objects of runner/policy, which need no other room.
+# SEED=n REPLICATES=n HOURS=n; QUICK=1: takes seconds; SENSITIVITY=1: also other parameters.
 SCHEDULE := $(patsubst %.c,$B/o/%.o,$(wildcard tests/bench/schedule*.c runner/policy/*.c))
 $B/bench/schedule: $(SCHEDULE)
 	@mkdir -p $(@D)
@@ -13,15 +12,15 @@ bench-schedule: $B/bench/schedule
 		$(if $(SEED),--seed=$(SEED)) $(if $(REPLICATES),--replicates=$(REPLICATES)) \
 		$(if $(HOURS),--hours=$(HOURS))
 
-# The same question to real targets in real cells, outside of CI: an hour and a half for each
-# mix on two cores.  FLEET=dir: what tests/fleet/build.sh built, else it is built; OUT=dir,
-# where it goes on when it was interrupted; BUDGET= and others: see tests/fleet/run.sh.
+# The same for real targets in real cells, outside of CI: an hour and a half for each mix on two
+# cores.  FLEET=dir: output of tests/fleet/build.sh; default: builds it.  OUT=dir: results; an
+# interrupted benchmark continues there.  BUDGET= and others: see tests/fleet/run.sh.
 bench-fleet: all
 	$(if $(FLEET),,tests/fleet/build.sh $B/fleet)
 	FUZZCELL=$B/fuzzcell tests/fleet/run.sh $(or $(FLEET),$B/fleet) $(or $(OUT),$B/fleet-run)
 
-# Two days of runs of usual length of the same targets, against a script: an hour for a seed with
-# runs of 10 minutes.  FLEET=, OUT=, RUN=seconds, SEEDS="1 2 3": see tests/fleet/days.sh.
+# Two days of runs of usual length of the same targets, compared with a script.  A seed takes an
+# hour with runs of 10 minutes.  FLEET=, OUT=, RUN=seconds, SEEDS="1 2 3": see tests/fleet/days.sh.
 bench-days: all
 	$(if $(FLEET),,tests/fleet/build.sh $B/fleet)
 	FUZZCELL=$B/fuzzcell tests/fleet/days.sh $(or $(FLEET),$B/fleet) $(or $(OUT),$B/fleet-days)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Continuous mode: a fleet, few cores, days, and code that changes. */
+/* Continuous mode: a fleet on few cores for days, with changing code. */
 #include "tests/bench/schedule.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ static const struct sim_load quiet = {.times = 1};
 /* Means over the replicates. */
 struct track {
 	double edges[SAMPLES], bugs[SAMPLES], cpu_h[SAMPLES];
-	double latency_h; /* from a commit to a bug of it */
+	double latency_h; /* time from a commit until its bug is found */
 	double starts;
 };
 
@@ -64,7 +64,7 @@ static size_t sample_of(double hours)
 	return (size_t)(hours * 3600 / SAMPLE_S);
 }
 
-/* The first with so many, or n. */
+/* The index of the first sample with so many, or n. */
 static size_t reaches(const double *v, size_t n, double wanted)
 {
 	size_t i = 0;
@@ -137,7 +137,7 @@ static struct sim_policy policy(const char *name, enum rule_kind rule, enum shar
 	return p;
 }
 
-/* Nobody rests, no core is left idle. */
+/* No target rests, and no core is idle. */
 static struct sim_policy never_idle(const char *name)
 {
 	struct sim_policy p = policy(name, RULE_NONE, SHARE_INDEX, 0.05);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What deciding costs on this machine: CPU time of the policy's own functions, all that a
- * run calls in a second.  The only table that is not the same again. */
+/* Measures the cost of deciding on this machine: the CPU time of all policy functions that a run
+ * calls in a second.  This is the only table that is not reproducible. */
 #include "tests/bench/schedule.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define AIM_US 50.0
 
 struct cost {
-	double quiet_us, busy_us; /* of seconds without and with an order */
+	double quiet_us, busy_us; /* CPU time of seconds without and with an order */
 	unsigned quiet, busy;
 };
 
@@ -103,7 +103,7 @@ void schedule_cost(const struct schedule_options *o)
 	unsigned seconds = o->quick ? 5000 : 20000;
 
 	printf("\n### Cost of deciding, measured on this machine (aim: under %.0f us a target)\n\n"
-	       "| targets | workers | us a target,   | where somebody | of a core |\n"
+	       "| targets | workers | us a target,   | where a target | of a core |\n"
 	       "|         |         | any second     | starts or ends |           |\n"
 	       "|--------:|--------:|---------------:|---------------:|----------:|\n",
 	       AIM_US);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recorded curves: tests/fleet/record.sh says how they come about. */
+/* Recorded curves; tests/fleet/record.sh records them. */
 #include "tests/bench/schedule_world.h"
 
 #include <dirent.h>

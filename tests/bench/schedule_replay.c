@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recorded targets as a fleet: whatever of each was watched is given to the policies, with
- * all times scaled so that the 10 minutes of silence are a quarter of the shortest record.
- * What a target would have found after its record is not known: that is its cap. */
+/* Recorded targets as a fleet.  The policies get the whole record of each target, with all times
+ * scaled so that the 10 minutes of silence are a quarter of the shortest record.  A target's record
+ * is also its cap, because later findings are unknown. */
 #include "tests/bench/schedule.h"
 
 #include <stdio.h>
@@ -21,8 +21,8 @@ struct track {
 /* Means over the orders. */
 struct summary {
 	double cpu_s, found, by[QUARTERS];
-	double need_s;	/* CPU for nearly all that the wall queue found */
-	unsigned needs; /* how many came that far */
+	double need_s;	/* CPU time for nearly all that the wall queue found */
+	unsigned needs; /* number of orders that reached this */
 };
 
 static double shortest(const struct world *w)
@@ -124,7 +124,7 @@ static void print_summary(const char *name, const struct summary *t, double wall
 	(void)fflush(stdout);
 }
 
-/* The order in which they are asked matters to a queue most. */
+/* The order of the targets matters most to a queue. */
 static void shuffle(struct world *w, uint64_t seed)
 {
 	struct chance c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Run mode: one target after the other, each until its rule ends it.  What that costs, what
- * it reaches of what 24 CPU-hours would reach, and what neighbours do to the rule. */
+/* Run mode: one target after the other, each until its rule ends it.  Measures the cost, the result
+ * compared with 24 CPU-hours, and the effect of neighbours on the rule. */
 #include "tests/bench/schedule.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 static const struct sim_load quiet = {.times = 1};
 
-/* What a rule did with all targets. */
+/* The results of a rule for all targets. */
 struct outcome {
 	double cpu_h, edges, bugs; /* sums */
 	double *fuzzed_s;	   /* of each */
@@ -68,7 +68,7 @@ static void outcome_done(struct outcome *o)
 	free(o->left);
 }
 
-/* Said to be finished though the same rule had gone on on a quiet machine. */
+/* Counts targets that ended as finished, although the same rule continued on a quiet machine. */
 static unsigned premature(const struct outcome *o, const struct outcome *calm, size_t n)
 {
 	unsigned many = 0;

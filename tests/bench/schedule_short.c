@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs with an end, of minutes to an hour: two days of them, each with what the day before learned.
- * New edges by the time, over those of a plain script that gives each target one equal turn. */
+/* Runs with an end, of minutes to an hour, on two days; the second day knows the first day's
+ * results. New edges by the time, over those of a plain script that gives each target one equal
+ * turn. */
 #include "tests/bench/schedule.h"
 
 #include <stdio.h>
@@ -42,7 +43,7 @@ static void run_day(struct sim *s, struct day_edges *sum)
 	sum->area += area / (double)s->policy->run_s;
 }
 
-/* The first day is the script's for all, so that the second one starts from the same place. */
+/* The script runs the first day for all policies, so that the second day has the same start. */
 static void run_days(const struct world *w, const struct sim_policy *p,
 		     const struct sim_policy *first, uint64_t seed, struct day_edges sums[DAYS])
 {

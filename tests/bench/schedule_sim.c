@@ -6,7 +6,7 @@
 #define US 1e6
 
 enum {
-	BEGIN_S = 1000, /* of a machine that has been up for a while */
+	BEGIN_S = 1000, /* uptime at the start */
 	MAX_LEN = 4096,
 	START_S = 2,
 	START_EDGES_PER_S = 1000,
@@ -131,7 +131,7 @@ static void commits(struct sim *s)
 			c->changes[c->commits++].from_s = c->fuzzed_s;
 			fleet_rebuilt(t);
 			fleet_wake(&s->fleet, t);
-			t->cap_from_us = cap_from_us; /* a queue's hour is one for all builds */
+			t->cap_from_us = cap_from_us; /* a queue's hour is shared by all builds */
 			t->capped = capped;
 			if (t->phase == FLEET_RUNS)
 				launch(s, i); /* the new build */
@@ -202,12 +202,12 @@ static void one_more_pass(struct sim *s)
 			t->rule.cap_us += s->policy->rule.cap_us;
 		}
 		t->last_us = 0;
-		t->gain_wall_us = t->clock.wall_us; /* a new run knows of no silence */
+		t->gain_wall_us = t->clock.wall_us; /* a new run starts without silence */
 	}
 	s->fleet.idle_until_us = 0;
 }
 
-/* As runs had them before turns_set(). */
+/* The turns of runs before turns_set() existed. */
 static void equal_first_turns(struct sim *s, uint64_t now, uint64_t left)
 {
 	struct fleet_rules *r = &s->fleet.rules;

@@ -33,7 +33,7 @@ static double between(struct chance *c, double low, double high)
 	return low + (high - low) * chance_uniform(c);
 }
 
-/* As many in each decade. */
+/* Equally many in each decade. */
 static double log_between(struct chance *c, double low, double high)
 {
 	return low * pow(high / low, chance_uniform(c));
@@ -61,7 +61,7 @@ static struct times times_for(size_t n)
 	return (struct times){.v = room_for(n, sizeof(double))};
 }
 
-/* n species, each found at a rate of its own, from a moment on. */
+/* n species, each found at its own rate, from a given moment on. */
 static void add_species(struct times *t, struct chance *c, size_t n, double from, double low,
 			double high)
 {
@@ -69,7 +69,7 @@ static void add_species(struct times *t, struct chance *c, size_t n, double from
 		t->v[t->n++] = from + chance_exponential(c) * log_between(c, low, high);
 }
 
-/* Rates that fall as a power of the rank: most of the edges are late ones. */
+/* The rates are a power of the rank, so most edges are found late. */
 static void add_ranked(struct times *t, struct chance *c, size_t n, double low, double high)
 {
 	double power = log(high / low) / log((double)n);
@@ -97,7 +97,7 @@ static void logarithmic(struct world_target *t, struct chance *c)
 		add_ranked(&t->edges, c, n, 0.01, 1e6);
 }
 
-/* Half of the gates are ladders: of four steps, each as likely at any time. */
+/* Half of the gates are ladders of four steps.  Each step is equally likely at any time. */
 static double opens(struct chance *c, double low, double high, bool ladder)
 {
 	double mean = log_between(c, low, high), sum = 0;

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Targets of which it is settled when they find what: each edge and each bug has a time
- * on the target's own clock of fuzzing, in CPU-seconds, so that a policy only decides who
- * gets the CPU.  Invented ones, from a seed; or recorded ones, from a file. */
+/* Targets with predetermined findings.  Each edge and each bug has a time on the target's own clock
+ * of fuzzing, in CPU-seconds.  So a policy only decides which target gets the CPU.  Targets are
+ * invented from a seed, or recorded in a file. */
 
 struct times {
 	double *v; /* rising */
@@ -19,15 +19,15 @@ struct times {
 
 enum world_type {
 	WORLD_QUICK,  /* 200 to 2000 edges, all within minutes */
-	WORLD_LOG,    /* 1500 to 15,000, as many in each decade of eight, or more in the later */
-	WORLD_GATES,  /* three to eight gates one behind the other, 5 min to 6 h each */
+	WORLD_LOG,    /* 1500 to 15,000, equally many in each of eight decades, or more later */
+	WORLD_GATES,  /* three to eight gates, one after the other, 5 min to 6 h each */
 	WORLD_BLOOMS, /* 50 to 400 edges, then nothing for 20 min to 10 h, then thousands */
 	WORLD_RECORDED,
 	WORLD_TYPE_COUNT,
 };
 
-/* A change of the code, at a time of the machine's: a cluster of new edges and, every
- * other time, a bug; their times count from what the target had then. */
+/* A change of the code at a machine time: a cluster of new edges and, in every second commit, a
+ * bug. Their times count from the target's clock at the commit. */
 struct world_commit {
 	double at_s;
 	struct times edges, bugs;
@@ -42,7 +42,7 @@ struct world_target {
 	struct times edges, bugs;
 	double opens_s;	   /* WORLD_BLOOMS: when its gate opens */
 	double executions; /* a CPU-second */
-	double recorded_s; /* how long it was watched; beyond that nothing is known */
+	double recorded_s; /* length of the record; later findings are unknown */
 	struct world_commit *commits;
 	size_t n_commits;
 };
@@ -59,15 +59,15 @@ struct world_mix {
 };
 extern const struct world_mix world_mixes[3];
 
-/* hours: of commits, daily in half of the targets; 0: none. */
+/* hours: time span of commits, which are daily in half of the targets; 0: no commits. */
 void world_invent(struct world *w, uint64_t seed, const struct world_mix *mix, size_t n,
 		  double hours);
-/* Every DIR/NAME.tsv, by name.  False: not readable or not of that form; says so on
- * standard error.  What may be there: at most 64 files of at most a million edges. */
+/* Reads every DIR/NAME.tsv, sorted by name: at most 64 files with at most a million edges each.
+ * False: a file cannot be read or has another format; the error is on standard error. */
 bool world_read(struct world *w, const char *dir);
 void world_done(struct world *w);
 
-/* Out of memory ends the program. */
+/* Allocates zeroed memory, or ends the program. */
 void *room_for(size_t n, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the dashboard costs on 1,000 runs of 100 targets, as files that runs would have left:
- * fails when the overview takes 100 ms, or the process 50 MiB, or any page 300 KiB.
+/* The cost of the dashboard for 1,000 runs of 100 targets, with generated files of such runs. Fails
+ * when the overview takes 100 ms, the process 50 MiB, or any page 300 KiB.
  *
- * usage: serve DIR [RUNS] [TARGETS]	DIR is made, and stays for who wants to look at it */
+ * usage: serve DIR [RUNS] [TARGETS]	DIR is made, and stays for inspection */
 #include "runner/serve/serve.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -44,7 +44,7 @@ static FILE *create(int dir, const char *path)
 	return f;
 }
 
-/* An object as <target>.stats has it, without its end. */
+/* Writes an object of <target>.stats, without its end. */
 static void stats(FILE *f, unsigned target, unsigned run)
 {
 	fprintf(f,
@@ -282,7 +282,7 @@ static int look(const char *path)
 		serve_answer_done(&a);
 	}
 	took[LOOKS] = took[0];
-	cpu_ms = (double)clock() * 1000 / CLOCKS_PER_SEC / LOOKS; /* all that it did so far */
+	cpu_ms = (double)clock() * 1000 / CLOCKS_PER_SEC / LOOKS; /* its total so far */
 	mib = peak_mib();
 	qsort(took, LOOKS, sizeof(took[0]), by_time);
 	if (serve_each_path(l.site, measure, &l, &e) < 0) {
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: serve DIR [RUNS] [TARGETS]\n");
 		return 2;
 	}
-	/* What making the files costs is not ours: another process does it. */
+	/* Another process makes the files, so that their cost does not count. */
 	child = fork();
 	if (child < 0)
 		die("fork");

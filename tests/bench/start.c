@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a start takes: from just before cell_start() to the first byte of the
- * job's output, against what a person would do without us: `crun run` of the same
- * bundle (root, mounts, namespaces, seccomp program, limits), crun making the
- * control group.  A second baseline, `crun run` without any control group, shows
- * what limits cost.  The three take turns, each is first equally often; the first
- * round only warms the caches.  Needs root and crun.
+/* The duration of a start: from just before cell_start() to the first byte of the job's output. The
+ * baseline is a manual `crun run` of the same bundle (root, mounts, namespaces, seccomp program,
+ * limits), in which crun makes the control group.  A second baseline, `crun run` without a control
+ * group, shows the cost of limits.  The three take turns, and each is first equally often.  The
+ * first round only warms the caches.  Needs root and crun.
  *
  * usage: start [PAIRS [TARGET]]    default: 15 build/targets/healthy_fuzzer
  *
- * A signal ends it after the run that is under way, with all cleaned up.  After a
- * SIGKILL the next start cleans up. */
+ * A signal ends the benchmark after the current run and cleans up.  After a SIGKILL the next start
+ * cleans up. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -46,16 +45,16 @@ struct bench {
 	struct source *timer;
 	struct cell_spec specs[JOBS];
 	const char *shown[JOBS];
-	uint64_t rounds, step; /* one more than pairs; runs that are done, of all */
+	uint64_t rounds, step; /* number of pairs + 1; number of finished runs of all kinds */
 	uint64_t us[KIND_COUNT][PAIRS_MAX];
-	/* The run that is under way. */
+	/* The current run. */
 	uint64_t begin_us, first_us;
 	struct cell *cell;
 	struct source *io, *child;
 	int out;
 	char said[200]; /* the beginning of its output */
 	size_t n;
-	/* Why it ends early. */
+	/* The reason for an early end. */
 	int signo;
 	bool failed, late;
 	struct err err;
@@ -73,7 +72,7 @@ static uint64_t round_of(const struct bench *b)
 	return b->step / KIND_COUNT % b->rounds;
 }
 
-/* Each round begins with another kind. */
+/* Each round starts with another kind. */
 static enum kind kind_of(const struct bench *b)
 {
 	return (enum kind)((b->step + round_of(b)) % KIND_COUNT);
@@ -104,7 +103,7 @@ static void print_job(struct bench *b, size_t job)
 	(void)fflush(stdout);
 }
 
-static void fail(struct bench *b) /* b->err says why */
+static void fail(struct bench *b) /* b->err has the reason */
 {
 	b->failed = true;
 	loop_stop(b->host.loop);
@@ -122,7 +121,7 @@ static void heard(void *arg, struct slice bytes)
 	b->n += n;
 }
 
-/* A run is over; good: its job ended with status 0. */
+/* Called at the end of a run; good: its job ended with status 0. */
 static void done(struct bench *b, bool good, const char *why)
 {
 	size_t job = job_of(b);
@@ -163,15 +162,15 @@ static int start_cell(struct bench *b, struct err *e)
 	return cell_start(b->host.cells, &spec, &ops, b, &b->cell, e);
 }
 
-/* By crun alone ----------------------------------------------------------- */
+/* With crun alone --------------------------------------------------------- */
 
 static void bundle_name(size_t job, enum kind kind, char out[32])
 {
 	(void)snprintf(out, 32, "%s-%zu", kinds[kind], job);
 }
 
-/* Between fork and exec.  crun 1.8.1 refuses a hybrid machine (cells/crun.c): a
- * person would have to hide the v2 tree, too. */
+/* Runs between fork and exec.  crun 1.8.1 refuses a hybrid machine (cells/crun.c), so a user would
+ * have to hide the v2 tree, too. */
 static int hide_v2(void *arg)
 {
 	(void)arg;
@@ -179,7 +178,7 @@ static int hide_v2(void *arg)
 		return -1;
 	if (umount2("/sys/fs/cgroup/unified", MNT_DETACH) == 0)
 		return 0;
-	return errno == EINVAL || errno == ENOENT ? 0 : -1; /* not there: nothing to hide */
+	return errno == EINVAL || errno == ENOENT ? 0 : -1; /* not mounted: nothing to hide */
 }
 
 static int spawn_crun(const struct bench *b, const char *const *argv, int out, pid_t *ret,
@@ -196,7 +195,7 @@ static int spawn_crun(const struct bench *b, const char *const *argv, int out, p
 	return proc_spawn(&spec, ret, e);
 }
 
-/* What a failed or hanging run left; crun run itself then ends. */
+/* Ends the container of a failed or hanging run; crun run itself then ends. */
 static void delete_bare(const struct bench *b, enum kind kind)
 {
 	char name[32];
@@ -266,12 +265,12 @@ static int start_bare(struct bench *b, enum kind kind, struct err *e)
 	if (r < 0)
 		return r;
 	r = loop_add_child(b->host.loop, pid, on_bare_exit, b, &b->child, e);
-	if (r < 0) /* it ends by itself, and cleans up */
+	if (r < 0) /* crun ends by itself, and cleans up */
 		(void)waitpid(pid, NULL, 0);
 	return r;
 }
 
-/* One after the other ------------------------------------------------------ */
+/* The sequence of runs ----------------------------------------------------- */
 
 static void next(struct bench *b)
 {
@@ -300,7 +299,7 @@ static void on_late(void *arg)
 	if (kind_of(b) != CELL)
 		delete_bare(b, kind_of(b));
 	else if (!b->cell || cell_kill(b->cell, &e) < 0)
-		fail(b); /* the tree's close sweeps it */
+		fail(b); /* closing the tree removes the group */
 }
 
 static void on_signal(void *arg, int signo)
@@ -310,9 +309,9 @@ static void on_signal(void *arg, int signo)
 	b->signo = signo;
 }
 
-/* Before and after --------------------------------------------------------- */
+/* Setup and cleanup -------------------------------------------------------- */
 
-/* The limits as cgroup_new() gives them to the cell; no listener and no process 1 of ours. */
+/* Adds the limits that cgroup_new() sets for a cell; removes our listener and our process 1. */
 static int make_bare(json_t *config, enum kind kind, struct err *e)
 {
 	json_t *args = json_object_get(json_object_get(config, "process"), "args");
@@ -333,7 +332,7 @@ static int make_bare(json_t *config, enum kind kind, struct err *e)
 	return r < 0 ? err_set(e, EINVAL, "cannot change the cell's description") : 0;
 }
 
-/* Made by what makes a cell's, so that both start the same. */
+/* Uses the functions that make a cell's bundle, so that both kinds start the same. */
 static int make_bundle(struct bench *b, size_t job, enum kind kind, struct err *e)
 {
 	struct cell_spec spec = b->specs[job];
@@ -359,7 +358,7 @@ static int set_up(struct bench *b, struct err *e)
 {
 	int r = bench_host_make(&b->host, BENCH_DIR, "bench-start", on_signal, b, e);
 
-	if (r == 0) /* of one that was killed */
+	if (r == 0) /* the state of a killed predecessor */
 		r = fs_remove_tree(b->host.dir_fd, "crun", e);
 	if (r == 0)
 		r = loop_add_timer(b->host.loop, UINT64_MAX, on_late, b, &b->timer, e);
@@ -393,7 +392,7 @@ static int run(struct bench *b)
 	return b->signo ? 128 + b->signo : b->failed || r < 0;
 }
 
-/* What a cell of fuzzcell has, but for the corpus. */
+/* The same cell as in a run, but without the corpus. */
 static struct cell_spec spec_for(const char *const *argv)
 {
 	static const char *const env[] = {"PATH=/bin", "ASAN_OPTIONS=detect_leaks=0", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the words of a program as a dictionary, as a target's first job gets them.
+/* Prints the words of a program as the dictionary that a target's first job gets.
  *
  * usage: words PROGRAM [MOST [GIVEN]]    GIVEN: a dictionary to be joined */
 #include "base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `bazel query --output=xml` answers, in one piece and in small ones, and what is
- * made of it for the first few rules, in a workspace where nothing is. */
+/* The output of `bazel query --output=xml`, as one piece and in small pieces.  Then the results for
+ * the first few rules, in an empty workspace. */
 #include "runner/targets/bazel/files.h"
 #include "runner/targets/bazel/label.h"
 #include "runner/targets/source.h"

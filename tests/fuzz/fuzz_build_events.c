@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Bazel says of a build in its event protocol. */
+/* Bazel's build event protocol. */
 #include "runner/targets/build/internal.h"
 
 #include <stdlib.h>

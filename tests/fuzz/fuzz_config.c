@@ -23,7 +23,7 @@ static void check_limits(const struct target_config *t)
 	MUST(t->plateau.rule < PLATEAU_COUNT);
 }
 
-/* Whatever resolves can be explained. */
+/* Every configuration that resolves can be explained. */
 static void check_explained(const struct config *c, const char *target)
 {
 	_autojson_ json_t *before = NULL;

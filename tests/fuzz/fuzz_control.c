@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a target leaves behind a control file's head (the input's first byte says
- * for how many inputs).  What was sound stays in bounds, and what a repair leaves
- * is taken by libFuzzer, whose rules are repeated here. */
+/* The content that a target writes after a control file's head.  The input's first byte is the
+ * number of inputs in the head.  The valid part stays within bounds, and libFuzzer accepts the
+ * repaired file; its rules are repeated here. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "runner/corpus/measure/control.h"
@@ -53,9 +53,9 @@ static struct candidates list_of(size_t n)
 	return c;
 }
 
-/* --- as libFuzzer reads it ----------------------------------------------------------- */
+/* --- libFuzzer's rules ----------------------------------------------------------------- */
 
-/* "WORD number" begins the line, or libFuzzer does not start. */
+/* The line must start with "WORD number", or libFuzzer does not start. */
 static uint64_t id_of(struct slice line, const char *word)
 {
 	uint64_t id = 0;
@@ -64,7 +64,7 @@ static uint64_t id_of(struct slice line, const char *word)
 	return id;
 }
 
-/* The input that libFuzzer goes on with. */
+/* The input with which libFuzzer continues. */
 static size_t takes(int fd, size_t inputs)
 {
 	static char text[FILE_MAX];
@@ -72,7 +72,7 @@ static size_t takes(int fd, size_t inputs)
 	struct slice rest = {text, n > 0 ? (size_t)n : 0}, line;
 	size_t expected = 0, last = SIZE_MAX;
 
-	check(n > 0 && text[n - 1] == '\n'); /* or the next line is glued to it */
+	check(n > 0 && text[n - 1] == '\n'); /* or the next line is appended to this one */
 	for (size_t i = 0; i < inputs + 2; i++)
 		check(scan_line(&rest, &line));
 	while (scan_line(&rest, &line)) {
@@ -88,7 +88,7 @@ static size_t takes(int fd, size_t inputs)
 	return expected;
 }
 
-/* --- what was read --------------------------------------------------------------------- */
+/* --- our result ------------------------------------------------------------------------ */
 
 static void check_numbers(const uint32_t *v, size_t n, uint32_t below)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request to a run: what is taken can be said again, and means the same. */
+/* A request to a run: an accepted request can be printed and parsed again, with the same result. */
 #include "base/cleanup.h"
 #include "runner/control/request.h"
 #include "tests/fuzz/must.h"

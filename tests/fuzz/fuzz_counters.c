@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An ELF file that a hostile build wrote: what is counted in it is bounded by its size, and the
- * same twice; and so is what of it is instrumented. */
+/* An ELF file of a hostile build.  The counts are bounded by the file's size and are reproducible.
+ * The same holds for its instrumented part. */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/targets/counters.h"

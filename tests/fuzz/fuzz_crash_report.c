@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target's report, whole and in pieces: the same answer, within its bounds.  The first
- * byte chooses the options. */
+/* A target's report, as a whole and in pieces: the results are equal and within their bounds.  The
+ * first byte chooses the options. */
 #include "base/json.h"
 #include "runner/crash/report/json.h"
 #include "runner/crash/report/report.h"
@@ -69,8 +69,8 @@ static void check(const struct crash_report *r)
 		check_frame(&r->frames[i]);
 }
 
-/* In pieces of a size that the input chooses, each a copy of its own: ASan sees a step
- * over either end. */
+/* In pieces of a size that the input chooses.  Each piece is a separate copy, so that ASan finds an
+ * access beyond either end. */
 static void parse(const uint8_t *data, size_t size, size_t piece, const struct crash_options *o,
 		  struct crash_report *ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ledger file: whatever is in it, what was taken from it makes sense, and what is
- * written for it is read as the same. */
+/* A ledger file with any content: the loaded data is valid, and survives writing and reading
+ * again. */
 #include "base/cleanup.h"
 #include "runner/crash/ledger/ledger.h"
 #include "tests/fuzz/must.h"
@@ -63,7 +63,7 @@ static void check_fields(const struct known_crash *c)
 	check_list(&c->aliases, LEDGER_ALIASES);
 }
 
-/* Of each target one entry, and the summary says what they say. */
+/* Each target has one entry, and the summary agrees with the entries. */
 static void check_crash(const struct ledger *l, const struct known_crash *c)
 {
 	bool open = false, same = false;
@@ -98,7 +98,7 @@ static void check(const struct ledger *l)
 		MUST(*p >= ' ' && *p <= '~');
 }
 
-/* Written and read again it is the same, without anything to mend. */
+/* Writing and reading again gives the same data, without repairs. */
 static void check_text(const struct ledger *l)
 {
 	CLEANUP(ledger_free_p) struct ledger *again = NULL;
@@ -120,7 +120,7 @@ static const char *signature_at(const struct ledger *l, size_t i)
 	return i < ledger_count(l) ? ledger_at(l, i)->signature : "none";
 }
 
-/* What may come next, on whatever is there. */
+/* The possible next operations, on any loaded state. */
 static void change(struct ledger *l, struct slice in)
 {
 	_autofree_ char *text = strndup(in.p ? in.p : "", in.n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target's output, from the stream to the verdict: whatever it prints, the state
- * keeps its bounds. */
+/* A target's output, from the stream to the verdict: the state stays within its bounds for any
+ * output. */
 #include "base/lines.h"
 #include "runner/engine/engine.h"
 
@@ -19,7 +19,7 @@ static void check(const struct engine_state *s)
 			abort();
 	if ((s->fault == ENGINE_FAULT_NONE) != (n == 0))
 		abort();
-	/* A path component that a target chose must be nothing but a name. */
+	/* A path component from a target must be a plain name. */
 	if (s->artifact[0] &&
 	    engine_libfuzzer.artifact(slice_of(s->artifact)) == ENGINE_ARTIFACT_NONE)
 		abort();
@@ -29,7 +29,7 @@ static void check(const struct engine_state *s)
 	if (s->corpus_bytes > UINT64_C(1) << 53 || s->execs > UINT64_C(1) << 53 ||
 	    s->seed_files > UINT64_C(1) << 53)
 		abort();
-	/* No more than its program can have, and no refusal without a reason. */
+	/* Coverage is at most that of the program, and each refusal has a reason. */
 	if (s->cov > s->edges_most || s->edges_total > s->edges_most || s->execs > s->execs_most ||
 	    (s->refused > 0) != (s->refused_text[0] != '\0'))
 		abort();
@@ -37,7 +37,7 @@ static void check(const struct engine_state *s)
 
 static void on_line(void *arg, struct slice line)
 {
-	/* A copy of its own: ASan sees a step over either end. */
+	/* A separate copy, so that ASan finds an access beyond either end. */
 	char *exact = malloc(line.n ? line.n : 1);
 
 	if (!exact)

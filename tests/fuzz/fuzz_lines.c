@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* However a stream is cut, the same lines come out.  The input's first two bytes
- * choose the cuts and how much longer its bytes are made. */
+/* The lines do not depend on the cuts of the stream.  The input's first two bytes choose the cuts
+ * and the number of repetitions of each byte. */
 #include "base/lines.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static struct sum in_steps(struct slice text, size_t step, uint64_t *ret_dropped
 	return s;
 }
 
-/* Each byte but a newline times over: long lines from short inputs. */
+/* Repeats each byte except newlines, to get long lines from short inputs. */
 static struct slice stretch(const uint8_t *data, size_t size, size_t times)
 {
 	char *to = malloc(size * times + 1);
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cut = in_steps(text, data[0] + 1, &dropped);
 	if (whole.hash != cut.hash || whole.lines != cut.lines || dropped != whole_dropped)
 		abort();
-	/* Every byte is in a line, dropped, or a newline. */
+	/* Every byte is part of a line, dropped, or a newline. */
 	if (whole.bytes + whole_dropped + newlines != text.n)
 		abort();
 	free((char *)(uintptr_t)text.p);

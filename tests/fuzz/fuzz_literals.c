@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An ELF file that a hostile build wrote: the words that are found in it are the same twice, and
- * each has a dictionary's line. */
+/* An ELF file of a hostile build: the words found in it are reproducible, and each is a valid line
+ * of a dictionary. */
 #include "base/cleanup.h"
 #include "base/quote.h"
 #include "base/sys.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A manifest, with a real directory to point into: "b" is a target's binary, "d" a
- * file, "o" an options file, "s" a directory. */
+/* A manifest with a real directory for its paths: "b" is a target's binary, "d" a file, "o" an
+ * options file, "s" a directory. */
 #include "base/cleanup.h"
 #include "runner/targets/names.h"
 #include "runner/targets/source.h"
@@ -17,8 +17,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Instead of the C library's.  A cell refuses these calls, and a refused call is a finding; paths
- * of other users are read with our own rights here, or not at all. */
+/* These replace the C library's functions.  A cell refuses these calls, and a refused call is a
+ * finding.  Here paths of other users are read with our own rights, or not at all. */
 int setfsuid(uid_t uid)
 {
 	(void)uid;

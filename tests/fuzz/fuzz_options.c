@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target's .options file: whatever it holds, what comes out fits an argument
- * vector and an environment. */
+/* A target's .options file with any content: the result fits into an argument vector and an
+ * environment. */
 #include "runner/targets/optfile.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An entry of the outbox: whatever is in its file, it is taken whole or not at all, and what is
- * written of it is read as the same. */
+/* A file of the outbox with any content: the entry is accepted completely or refused.  An accepted
+ * entry survives writing and reading again. */
 #include "base/cleanup.h"
 #include "runner/publish/outbox/internal.h"
 #include "tests/fuzz/must.h"

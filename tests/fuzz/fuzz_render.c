@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A crash of which every word is the target's, as an issue: whatever it says, the body is UTF-8 of
- * a bounded size without control characters, has one marker, ours, and no place that is filled in
- * later but ours. */
+/* A crash with text from a hostile target, as an issue.  The body is always UTF-8 of a bounded size
+ * without control characters.  It has only our marker and our placeholders. */
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "runner/publish/render/render.h"
@@ -39,10 +38,10 @@ static void check_text(struct slice s, bool lines)
 	}
 }
 
-/* What stands in a block of code that our text opened ends where our text ends it. */
+/* A code block that our text opens ends only where our text closes it. */
 static void check_fences(struct slice s)
 {
-	size_t open = 0; /* backticks of the fence that we are in */
+	size_t open = 0; /* backticks of the current fence; 0: outside */
 	struct slice line;
 
 	while (scan_line(&s, &line)) {

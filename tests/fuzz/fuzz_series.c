@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target's curves, whatever is in the file: what is taken from it is numbers in the order of
- * time, not more of them than was asked for, and can be printed. */
+/* A file of a target's curves with any content.  The result is numbers in the order of time, at
+ * most as many as requested, and can be printed. */
 #include "base/cleanup.h"
 #include "runner/state/series.h"
 #include "tests/fuzz/must.h"
@@ -28,7 +28,7 @@ static void check(const json_t *j, size_t max)
 	}
 }
 
-/* The first byte says how many points are wanted. */
+/* The first byte is the number of requested points. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_autofree_ char *text = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file with a target's words, which anybody may have changed, and a dictionary as given. */
+/* The file with a target's words, which may have been changed, and a given dictionary. */
 #include "base/cleanup.h"
 #include "runner/dictionary/words.h"
 #include "tests/fuzz/must.h"

@@ -2,7 +2,7 @@
 #ifndef TESTS_FUZZ_MUST_H
 #define TESTS_FUZZ_MUST_H
 
-/* What holds of every input: where it does not, the process ends, and the input is kept. */
+/* Checks an invariant.  When it is violated, the process ends, and the engine keeps the input. */
 #include <stdlib.h>
 
 #define MUST(cond)               \

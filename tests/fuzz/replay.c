@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fuzz target without an engine: runs the files and the files of the directories
- * that it is given, in the order of their names, and prints TAP.  A target that
- * fails ends the process, which prove sees.  None given: one empty input. */
+/* Runs a fuzz target without an engine: on the given files, and on the files in the given
+ * directories, in the order of their names.  Prints TAP.  A failing target ends the process, which
+ * prove detects. Without arguments it runs one empty input. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static void run_file(const char *path)
 	}
 	n = fread(whole, 1, sizeof(whole), f);
 	fclose(f);
-	/* Of the input's size, so that ASan sees a read behind its end. */
+	/* Has exactly the input's size, so that ASan finds a read beyond its end. */
 	exact = malloc(n ? n : 1);
 	if (!exact) {
 		result(path, "no memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A use-after-free behind BEHIND_STAGES bytes that no comparison gives away, and an easy bug that
- * inputs on the way there often meet.  BEHIND_EASY: none, a signed overflow (after which a program
- * that was built with recovery goes on), or a write beyond a block. */
+/* A use-after-free behind BEHIND_STAGES bytes that no comparison reveals, and an easy bug that
+ * inputs on the way to it often hit.  BEHIND_EASY: none, a signed overflow (a program built with
+ * recovery continues after it), or a write beyond a block. */
 #ifndef TESTS_TARGETS_BEHIND_H
 #define TESTS_TARGETS_BEHIND_H
 
@@ -55,7 +55,7 @@ static int behind(const uint8_t *data, size_t size)
 		return 0;                                                        \
 	i++;                                                                     \
 	behind_calls++
-	/* Each has an edge of its own. */
+	/* Each stage has its own edge. */
 	BEHIND_STAGE;
 	BEHIND_STAGE;
 	BEHIND_STAGE;
@@ -65,7 +65,7 @@ static int behind(const uint8_t *data, size_t size)
 	BEHIND_STAGE;
 	BEHIND_STAGE;
 #ifdef BEHIND_THROUGH
-	behind_easy(data); /* no input meets the deep bug alone */
+	behind_easy(data); /* every input that hits the deep bug also hits the easy bug */
 #endif
 	behind_deep(data);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A use-after-free behind a signed overflow, built with recovery: each input that fails meets the
+/* A use-after-free behind a signed overflow, built with recovery: each failing input hits the
  * overflow first.
- * Promise: results.  The overflow is a crash, and fuzzing goes on past it to the other one. */
+ * Promise: results.  The overflow is a crash, and fuzzing continues past it to the other crash. */
 #define BEHIND_EASY BEHIND_OVERFLOW
 #define BEHIND_THROUGH
 #include "behind.h"

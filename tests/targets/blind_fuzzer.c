@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks at nothing: a build whose code was left out.
+/* Ignores its input, like a build without the tested code.
  * Promise: results.  A corpus does not get smaller by it. */
 #include "planted.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints status lines like its engine's.  Their coverage is more than its program has, and grows
- * without end: by its claims it is the best target of any fleet.
- * Promise: CPU time.  Impossible numbers count for nothing, and buy nothing. */
+/* Prints false status lines like its engine's.  Their coverage exceeds the program's size and grows
+ * without end, as if this were the best target of the fleet.
+ * Promise: CPU time.  Impossible numbers are ignored, and gain no CPU time. */
 #include "planted.h"
 
 #include <time.h>
 
-/* Among the lines that its engine prints they are many. */
+/* The false lines outnumber the engine's own lines. */
 enum { BOASTS_A_SECOND = 4 };
 
 static void boast(unsigned long n)

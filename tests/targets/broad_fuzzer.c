@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One harness for twenty formats: 10,000 edges, of which it finds a small part, slowly, since
- * no format gets enough inputs.
+/* One harness for twenty formats with 10,000 edges.  It finds only a small part of them, slowly,
+ * because no format gets enough inputs.
  * Promise: truth.  Its health says that the harness is likely too broad. */
 #include "gated.h"
 
 #define FORMATS 20
-#define SEEN	20 /* values of each that an input ever has */
+#define SEEN	20 /* number of values of each that inputs have */
 
 #define FORMAT(n)                                                                         \
 	__attribute__((noinline)) static void format##n(const uint8_t *data, size_t size) \

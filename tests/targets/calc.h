@@ -2,8 +2,8 @@
 #ifndef TESTS_TARGETS_CALC_H
 #define TESTS_TARGETS_CALC_H
 
-/* A recursive-descent parser of sums, with one bug: its tokenizer looks a '$' up behind its table.
- * Each input with one reaches the bug through other callers. */
+/* A recursive-descent parser of sums, with one bug: for a '$' its tokenizer reads beyond its table.
+ * Inputs reach the bug through different callers. */
 #include "planted.h"
 
 struct calc {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bug of calc_fuzzer, in a target that enters the parser elsewhere.
+/* The bug of calc_fuzzer, in a target with another entry to the parser.
  * Promise: results.  A bug that two targets share is one crash. */
 #include "calc.h"
 

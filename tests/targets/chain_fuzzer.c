@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two kinds of undefined behaviour and a write beyond a block, one behind the other, built with
- * recovery: each input that fails meets the first, and most meet the second.
- * Promise: results.  Each of the three is a crash of its own. */
+/* Two kinds of undefined behaviour and then a write beyond a block, built with recovery: each
+ * failing input hits the first bug, and most hit the second.
+ * Promise: results.  Each of the three is a separate crash. */
 #include "planted.h"
 
 static volatile int chain_int = INT32_MAX, chain_bits = 40;

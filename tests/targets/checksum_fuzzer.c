@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A checksum gate: the engine learns the format's token from a comparison, and then stands
- * before a checksum of the rest, which it cannot.
- * Promise: truth.  Its health says so. */
+/* A checksum gate: the engine learns the format's token from a comparison, but cannot pass the
+ * checksum of the rest.
+ * Promise: truth.  Its health reports this. */
 #include "gated.h"
 
 #define HEAD 8 /* token, checksum */
 
-/* Neither the sum nor what it is compared with stands in the input as such. */
+/* Neither the sum nor the value that it is compared with is a part of the input. */
 UNSEEN static int is_whole(const uint8_t *data, size_t size)
 {
 	uint32_t sum = 2166136261u, want = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes all rights from its output directories and from directories in them, then fails.
- * Promise: results.  What it wrote is collected, its next cell begins, and also without root the
+/* Removes all permissions from its output directories and from directories in them, then fails.
+ * Promise: results.  Its files are collected, and its next cell starts.  Also without root, the
  * working directory is removed and the next run starts. */
 #include "planted.h"
 #include <sys/stat.h>

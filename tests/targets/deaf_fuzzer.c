@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On an input that begins with 'D', ignores SIGALRM, which the engine's timeout needs, and loops
  * forever.
- * Promise: truth.  The input is a timeout although the engine does not report it. */
+ * Promise: truth.  The input counts as a timeout although the engine does not report it. */
 #include "planted.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -18,8 +18,8 @@ static inline void disk_count(uint64_t bytes)
 		planted_cap("disk");
 }
 
-/* Going over the file-size limit is an error (EFBIG), not a signal that the
- * engine would take for the end of its run. */
+/* Makes exceeding the file-size limit an error (EFBIG).  The engine would end its run at the
+ * signal. */
 static inline void disk_ignore_xfsz(void)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -27,8 +27,8 @@ static inline void disk_ignore_xfsz(void)
 	(void)sigaction(SIGXFSZ, &ignore, NULL); /* allow: what this target is for */
 }
 
-/* Writes one file until the kernel refuses; 0 is never returned, for nothing
- * but the cap ends a disk that has no limit. */
+/* Writes one file until the kernel refuses, and returns the errno.  Never returns 0: without a
+ * limit the cap ends the process. */
 static inline int disk_fill(const char *path)
 {
 	static char block[1 << 20];

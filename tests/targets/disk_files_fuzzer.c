@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fills the corpus and the artifact directory with small files, as fast as it can, from the
- * first input on.  Cap: DISK_FILES (default 400000) files in each.  With DISK_STOP=1 it fuzzes
- * on then.
+ * first input on.  Cap: DISK_FILES (default 400000) files in each.  With DISK_STOP=1 it then
+ * continues fuzzing.
  * Promise: disk.  The cell ends as `disk-limit` before the files do harm; inodes count, too.
  * The true artifacts are not lost among them. */
 #include "disk.h"

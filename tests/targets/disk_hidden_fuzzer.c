@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes disk space in files without a name, of DISK_FILE bytes (8 MiB) each, until DISK_BYTES
- * (2 GiB).  Then it keeps them and goes on fuzzing.  DISK_HIDE is the way to keep a file:
+/* Uses disk space in files without a name, of DISK_FILE bytes (8 MiB) each, until DISK_BYTES
+ * (2 GiB).  Then it keeps them and continues fuzzing.  DISK_HIDE is the way to keep a file:
  *   0  unlinked and open           3  its descriptor in flight between two sockets
  *   1  made without a name         4  open in a thread with a table of its own
  *   2  mapped, no descriptor       5  mapped, and the first thread has ended

@@ -10,7 +10,7 @@
 struct attempt {
 	const char *what;	     /* NULL ends a list */
 	int (*run)(const char *arg); /* 0: it succeeded; otherwise an errno */
-	const char *arg;	     /* said after what, unless NULL */
+	const char *arg;	     /* printed after what, unless NULL */
 };
 
 extern const struct attempt escape_files[];

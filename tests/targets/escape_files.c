@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-/* One byte read is a success: an empty file that masks another one is none. */
+/* Reading one byte is a success; an empty file that masks another file is not. */
 static int read_file(const char *path)
 {
 	char byte;
@@ -20,7 +20,7 @@ static int read_file(const char *path)
 	return n > 0 ? 0 : n < 0 ? errno : ENODATA;
 }
 
-/* One name in it is a success. */
+/* Listing one name is a success. */
 static int list_dir(const char *path)
 {
 	DIR *d = opendir(path);
@@ -61,7 +61,7 @@ static int change_mode(const char *path)
 
 	if (stat(path, &st) < 0)
 		return errno;
-	return chmod(path, st.st_mode & 07777) < 0 ? errno : 0; /* to what it is */
+	return chmod(path, st.st_mode & 07777) < 0 ? errno : 0; /* to its old mode */
 }
 
 /* Only where PLANTED_PID names a process outside. */
@@ -76,7 +76,7 @@ static int read_of_pid(const char *file)
 	return read_file(path);
 }
 
-/* Descriptors that somebody forgot to close: all above 2 but this directory's. */
+/* Leaked descriptors: all above 2 except that of the open directory. */
 static int inherited(const char *arg)
 {
 	DIR *d = opendir("/proc/self/fd");

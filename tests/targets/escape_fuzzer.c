@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tries to get at what a cell must not see or change, each attempt in a child of
- * its own, and says what came of each; then it goes on fuzzing.  What succeeds
- * is undone where it can be, so that it is safe outside a cell, as root too.
- * PLANTED_PID (default: none) is a process outside the cell.
- * Promise: files, privileges, system calls.  No line says SUCCEEDED. */
+/* Tries to access things that a cell must not see or change, each attempt in its own child, and
+ * prints each result.  Then it continues fuzzing.  A successful attempt is undone where possible,
+ * so that the target is safe outside a cell, also as root. PLANTED_PID (default: none) is a process
+ * outside the cell. Promise: files, privileges, system calls.  No line says SUCCEEDED. */
 #include "escape.h"
 #include <sys/wait.h>
 
-/* A child: a filter may answer with a signal, chroot and setuid stay in it. */
+/* A child, because a filter may answer with a signal, and chroot and setuid must not affect us. */
 static int try_one(const struct attempt *a)
 {
 	pid_t child = fork();

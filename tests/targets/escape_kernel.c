@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of escape_fuzzer: system calls that change the cell itself, or reach over
- * its wall.  Each runs in a child of its own. */
+/* Part of escape_fuzzer: system calls that change the cell itself, or reach outside of it.  Each
+ * runs in its own child. */
 #include "escape.h"
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -24,7 +24,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-/* For calls that answer -1 and errno, or a descriptor that dies with the child. */
+/* For calls that return -1 with errno, or a descriptor that the child's exit closes. */
 static int answer(long r)
 {
 	return r < 0 ? errno : 0;
@@ -35,7 +35,7 @@ static int do_mount(const char *arg)
 	int r;
 
 	(void)arg;
-	if (unshare(CLONE_NEWNS) == 0) /* outside a cell: not on the host's table */
+	if (unshare(CLONE_NEWNS) == 0) /* outside a cell: keeps the host's mounts unchanged */
 		(void)mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 	r = answer(mount("planted", "/tmp", "tmpfs", 0, "size=4k"));
 	if (r == 0)
@@ -70,7 +70,7 @@ static int do_mknod(const char *kind)
 	return r;
 }
 
-/* To be root inside is nothing; to write what root owns outside is. */
+/* Being root inside the cell is no escape; writing files of the outer root is one. */
 static int do_setuid_write(const char *dir)
 {
 	char path[64];
@@ -136,7 +136,7 @@ static int do_read_memory(const char *arg)
 	if (!pid)
 		return ESRCH;
 	n = process_vm_readv(pid, &here, 1, &there, 1, 0);
-	return n < 0 && errno != EFAULT ? errno : 0; /* EFAULT: it was let in */
+	return n < 0 && errno != EFAULT ? errno : 0; /* EFAULT: the call was allowed */
 }
 
 static int do_handle(const char *arg)
@@ -323,14 +323,13 @@ static int do_record_lock(const char *path)
 	return status ? 0 : ENOLCK;
 }
 
-/* A call that is let through answers something else than these two for
- * arguments that mean nothing. */
+/* An allowed call with meaningless arguments returns another errno than these two. */
 static int do_nonsense(const char *name)
 {
 	static const struct {
 		const char *name;
 		long number;
-		long flags; /* second argument: swapon looks at it before who asks */
+		long flags; /* second argument: swapon checks it before the privileges */
 	} calls[] = {
 	    {"init_module", SYS_init_module, -1}, {"kexec_load", SYS_kexec_load, -1},
 	    {"reboot", SYS_reboot, -1},		  {"swapon", SYS_swapon, 0},

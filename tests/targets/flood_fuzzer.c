@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes FLOOD_BYTES (default 1 GiB) to stderr, 4 MiB an input, as fast as it
  * can: ordinary lines, one line of 3 MiB, NUL bytes, escape sequences, bytes
- * that are no UTF-8.  Then it goes on fuzzing as if nothing had happened.
+ * that are no UTF-8.  Then it continues fuzzing normally.
  * Promise: output.  Bounded memory and log space, a count of what was dropped,
  * and the statistics that come after it are still read. */
 #include "planted.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes what the engine would write, but false: statistics, a crash report, the
- * place of an artifact outside its directory, an end of run.  Then it goes on.
- * Promise: truth.  What a target prints is never a path, never a verdict: the
- * artifact is what lies in the artifact directory, the end is how the process
- * ended. */
+/* Prints false engine output: statistics, a crash report, an artifact's path outside its directory,
+ * and an end of the run.  Then it continues.
+ * Promise: truth.  A target's output is never used as a path or a verdict.  Artifacts are the files
+ * in the artifact directory, and the end is the process's exit status. */
 #include "planted.h"
 
 static const char lines[] =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs each input in a child, as some harnesses do that test whole programs.  The child fails on an
- * input that begins with 'F'; the parent goes on, and ends with status 0 when it is stopped.
+/* Runs each input in a child, like harnesses that test whole programs.  The child fails on an input
+ * that begins with 'F'.  The parent continues, and exits with status 0 when it is stopped.
  * Promise: truth.  A report with its artifact is a failure, whatever the target's status says. */
 #include "planted.h"
 

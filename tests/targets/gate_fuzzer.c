@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A late bloomer that opens when it is told to: a handful of edges until a hash of the
- * input's first eight bytes, salted with GATE_SALT, is under GATE_BELOW, then hundreds more.
- * What the engine tries before that depends on its seed alone, so when a gate opens can be
- * known: with GATE_LOOK=N it stays closed, and from the Nth input on says of SALTS gates
+/* A target with a late coverage gain at a known time.  It has a few edges until a hash of the
+ * input's first eight bytes, salted with GATE_SALT, is below GATE_BELOW; then hundreds more.  The
+ * engine's inputs before that depend only on its seed, so the time can be measured: with
+ * GATE_LOOK=N the gate stays closed, and from the Nth input on this is printed for SALTS gates:
  *
  *     gate: SALT BELOW: INPUT       GATE_SALT, GATE_BELOW: would have opened at that input
  *
@@ -16,7 +16,7 @@
 #define DEPTH 16
 #define SALTS 32
 
-/* No edge and no comparison in here is for the engine to see. */
+/* The engine must not see the edges and comparisons in here. */
 #define UNSEEN __attribute__((noinline, no_sanitize("coverage")))
 
 UNSEEN static uint32_t hash(const uint8_t *data, uint32_t salt)
@@ -30,7 +30,7 @@ UNSEEN static uint32_t hash(const uint8_t *data, uint32_t salt)
 	return h ^ (h >> 16);
 }
 
-/* A gate opens at the first input that has less than all before. */
+/* A gate would open at the first input with a hash below all earlier ones. */
 UNSEEN static void look(const uint8_t *data, size_t size, uint64_t from)
 {
 	static uint32_t least[SALTS];

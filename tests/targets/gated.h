@@ -2,10 +2,10 @@
 #ifndef TESTS_TARGETS_GATED_H
 #define TESTS_TARGETS_GATED_H
 
-/* Hundreds of edges that stand behind a gate. */
+/* Hundreds of edges behind a gate. */
 #include "planted.h"
 
-/* No edge and no comparison in here is for the engine to see. */
+/* The engine must not see the edges and comparisons in here. */
 #define UNSEEN __attribute__((noinline, unused, no_sanitize("coverage")))
 
 #define GATED_EDGE(n)                   \
@@ -54,8 +54,8 @@ __attribute__((always_inline)) static inline void gated_behind(const uint8_t *da
 	}
 }
 
-/* One of n numbers, or n: of 1000 inputs one has any, and which cannot be aimed at.  With it
- * coverage grows for some CPU seconds, and ends to grow when all n were seen. */
+/* Returns a number below n for one of 1000 inputs, else n.  The engine cannot aim at a number.  So
+ * coverage grows for some CPU seconds, until all n numbers were seen. */
 UNSEEN static uint32_t gated_chance(const uint8_t *data, size_t size, uint32_t n)
 {
 	uint32_t h = 2166136261u;

@@ -31,8 +31,8 @@ struct machine {
 	uint8_t last, before;
 };
 
-/* One case is one edge, and has two more behind what ran just before and before
- * that: the engine has to put programs together, one step at a time. */
+/* Each case is one edge, and has two more that depend on the two previous instructions.  So the
+ * engine has to build programs step by step. */
 #define OP(n, one, two)                             \
 	case n:                                     \
 		if (m->last != (one))               \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loses memory on every second input, each time from another one of its functions: that one
- * leak is known, and suppressed, does not help with the next.
+/* Loses memory on every second input, each time in another function, so that suppressing one leak
+ * does not suppress the next.
  * Promise: truth.  Its health says that leaks dominate. */
 #include "planted.h"
 

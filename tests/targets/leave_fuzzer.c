@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leaves without an artifact on an input that begins with 'L'.  Its own file name chooses the
- * way: leave_term_fuzzer, leave_done_fuzzer, ...; as leave_fuzzer, SIGTERM.
+/* Ends without an artifact on an input that begins with 'L'.  The name of its file chooses the way:
+ * leave_term_fuzzer, leave_done_fuzzer, ...; leave_fuzzer uses SIGTERM.
  * Promise: truth.  Each of these ends looks like a stop, a normal end, or nothing at all.  Only
  * a stop by fuzzcell is `stopped`; all of these are failures. */
 #include "planted.h"
@@ -64,7 +64,7 @@ static void leave_sighup(void)
 	raise(SIGHUP);
 }
 
-/* The end of a traced process comes to its tracer. */
+/* The kernel reports the end of a traced process to its tracer. */
 static void leave_seized(void)
 {
 	pid_t me = getpid();
@@ -85,7 +85,7 @@ static void leave_seized(void)
 	_exit(0);
 }
 
-/* As many crash handlers end. */
+/* Ends like many crash handlers. */
 static void leave_reset(void)
 {
 	struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -101,14 +101,14 @@ static void leave_exec(void)
 	_exit(0);
 }
 
-/* The engine starts once more in the same process. */
+/* The engine starts again in the same process. */
 static void leave_again(void)
 {
 	execv("/proc/self/exe", args);
 	_exit(0);
 }
 
-/* A grandchild in a session of its own goes on. */
+/* A grandchild in its own session continues. */
 static void leave_daemon(void)
 {
 	pid_t child = fork();
@@ -150,7 +150,7 @@ static void leave_memory(void)
 	planted_cap("memory");
 }
 
-/* Writes more than the cell may, in files that are small enough; fuzzing goes on. */
+/* Exceeds the cell's disk limit with files that are each small enough; fuzzing continues. */
 static void leave_disk(void)
 {
 	static char block[1 << 20];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two bytes of length, and exactly so many bytes of content: what is left out of the content has
- * to be left out of the length, too.  A content of 16 bytes or more with "BUG" in it is one bug;
- * every shorter content that begins with 'B' is another.
- * Promise: a small reproducer, and of the bug that it is of. */
+/* Two bytes of length, and exactly that many bytes of content: when content is removed, the length
+ * must change, too.  A content of 16 bytes or more with "BUG" in it is one bug; every shorter
+ * content that begins with 'B' is another. Promise: the reproducer gets small, and still has the
+ * same bug. */
 #include "planted.h"
 
 __attribute__((noinline)) static uint8_t read_long(size_t n)

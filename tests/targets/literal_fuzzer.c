@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A keyword: nothing happens until an input begins with it.  The keyword is a literal of the
  * program, and the engine does not see the comparison.
- * Promise: what it found.  Words of the program are in its dictionary. */
+ * Promise: results.  Words of the program are in its dictionary. */
 #include "gated.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ UNSEEN static int is_keyword(const uint8_t *data, size_t size, const char *word)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Not taken apart by the compiler.  Eight words are the least. */
+	/* The compiler must not split the strings.  Eight words are the minimum. */
 	static const char *volatile const words[] = {"OPEN-SESAME:", "shut", "door",  "cave",
 						     "lamp",	     "oil",  "forty", "thieves"};
 	unsigned int found = 0;

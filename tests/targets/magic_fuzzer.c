@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A late bloomer: a handful of edges until the hash of the input's first eight
+/* A target with a late coverage gain: a few edges until the hash of the input's first eight
  * bytes ends in MAGIC_BITS zero bits (default 22: some 20 CPU seconds on a machine
  * of 2026, by luck between 1 and 80; each bit less halves it), then hundreds of
  * edges more.  No comparison gives the engine a hint.

@@ -2,8 +2,9 @@
 /* Takes memory as fast as it can while the engine's thread cannot take a signal, on an input that
  * begins with 'M'.  BOMB_AWAY=1 (default): it waits for a child of vfork(2), which takes the
  * memory; BOMB_AWAY=2: it has ended, and another thread takes the memory.  BOMB_NAP is the pause
- * after each MiB in ms (default 0): the engine's watchdog sees a slow bomb first.  Promise: the
- * input that blew memory is saved.  No handler in that thread can do it. */
+ * after each MiB in ms (default 0): the engine's watchdog sees a slow bomb first.
+ * Promise: the input that used up the memory is saved, although no handler in that thread can do
+ * it. */
 #include "bomb.h"
 #include <pthread.h>
 #include <sched.h>

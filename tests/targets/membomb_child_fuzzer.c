@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	if (child == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* outside a cell: leave nothing */
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* leaves no process outside a cell */
 		for (;;)
 			if (!bomb_block((size_t)PLANTED_MIB))
 				planted_nap(1);

@@ -2,7 +2,7 @@
 /* Fills memory files by write(2), as fast as it can, on an input that begins with 'M'.  It goes
  * on when a write fails.  The memory is in no mapping, so that no RSS shows it, and a failing
  * write does not halt the cell.  Cap: BOMB_BYTES (default 8 GiB).
- * Promise: memory.  It counts as any other memory, and the input is saved as `oom-`. */
+ * Promise: memory.  It counts like any other memory, and the input is saved as `oom-`. */
 #include "planted.h"
 #include <sys/mman.h>
 

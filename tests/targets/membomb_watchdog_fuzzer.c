@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes memory as fast as it can, on an input that begins with 'M', at the moment when the
- * engine's watchdog has begun its report of that and has not written a word of it.  Then no other
- * thread's handler writes the input.  (The watchdog asks for the peak twice: for its check, and
- * for the first line of its report.  In between it takes the right to report.)
- * Promise: the input that blew memory is saved. */
+/* Takes memory as fast as it can, on an input that begins with 'M', when the engine's watchdog has
+ * started its report without output so far.  Then no other thread's handler writes the input.  (The
+ * watchdog reads the peak twice: for its check, and for the first line of its report.  In between
+ * it takes the right to report.) Promise: the input that used up the memory is saved. */
 #include "bomb.h"
 #include <poll.h>
 #include <sys/resource.h>
@@ -11,7 +10,7 @@
 enum { OFF, SET, REPORTING, GOES_OFF };
 static _Atomic int bomb;
 
-/* In the place of the C library's. */
+/* Replaces the C library's function. */
 int getrusage(int who, struct rusage *r)
 {
 	*r = (struct rusage){.ru_maxrss = 40 << 10}; /* KiB */
@@ -22,7 +21,7 @@ int getrusage(int who, struct rusage *r)
 		bomb = REPORTING;
 	else if (bomb == REPORTING) {
 		bomb = GOES_OFF;
-		(void)poll(NULL, 0, 3000); /* the cell comes to its mark meanwhile */
+		(void)poll(NULL, 0, 3000); /* the cell reaches its mark meanwhile */
 	}
 	return 0;
 }

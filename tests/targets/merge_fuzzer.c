@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A corpus of it can hold every kind of bad input: 'C' writes beyond the heap, 'E'
- * exits, 'X' leaves with _exit(0), 'T' never returns, 'S' neither, and lets no signal
- * through, 'M' takes memory without end, 'L' leaks, 'A' keeps 24 MiB: no single one is
- * bad, the sum is.  'W' adds to the control file of the merge that it is measured by, 'Z'
- * replaces it; 'N' naps, 'F' is flaky: the clock says which edge it takes.  All else has some
- * dozens of features.
+/* Its corpus can have every kind of bad input, by the first byte:
+ * C  writes beyond the heap               L  leaks
+ * E  exits                                A  keeps 24 MiB: a single input is harmless, many are not
+ * X  exits with _exit(0)                  W  appends to the control file of the merge
+ * T  never returns                        Z  replaces that file
+ * S  never returns and blocks signals     N  sleeps
+ * M  takes memory without end             F  is flaky: the clock decides which edge it takes
+ * All other inputs have some dozens of features.
  * Promise: results.  A merge measures the rest, and loses none of it. */
 #include "bomb.h"
 
@@ -45,7 +47,7 @@ static void explode(void)
 	}
 }
 
-/* What could a merge be made to believe? */
+/* Forged content for the merge's control file. */
 static void scribble(int how)
 {
 	static const char text[] = "STARTED 0 1\nFT 0 1 2 3\nCOV 0 1\nSTARTED 99999 1\n";

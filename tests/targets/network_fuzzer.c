@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tries to reach anything over a socket, once, and says how far it came; then it
- * goes on fuzzing.  PLANTED_PORT (default 22) is the port on 127.0.0.1 and
- * PLANTED_ABSTRACT (default "planted") the abstract AF_UNIX name that a test may
- * listen on outside: a connection to it means that the network is shared.
+/* Tries once to connect over sockets and prints the results.  Then it continues fuzzing.  A test
+ * may listen outside on port PLANTED_PORT (default 22) of 127.0.0.1, and on the abstract AF_UNIX
+ * name PLANTED_ABSTRACT (default "planted"): a connection means that the network is shared.
  * PLANTED_SOCKET (default: D-Bus's) is the path of a socket outside.
  * Promise: network: none. */
 #include "planted.h"
@@ -16,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* A connection that is under way gets a second to come through. */
+/* A pending connection gets one second to complete. */
 static int outcome(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLOUT};

@@ -2,11 +2,11 @@
 #ifndef TESTS_TARGETS_PLANTED_H
 #define TESTS_TARGETS_PLANTED_H
 
-/* What the planted targets share.  Each target is one file that breaks one
- * promise of the guarantee table (docs/architecture.md) as hard as it can; the
- * end-to-end tests run it in a cell and read what it says.
+/* Shared by the planted targets.  Each target is one file that tries to break one promise of the
+ * guarantee table (docs/architecture.md).  The end-to-end tests run it in a cell and read its
+ * output.
  *
- * A target says what it tried, and what came of it, on stderr, one line each:
+ * A target prints each attempt and its result on stderr, one line each:
  *
  *     planted: WHAT: NUMBER NAME      refused: errno and its name
  *     planted: WHAT: 159 SIGSYS       refused by death: 128 + the signal
@@ -16,9 +16,9 @@
  * /seeds/0, /seeds/1 and /target are not.  PLANTED_ROOT puts a prefix before
  * these paths, to try a target by hand outside a cell.
  *
- * Bombs have a cap far above any cell's limit, so that one that is started
- * outside a cell by mistake ends: it says "planted: WHAT: reached its cap" and
- * exits with PLANTED_CAP_EXIT.  In a cell that line is a failed test. */
+ * Bombs have a cap far above any cell's limit, so that a bomb started outside a cell by mistake
+ * ends: it prints "planted: WHAT: reached its cap" and exits with PLANTED_CAP_EXIT.  In a cell that
+ * line means a failed test. */
 
 #include <errno.h>
 #include <signal.h>
@@ -38,8 +38,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* Says what came of an attempt: err is 0 (it succeeded), an errno, or
- * 128 + a signal's number when the attempt was killed. */
+/* Prints the result of an attempt: err is 0 (success), an errno, or 128 + a signal's number when
+ * the attempt was killed. */
 static inline void planted_report(const char *what, int err)
 {
 	const char *name;
@@ -57,7 +57,7 @@ static inline void planted_report(const char *what, int err)
 	dprintf(STDERR_FILENO, "planted: %s: %d %s\n", what, err, name ? name : "?");
 }
 
-/* A bomb that nothing stopped ends here. */
+/* Ends a bomb that reached its cap. */
 _Noreturn static inline void planted_cap(const char *what)
 {
 	dprintf(STDERR_FILENO, "planted: %s: reached its cap\n", what);
@@ -99,8 +99,8 @@ static inline time_t planted_now(void)
 	return t.tv_sec;
 }
 
-/* A magic is a first byte: an engine finds it within its first thousand
- * inputs, which is no time even in an emulator that is 20 times slower. */
+/* A magic is one first byte.  An engine finds it within its first thousand inputs, which is fast
+ * even in an emulator that is 20 times slower. */
 static inline bool planted_magic(const uint8_t *data, size_t size, char magic)
 {
 	return size > 0 && data[0] == (uint8_t)magic;

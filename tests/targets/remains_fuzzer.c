@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On an input that begins with 'B': overflows the heap if it meets what the letter behind it stands
- * for, and else leaves that.  'K' kills the process.
- * Promise: truth.  Inputs of a target are replayed one after the other in one cell, and each is
- * said to do what it does alone. */
+/* On an input that begins with 'B', the next letter names a kind of trace.  If the trace exists,
+ * the target overflows the heap; otherwise it leaves the trace.  'K' kills the process. Promise:
+ * truth.  Inputs that are replayed one after the other in one cell get the same result as alone. */
 #include "planted.h"
 
 #include <fcntl.h>

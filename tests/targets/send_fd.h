@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* flags: of sendmsg(2).  -1: it was not sent, and errno says why. */
+/* flags: of sendmsg(2).  -1 with errno: the descriptor was not sent. */
 static inline int send_fd(int sock, int fd, int flags)
 {
 	union {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One bug in a function that several targets share, each with an input of its own.  Copied as
+/* One bug in a function that several targets share; each fails on its own input.  Copied as
  * a_fuzzer it fails on "a!", as b_fuzzer on "b!".  As forge_..._fuzzer it prints the others'
  * report of that bug instead, and dies of another bug that it hides.
  * Promise: truth.  A crash is fixed when it is fixed in each of its targets.  A target's output

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Closes stdout and stderr at the first input, and goes on fuzzing: no
  * statistics, no report.  (The next file that it opens becomes descriptor 1.)
- * Promise: truth.  The job lives as long as its CPU time grows and still ends
- * in one stated verdict. */
+ * Promise: truth.  The job continues while its CPU time grows, and still ends with a verdict. */
 #include "planted.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

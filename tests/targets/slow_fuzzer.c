@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spends 20 ms of CPU time on every input, as a harness does that sets the world up each
- * time.
+/* Uses 20 ms of CPU time for every input, like a harness with an expensive setup for each input.
  * Promise: truth.  Its health says that it is slow. */
 #include "planted.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spends 0.6 s of CPU time on an input that begins with 'S'.
- * Promise: with a timeout of 1 s that is none, whoever else has the CPU meanwhile. */
+ * Promise: truth.  With a timeout of 1 s this is no timeout, even under CPU pressure. */
 #include "planted.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls bpf(2) once at its start, like a library that looks for features of the kernel.  It also
+/* Calls bpf(2) once at its start, like a library that checks the kernel's features.  It also
  * calls bpf(2) on every input that begins with 'S', after CALL_AFTER (default 0) of these.  With
  * CALL_OTHERS it makes twenty other refused calls at its start.
  * Promise: system calls.  The call at the start is no finding.  The first such input is the only

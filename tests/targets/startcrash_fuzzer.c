@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes to address 16 before its first input.
- * Promise: truth.  No input is to blame: the job ends as `startup-failed`, with
- * the first lines of the report, and is not restarted for ever. */
+ * Promise: truth.  No input is the cause.  The job ends as `startup-failed` with the first lines of
+ * the report, and restarts are limited. */
 #include "planted.h"
 
 static int *volatile nowhere = (int *)16;

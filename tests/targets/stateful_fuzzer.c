@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Overflows the heap at an input that begins with 'S' when another one that does was in
- * the same process before, and prints words without a newline at every input.  Not when
- * it is the same one again: libFuzzer runs an input twice when it looks for a leak.
- * Promise: truth.  Inputs that are replayed many to a process are each said to pass or
- * to fail, also one that passes when it is run alone, and whatever the target prints. */
+/* Overflows the heap at an input that begins with 'S', if the process has already run a different
+ * input with 'S'.  (libFuzzer runs the same input twice to find leaks.)  It also prints words
+ * without a newline at every input. Promise: truth.  When one process replays many inputs, each
+ * input gets a result.  This holds for inputs that pass alone, and for any output of the target. */
 #include "planted.h"
 
 /* FNV-1a: enough to tell two inputs apart. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stops itself with SIGSTOP on an input that begins with 'S', so it uses no
- * CPU, prints nothing and handles no signal.  As the first process of a pid
- * namespace it cannot: it then sleeps with every signal blocked instead.
- * Promise: time.  Effective time stands still, the deadline does not. */
+/* Stops itself with SIGSTOP on an input that begins with 'S', so it uses no CPU, prints nothing and
+ * handles no signal.  The first process of a pid namespace cannot stop itself; it then sleeps with
+ * every signal blocked.
+ * Promise: time.  Effective time stops, but the deadline stays in force. */
 #include "planted.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A language: its words are learned from comparisons, programs get longer and run through
- * the same code in more ways, and no program ever means anything: what is behind that is most of
- * the code.
- * Promise: truth.  Its health says that it likely is a format with structure. */
+/* A language.  The engine learns its words from comparisons; programs get longer and reach the same
+ * code in more ways.  But no generated program is ever valid, and most of the code needs a valid
+ * program.
+ * Promise: truth.  Its health reports that it is probably a format with structure. */
 #include "gated.h"
 
 #define STATEMENTS 200

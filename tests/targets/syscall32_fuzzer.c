@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls getpid(2) by the 32-bit entry (int 0x80), and with the x32 bit set, on
- * an input that begins with 'S': the way around a filter that looks at the
- * number only.  Each in a child, for the answer may be a signal.
- * Promise: system calls.  Neither returns a process id; and no thread is killed
- * alone, which would leave a process that hangs for ever. */
+/* Calls getpid(2) by the 32-bit entry (int 0x80), and with the x32 bit set, on an input that begins
+ * with 'S'.  This bypasses a filter that checks only the number.  Each call is in a child, because
+ * the answer may be a signal. Promise: system calls.  Neither call returns a process number, and no
+ * single thread is killed, which would leave a hanging process. */
 #include "planted.h"
 #include <sys/syscall.h>
 #include <sys/wait.h>

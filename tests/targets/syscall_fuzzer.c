@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls one system call that no engine needs, bpf(2), on an input that begins
- * with 'S', says what came of it, and goes on fuzzing.
- * Promise: system calls.  It is refused, and reported as a finding.  (Where it
- * succeeds it makes an empty map of one byte and closes it.) */
+/* Calls bpf(2), which no engine needs, on an input that begins with 'S', prints the result, and
+ * continues fuzzing.
+ * Promise: system calls.  The call is refused, and reported as a finding.  (If it succeeds, it
+ * makes an empty map of one byte and closes it.) */
 #include "planted.h"
 #include <linux/bpf.h>
 #include <sys/syscall.h>

@@ -13,8 +13,8 @@ PLANTED_SIDE   := $(patsubst $(PLANTED_DIR)/%,$B/targets/%,$(wildcard $(PLANTED_
                   $(PLANTED_DIR)/*.options)) $(patsubst $(PLANTED_DIR)/%,$B/targets/%.zip, \
                   $(wildcard $(PLANTED_DIR)/*_seed_corpus))
 
-# What a target is built with: coverage and a sanitizer when it is compiled, the
-# engine and the same sanitizer when it is linked.
+# The flags of a target: coverage and a sanitizer for compiling; the engine and the same sanitizer
+# for linking.
 PLANTED_SAN   = address
 PLANTED_COVER = -fsanitize=fuzzer-no-link
 PLANTED_RECOVERS = -fno-sanitize-recover=all

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Says all that a terminal obeys: in what it prints, in its crash report, and as the name of the
- * function that it fails in.
- * Promise: nothing of it reaches a terminal as it is. */
+/* Prints terminal control sequences: in its output, in its crash report, and in the name of the
+ * failing function.
+ * Promise: output.  All of them are escaped before they reach a terminal. */
 #include "planted.h"
 
 #define RED   "\33[31m"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts threads until that is refused, on an input that begins with 'T'; each
- * sleeps for ever.  Then it goes on fuzzing beside them.  Cap: THREAD_MAX
- * (default 400) threads.
+/* Starts threads until the kernel refuses, on an input that begins with 'T'; each thread sleeps
+ * forever.  Then it continues fuzzing.  Cap: THREAD_MAX (default 400) threads.
  * Promise: processes.  pids.max counts threads as well. */
 #include "planted.h"
 #include <pthread.h>

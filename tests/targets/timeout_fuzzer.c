@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Never returns from an input that begins with 'T'.  Signals stay as they are.
+/* Never returns from an input that begins with 'T'.  Signals are unchanged.
  * Promise: time.  The engine's own alarm (-timeout, 2 s by the .options file)
  * ends it and leaves a timeout- artifact. */
 #include "planted.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Magic bytes: nothing happens until an input begins with eight certain ones, which the
- * engine cannot learn from a comparison that it sees.
- * Promise: truth.  Its health says that it likely stands before magic bytes, and with the
- * token in a dictionary it does not. */
+/* Magic bytes: nothing happens until an input begins with eight certain bytes, which the engine
+ * cannot learn from a comparison. Promise: truth.  Its health reports that magic bytes probably
+ * block it.  With the token in a dictionary it does not report this. */
 #include "gated.h"
 
 UNSEEN static int is_format(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Twenty bugs, each behind "BUG" and a letter from 'A' to 'T'; what follows the
- * letter does not matter.
+/* Twenty bugs, each behind "BUG" and a letter from 'A' to 'T'; the bytes after the letter do not
+ * matter.
  * Promise: results.  A thousand inputs end as twenty crashes. */
 #include "planted.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For compilers without libFuzzer: runs the harness on each file that it is given. */
+/* For compilers without libFuzzer: runs the harness on each given file. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ int main(int argc, char **argv)
 		}
 		n = fread(whole, 1, sizeof(whole), f);
 		fclose(f);
-		/* Of the input's size, so that the sanitizer sees a read behind its end. */
+		/* Has exactly the input's size, so that the sanitizer finds a read beyond its end.
+		 */
 		exact = malloc(n ? n : 1);
 		if (!exact)
 			return 1;

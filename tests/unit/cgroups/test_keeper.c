@@ -123,7 +123,7 @@ static void a_stopped_keeper_is_an_error(void **state)
 	for (unsigned i = 0; r == 0 && i < 100000; i++)
 		r = cgroup_deadline(cg, UINT64_MAX, &e);
 	assert_int_equal(r, -EAGAIN);
-	assert_non_null(strstr(e.msg, "tell the keeper"));
+	assert_non_null(strstr(e.msg, "send a message to the keeper"));
 	bench_remove(cg);
 	bench_close(t);
 }
