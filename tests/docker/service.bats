@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The service as an operator has it: compose.yaml from a clean clone, a mounted repository,
-# pushes.  ci/docker.sh starts the daemon, and gives WORK, TOP, TARGETS and GROUP.
+# The service as an operator runs it: compose.yaml from a clean clone, a mounted repository, and
+# pushes.  ci/docker.sh starts the daemon, and sets WORK, TOP, TARGETS and GROUP.
 # The tests build on each other: one service lives through all of them.
 
 bats_require_minimum_version 1.5.0
@@ -36,7 +36,7 @@ compose() {
 	docker-compose -f compose.yaml -f compose.test.yaml "$@"
 }
 
-# Whose the work tree is, is not who runs the service.
+# The owner of the work tree is not the user who runs the service.
 repositories() {
 	git config -f "$GIT_CONFIG_GLOBAL" safe.directory '*'
 	git init -q --bare -b main "$WORK/srv/origin.git"
@@ -57,7 +57,7 @@ head_commit() {
 	git -C "$WORK/push" rev-parse HEAD
 }
 
-# Whole or not at all: the service may be reading it.
+# Renames the complete file into place: the service may be reading it.
 config() { # TIME of each target
 	cat >"$WORK/etc/config.new" <<-END
 		{
@@ -98,8 +98,8 @@ runs() {
 	wc -l <"$WORK/state/stats/run_history.jsonl"
 }
 
-# The groups of living cells that fuzz, below the container's: FILE that keeps the limit.  Those
-# of trials (-x) have an allowance of memory of their own, and builds (-b) limits of theirs.
+# The limit files of living cells that fuzz, below the container's group.  Replay cells (-x) have a
+# memory allowance of their own, and builds (-b) have their own limits.
 cell_limits() { # memory.max or pids.max
 	local v1=memory.limit_in_bytes
 
@@ -109,15 +109,15 @@ cell_limits() { # memory.max or pids.max
 		! -path '*-b[0-9]/*' 2>/dev/null
 }
 
-# One look at a cell that lives, which may be gone at the next: its LIMIT, from FILE, and its
-# PIDS.  Before it has a process its limits are not set.
+# Reads LIMIT (from FILE) and PIDS of a living cell in one pass: the cell may be gone at the next.
+# A cell without a process has no limits yet.
 look() {
 	FILE=$(cell_limits memory.max | head -n 1)
 	LIMIT=$(cat "$FILE") && PIDS=$(cat "$(cell_limits pids.max | head -n 1)") &&
 		[ -n "$(cat "${FILE%/*}/cgroup.procs")" ]
 } 2>/dev/null
 
-# fresh NAME TIME: the only target from now on, of which nothing is known yet.
+# fresh NAME TIME: makes a target without any history the only target.
 fresh() {
 	rm "$WORK"/srv/out/*
 	cp "$TARGETS/healthy_fuzzer" "$WORK/srv/out/$1_fuzzer"
@@ -125,8 +125,8 @@ fresh() {
 	compose kill -s HUP fuzzcell
 }
 
-# Names, which say what is in them, of the inputs that a living cell has written; it takes
-# none of them away (-reduce_inputs=0).
+# The names (hashes) of the inputs that a living cell has written.  The cell removes none of them
+# (-reduce_inputs=0).
 working() {
 	find "$WORK"/state/work/*/*_fuzzer/corpus -type f -printf '%f\n' 2>/dev/null | sort
 }
@@ -135,7 +135,7 @@ works_well() {
 	[ "$(working | wc -l)" -ge 20 ]
 }
 
-# Is every input of $WORK/before in the state, as a merge may have arranged it?
+# Succeeds if every input of $WORK/before is in the state, wherever a merge has put it.
 kept() {
 	find "$WORK/state/corpus" "$WORK/state/generations" -type f -printf '%f\n' | sort -u |
 		comm -23 "$WORK/before" - >"$WORK/lost"
@@ -151,7 +151,7 @@ label() { # NAME [IMAGE]
 	docker inspect -f "{{index .Config.Labels \"org.opencontainers.image.$1\"}}" "${2:-fuzzcell}"
 }
 
-# There is no registry: the base image is what FUZZCELL_BASE names, with the apt sources that it has.
+# Without a registry the base image is FUZZCELL_BASE, with that image's apt sources.
 @test "the image is built from a clean clone, as compose.yaml says" {
 	run make image COMPOSE='docker-compose -f compose.yaml -f compose.test.yaml'
 	echo "$output" | tail -n 20
@@ -170,20 +170,20 @@ label() { # NAME [IMAGE]
 	[ "$output" = '' ]
 }
 
-@test "without its privileges it says which are missing" {
+@test "without its privileges the service names the missing ones" {
 	run docker run --rm --network=host fuzzcell run
 	echo "$output"
 	[ "$status" -eq 3 ]
 	[[ $output == *compose.yaml* ]]
 }
 
-@test "up: what is there is fuzzed, in cells below the container, each with its limit" {
+@test "up: the checked-out commit is fuzzed, in cells below the container, each with its limit" {
 	run compose up -d
 	echo "$output"
 	[ "$status" -eq 0 ]
 	wait_until 240 look
 	echo "$FILE: $LIMIT"
-	# Beside v1 controllers it stands at the mark, 7/8, until that was passed.
+	# With v1 controllers the limit is at the mark, 7/8, until memory use passes the mark.
 	[ "$LIMIT" -eq $((256 << 20)) ] || [ "$LIMIT" -eq $((224 << 20)) ]
 	[ "$PIDS" -eq 65 ] # and process 1
 	# and the whole is capped
@@ -196,7 +196,7 @@ label() { # NAME [IMAGE]
 	[ "$(jq -r '(.failures.oom // 0) + (.failures["oom-kill"] // 0)' "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
 }
 
-@test "it is healthy, and without its configuration it would not be" {
+@test "the service is healthy; without its configuration the health check fails" {
 	wait_until 300 healthy
 	mv "$WORK/etc/config.json" "$WORK/etc/away"
 	run docker exec "$(container)" /usr/local/lib/fuzzcell/health.sh
@@ -212,7 +212,7 @@ page() { # PATH
 	docker exec "$(container dashboard)" /usr/local/lib/fuzzcell/dashboard-health.sh 8089 "$1"
 }
 
-@test "the dashboard shows it, and is nobody, who can change nothing" {
+@test "the dashboard shows the run, and its user may change nothing" {
 	wait_until 120 healthy dashboard
 	page /metrics >"$WORK/metrics"
 	cat "$WORK/metrics"
@@ -237,7 +237,7 @@ page() { # PATH
 	[ "$status" -ne 0 ]
 }
 
-@test "its pages are published on the loopback address only" {
+@test "the dashboard's pages are published on the loopback address only" {
 	compose config | awk '/^  [a-z]/ { on = /^  dashboard:/ } on' >"$WORK/dashboard"
 	cat "$WORK/dashboard"
 	grep -q '127\.0\.0\.1' "$WORK/dashboard"
@@ -245,12 +245,12 @@ page() { # PATH
 	[ "$output" -le 1 ]
 }
 
-@test "a dashboard that can not read the state is not healthy" {
+@test "a dashboard that cannot read the state is not healthy" {
 	shown() { docker exec "$(container dashboard)" /usr/local/lib/fuzzcell/dashboard-health.sh; }
 	not_shown() { ! shown; }
 	chmod 700 "$WORK/state"
 	bad=0
-	wait_until 60 not_shown || bad=1 # it keeps an answer for a second, and docker asks, too
+	wait_until 60 not_shown || bad=1 # the dashboard caches answers for a second
 	chmod 755 "$WORK/state"
 	[ "$bad" -eq 0 ]
 	wait_until 60 shown
@@ -260,13 +260,13 @@ page() { # PATH
 	push second
 	wait_until 300 done_commit "$(head_commit)"
 	n=$(runs)
-	sleep 6 # three looks of the trigger
+	sleep 6 # three checks of the trigger
 	[ "$(runs)" -eq "$n" ]
-	# What the service wrote into the work tree belongs to its owner.
+	# Files that the service wrote into the work tree belong to the tree's owner.
 	[ -z "$(find "$WORK/srv/project" ! -uid 4321 -print -quit)" ]
 }
 
-@test "stopped in the middle it saves all, down and up keep it, and the push is fuzzed again" {
+@test "a stopped service saves its inputs, down and up keep them, and the push is fuzzed again" {
 	fresh second 300s
 	push third
 	wait_until 240 works_well
@@ -291,7 +291,7 @@ nothing_in_work() {
 	[ -z "$(find "$WORK/state/work" -mindepth 1 -print -quit 2>/dev/null)" ]
 }
 
-@test "killed in the middle, it starts again and loses nothing" {
+@test "a killed service starts again and loses no input" {
 	fresh third 300s
 	push fourth
 	wait_until 240 works_well
@@ -311,7 +311,7 @@ nothing_in_work() {
 		docker history --no-trunc fuzzcell
 		docker exec "$(container)" sh -c 'cat /proc/[0-9]*/cmdline' | tr '\0' ' '
 	} >"$WORK/all.log" 2>&1
-	# Its files come and go meanwhile.
+	# Files appear and disappear during the search.
 	run grep -rlsF "$SECRET" "$WORK/all.log" "$WORK/state"
 	[ -z "$output" ]
 	[ "$(docker exec "$(container)" cat /run/secrets/github-token)" = "$SECRET" ]

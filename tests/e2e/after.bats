@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What comes after fuzzing, in little: cheap enough for an emulator, so that trials,
-# merges and replays are seen in the cells of both cgroup layouts.
+# Post-fuzzing work in small: cheap enough for an emulator, so that replays and merges run in the
+# cells of both cgroup layouts.
 load lib
 load inputs
 setup() {
@@ -21,7 +21,7 @@ triage_background() {
 	PID=$!
 }
 
-# A cell lives, and is held to what a cell may have.  In one look.
+# Succeeds if a cell lives and has its limits.  Reads them in one pass.
 limited() {
 	local group memory='' pids='' swap=''
 	while read -r group; do
@@ -35,11 +35,11 @@ limited() {
 } 2>/dev/null
 
 # bats test_tags=host,slow
-@test "what waits is triaged, and is in the ledger" {
-	# Little enough for the fast bomb to come to its mark in each replay.
+@test "queued artifacts are triaged, and get into the ledger" {
+	# A small limit: the fast bomb reaches the mark in each replay.
 	config '"minimize_time": "off", "symbolizer_memory": "96MiB"'
 	queue membomb_slow_fuzzer oom M
-	queue membomb_fast_fuzzer oom M # at its mark before the engine's watchdog looks
+	queue membomb_fast_fuzzer oom M # reaches the mark before the engine's watchdog checks
 	queue uaf_fuzzer crash UA1 UA2
 	triage
 	[ "$status" -eq 0 ]
@@ -58,7 +58,7 @@ limited() {
 	done
 }
 
-@test "a run ends with what it found in the ledger" {
+@test "at the end of a run its findings are in the ledger" {
 	config '"minimize_time": "off", "merge_time": "off", "max_crashes": 1'
 	fuzz crash_fuzzer 60 --fail-on-crash
 	[ "$status" -eq 1 ]
@@ -69,8 +69,8 @@ limited() {
 }
 
 # bats test_tags=slow
-@test "kill -9 in a trial: its cell had its limits, is gone, and the next triage ends what was begun" {
-	# A trial that lasts until we have seen it.
+@test "kill -9 in a replay: the cell had its limits and is gone, and the next triage finishes the work" {
+	# A replay that lasts until the test has seen its cell.
 	config '"minimize_time": "off", "timeout": "1h"'
 	queue timeout_fuzzer timeout T
 	INSTANCE=$(instance)
@@ -91,7 +91,7 @@ limited() {
 }
 
 # bats test_tags=host
-@test "a merge puts a memory bomb, a crash and a leak away, and keeps the rest" {
+@test "a merge quarantines a memory bomb, a crash and a leak, and keeps the rest" {
 	inputs 30
 	bad C1 L1 M1
 	plant merge_fuzzer
@@ -107,7 +107,7 @@ limited() {
 	nothing_lost
 }
 
-@test "regress: the input that fails is named; without it all is green" {
+@test "regress: the failing input is named; without it all inputs pass" {
 	mkdir "$WORK/tree" "$WORK/out"
 	cp "$TARGETS/uaf_fuzzer" "$WORK/out"
 	config '"seeds": ["'"$WORK/tree"'"]'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A bug that is reached in many ways has many stacks, and is one crash.
+# A bug with many call paths has many stacks, but is one crash.
 load lib
 
 setup() {
@@ -29,13 +29,13 @@ triage() {
 	echo "$output"
 	[ "$(grep -c Global-buffer-overflow <<<"$output")" -eq 1 ]
 	[[ $output == *"in calc_peek ("*" variants)"* ]]
-	# It is new in each target that found it, once.
+	# The crash is new once in each target that found it.
 	[ "$(ledger '.[] | select(.merged_into == null) | [.fuzzer] + .targets | sort | join(" ")')" = \
 		'calc_fuzzer calc_list_fuzzer' ]
-	# Each variant has an input of its own, which fails.
+	# Each variant has its own input, which fails.
 	variant=$(ledger '[to_entries[] | select(.value.merged_into != null)][0].key')
 	[ -s "$STATE/crashes/$variant/input" ]
-	# A user takes one out; it stays out.
+	# A user splits one variant off; it stays split.
 	"$FUZZCELL" crash split "$variant" --state-dir "$STATE"
 	input=$(cat "$STATE/crashes/$variant/input")
 	queue "$(jq -r .target "$STATE/crashes/$variant/meta.json")" crash "$input "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is fuzzed is built first: a Bazel workspace (tests/bazel, with the distribution's
-# Bazel, offline), or whatever a configured command builds.
+# Targets are built before they are fuzzed: a Bazel workspace (tests/bazel, with the distribution's
+# Bazel, offline), or the output of a configured command.
 load lib
 
 setup_file() {
@@ -21,10 +21,10 @@ teardown() {
 	e2e_teardown
 }
 
-# Each command starts a server: one that lives for seconds is not worth optimising.
+# Each command starts a Bazel server, which lives for seconds: JIT optimisation does not pay.
 QUICK='"--host_jvm_args=-XX:TieredStopAtLevel=1", "--host_jvm_args=-XX:+UseSerialGC"'
 
-# bazel_source [KEY VALUE...]: more keys, in JSON.
+# bazel_source [KEY VALUE...]: a Bazel source, with more keys in JSON.
 bazel_source() {
 	local more=
 	while [ $# -gt 0 ]; do
@@ -41,7 +41,7 @@ sources() { # JSON
 	mv "$STATE/config.new" "$STATE/config.json"
 }
 
-cell() { # COMMAND [OPTION...]: of ours; Bazel's server gets none of bats' descriptors
+cell() { # COMMAND [OPTION...]: runs fuzzcell; Bazel's server inherits none of bats' descriptors
 	run timeout $((300 * SLOW)) "$FUZZCELL" "$1" --state-dir "$STATE" "${@:2}" 3>&-
 	echo "$output"
 	LOGS=$(last_logs)
@@ -56,7 +56,7 @@ row() { # TARGET KEY: of the last run
 }
 
 # bats test_tags=slow
-@test "bazel: targets, their corpora by their rules, their dictionaries" {
+@test "bazel: targets are found with the corpora and dictionaries of their rules" {
 	cell list --json
 	[ "$status" -eq 0 ]
 	json=$output
@@ -69,7 +69,7 @@ row() { # TARGET KEY: of the last run
 }
 
 # bats test_tags=slow
-@test "bazel: what did not build is named, what did is fuzzed in cells, from its corpus" {
+@test "bazel: a target that fails to build is named, the others are fuzzed from their corpora" {
 	cell run --plain --max-fuzzer-time 4s
 	[ "$status" -eq 5 ]
 	[[ $output == *"failed  //broken:half_fuzzer: an action of //broken:half failed"* ]]
@@ -90,7 +90,7 @@ row() { # TARGET KEY: of the last run
 }
 
 # bats test_tags=slow
-@test "bazel: what an earlier build left of a target is never fuzzed in its place" {
+@test "bazel: the stale binary of an earlier build is never fuzzed" {
 	mend
 	cell build
 	[ "$status" -eq 0 ]
@@ -99,7 +99,7 @@ row() { # TARGET KEY: of the last run
 	cp "$BATS_TEST_DIRNAME/../bazel/broken/half.cc" "$WS/broken/half.cc"
 	cell build
 	[ "$status" -eq 5 ]
-	[ -n "$(find "$OUT" -name half_fuzzer -type f -perm /100)" ] # it is still there
+	[ -n "$(find "$OUT" -name half_fuzzer -type f -perm /100)" ] # the stale binary exists
 	cell run --plain --no-build --filter half_fuzzer --max-fuzzer-time 3s
 	[ "$status" -eq 5 ]
 	[[ $output != *"build of"* ]]
@@ -114,7 +114,7 @@ row() { # TARGET KEY: of the last run
 }
 
 # bats test_tags=slow
-@test "bazel: nothing built is 6, in Bazel's words, and there is no run" {
+@test "bazel: a build without any target ends with 6 and Bazel's error, without a run" {
 	sources "$(bazel_source flags '["--config=no_such_config"]')"
 	cell run --plain
 	[ "$status" -eq 6 ]
@@ -130,7 +130,7 @@ row() { # TARGET KEY: of the last run
 	[ -z "$LOGS" ]
 }
 
-@test "bazel: a version that is not here is named" {
+@test "bazel: a Bazel version that is not installed is named" {
 	echo 7.1.0 >"$WS/.bazelversion"
 	cell list
 	rm "$WS/.bazelversion"
@@ -160,7 +160,7 @@ row() { # TARGET KEY: of the last run
 }
 
 # bats test_tags=slow
-@test "bazel: a crash keeps its label, its corpus and the line that builds it" {
+@test "bazel: a crash keeps its label, its corpus and the command that builds the target" {
 	mkdir -p "$WORK/ws/p/uaf_fuzzer_corpus"
 	touch "$WORK/ws/WORKSPACE"
 	echo 0 >"$WORK/code"
@@ -208,7 +208,7 @@ row() { # TARGET KEY: of the last run
 }
 
 # bats test_tags=slow
-@test "bazel: another query, for what cc_fuzz_test() makes" {
+@test "bazel: another query, for the rules that cc_fuzz_test() makes" {
 	sources "$(bazel_source query '"attr(generator_function, \"^cc_fuzz_test$\", kind(fuzzing_binary, //...))"')"
 	cell run --plain --max-fuzzer-time 3s
 	[ "$status" -eq 0 ]
@@ -217,7 +217,7 @@ row() { # TARGET KEY: of the last run
 }
 
 # bats test_tags=slow
-@test "bazel: a broken package is told, and what is not in it is fuzzed" {
+@test "bazel: a broken package is reported, and targets outside of it are fuzzed" {
 	mkdir "$WS/wrong"
 	echo 'fail("no rule for x")' >"$WS/wrong/BUILD"
 	cell run --plain --filter line_fuzzer --max-fuzzer-time 3s
@@ -228,7 +228,7 @@ row() { # TARGET KEY: of the last run
 }
 
 # bats test_tags=slow
-@test "bazel: somebody else's workspace is built as them, not as root" {
+@test "bazel: another user's workspace is built as that user, not as root" {
 	id nobody >/dev/null || skip 'no user nobody'
 	mkdir "$WORK/out"
 	cp -r "$BATS_TEST_DIRNAME/../bazel" "$WORK/ws"
@@ -242,12 +242,12 @@ row() { # TARGET KEY: of the last run
 	no_server "$WORK/out"
 }
 
-# Bazel's, of this output root: it does not outlive its command.
+# Succeeds if no Bazel server of this output root outlived its command.
 no_server() { # ROOT
 	! pgrep -r D,R,S,T -f "$1/" >/dev/null
 }
 
-# A command that takes the targets from $WORK/from, as many as it can.
+# A source with a build command, for the targets in $WORK/from.
 command_source() { # SCRIPT
 	mkdir -p "$WORK/built" "$WORK/from"
 	jq -n --arg built "$WORK/built" --arg from "$WORK/from" --arg script "$1" \
@@ -255,7 +255,7 @@ command_source() { # SCRIPT
 		  build_time: "10m", build_as_root: true}'
 }
 
-@test "a command: it fills the output directory, where it is told to start" {
+@test "a build command starts in build_dir and fills the output directory" {
 	sources "$(command_source "install \$PWD/*_fuzzer $WORK/built; env >$WORK/env")"
 	cp "$TARGETS/healthy_fuzzer" "$WORK/from"
 	UNIT_TEST_TOKEN=secret cell run --plain --max-fuzzer-time 3s
@@ -264,7 +264,7 @@ command_source() { # SCRIPT
 	[ "$(grep -c secret "$WORK/env")" -eq 0 ]
 }
 
-@test "a command: config check is content before the first build, but not with what nobody makes" {
+@test "config check accepts a directory that a build will make, and refuses a missing one otherwise" {
 	sources '{"type": "directory", "path": "'"$WORK"'/made", "build": ["true"], "build_as_root": true}'
 	cell config check
 	[ "$status" -eq 0 ]
@@ -279,7 +279,7 @@ command_source() { # SCRIPT
 	[[ $output == *"$WORK/other"* ]]
 }
 
-@test "a command that fails: what it made is fuzzed, what it left from before is not" {
+@test "a failed build command: its fresh targets are fuzzed, its stale targets are not" {
 	sources "$(command_source "install \$PWD/*_fuzzer $WORK/built; echo 'no compiler' >&2; exit 2")"
 	cp "$TARGETS/healthy_fuzzer" "$WORK/from"
 	install "$TARGETS/twenty_fuzzer" "$WORK/built"
@@ -301,7 +301,7 @@ command_source() { # SCRIPT
 	[[ $output == *"did not write these anew: healthy_fuzzer, twenty_fuzzer; they"* ]]
 }
 
-@test "a command as the manual has it: one broken target does not stop the others" {
+@test "the build command of the manual: one broken target does not stop the others" {
 	# docs/discovery.md: a fresh directory, and on after what fails.
 	sources "$(command_source 'rm -rf out && mkdir out && make -s -k fuzzers OUT=out')"
 	jq --arg out "$WORK/from/out" '.discovery[0].path = $out' "$STATE/config.json" >"$WORK/c" &&
@@ -320,7 +320,7 @@ command_source() { # SCRIPT
 	[ "$(row healthy_fuzzer reason)" = time-limit ]
 }
 
-@test "a build that takes too long, or is stopped, is ended with all that it started" {
+@test "a build that takes too long or is stopped ends with all its processes" {
 	sources "$(command_source "echo \$\$ >$WORK/pid; sleep 1000 & wait")"
 	jq '.discovery[0].build_time = "4s"' "$STATE/config.json" >"$WORK/c" &&
 		cp "$WORK/c" "$STATE/config.json"
@@ -347,14 +347,14 @@ command_source() { # SCRIPT
 	[ -z "$(last_logs)" ]
 }
 
-# Nothing that still runs; whose child it became reaps it some time.
+# No process of the group runs.  Zombies do not count: their new parent reaps them later.
 group_gone() { ! pgrep -r D,R,S,T -g "$(cat "$WORK/pid")" >/dev/null; }
 
 # bats test_tags=slow
 @test "bazel: a build that is stopped leaves the workspace to the next one" {
 	printf '#define MENDED\nint after(int n) { return n; }\n' >"$WS/broken/half.cc"
 	mkdir -p "$WS/slow"
-	SLEEP="sleep 1000.$$" # nobody else's
+	SLEEP="sleep 1000.$$" # unique: no other process has this command line
 	cat >"$WS/slow/BUILD" <<-END
 		genrule(name = "slow", outs = ["slow.cc"], cmd = "$SLEEP; cp \$(location //text:line_fuzzer.cc) \$@",
 			srcs = ["//text:line_fuzzer.cc"])
@@ -378,7 +378,7 @@ group_gone() { ! pgrep -r D,R,S,T -g "$(cat "$WORK/pid")" >/dev/null; }
 
 is_slow() { pgrep -f "$SLEEP; cp text" >/dev/null; }
 
-@test "nothing to build is a wrong usage, and run goes on without" {
+@test "build without a build command is wrong usage; run continues without a build" {
 	sources "{\"type\": \"directory\", \"path\": \"$TARGETS\"}"
 	cell build
 	[ "$status" -eq 2 ]

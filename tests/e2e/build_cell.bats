@@ -77,7 +77,7 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 
 @test "a build cell reads and writes only its work tree, and has no network" {
 	echo secret >"$WORK/secret"
-	chmod 0666 "$WORK/secret" # of another project, say
+	chmod 0666 "$WORK/secret" # for example of another project
 	git -c init.defaultBranch=main init -q "$TREE"
 	build "cat $WORK/secret && echo GOT-IT; echo x >$WORK/secret; ls $STATE && echo GOT-IT; ls /root && echo GOT-IT; touch /usr/x && echo GOT-IT; touch /etc/x && echo GOT-IT; echo x >.git/hooks/post-checkout && echo GOT-IT; mv .git gone && echo GOT-IT; kill -0 $$ && echo GOT-IT; echo made >made; mkdir -p out"
 	log=$(cat "$STATE"/logs/build-*.log)
@@ -222,7 +222,7 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 		git add .
 		git -c user.name=x -c user.email=x@y commit -q -m x
 		git config filter.x.clean 'touch $WORK/drop/ran; cat'
-		echo beet >a # of the same size: only its content says that it has changed
+		echo beet >a # of the same size: only the content shows the change
 	END
 	build 'sh ./build.sh'
 	[ "$status" -eq 0 ]

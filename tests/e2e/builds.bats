@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One corpus, and builds of its target that fail on it or do nothing with it.
+# One corpus, and builds of its target that fail on its inputs or ignore them.
 load lib
 setup() {
 	e2e_setup
@@ -8,7 +8,7 @@ setup() {
 }
 teardown() { e2e_teardown; }
 
-build() { # BINARY: the target is this one now
+build() { # BINARY: replaces the target by this binary
 	cp "$1" "$WORK/t/target.new"
 	mv "$WORK/t/target.new" "$WORK/t/target"
 }
@@ -38,17 +38,17 @@ reach() { # BINARY DIR
 	"$1" -runs=0 "$2" 2>&1 | sed -n 's/.*INITED cov: \([0-9]*\) ft: \([0-9]*\) .*/\1 \2/p'
 }
 
-@test "what one build fails on comes back with the next" {
+@test "inputs that fail in one build come back with the next build" {
 	build "$TARGETS/merge_fuzzer"
 	add a bb xyz C1 C22 C333
 	minimize
 	[ "$status" -eq 0 ]
 	[[ $output == *"3 bad ones quarantined"* ]]
 	[ "$(files "$STATE/quarantine/target")" -eq 3 ]
-	minimize # they are not tried again by the same build
+	minimize # the same build does not replay them again
 	[[ $output != *quarantined* ]]
 	build "$TARGETS/healthy_fuzzer"
-	minimize --force # another target, really
+	minimize --force # in fact another target
 	[ "$status" -eq 0 ]
 	[ "$(files "$STATE/quarantine/target")" -eq 0 ]
 	[ "$(files "$STATE/retry/target")" -eq 0 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a target says of itself buys it no CPU time when it cannot be true.
+# A target gets no CPU time for impossible figures about itself.
 load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
@@ -10,7 +10,7 @@ of() { # TARGET KEY
 }
 
 # bats test_tags=slow
-@test "coverage that no file of a target can have is forged: said, kept, and worth nothing" {
+@test "coverage above the binary's size is forged: it is reported, kept, and worth no CPU time" {
 	fuzz boast_fuzzer 10
 	[ "$status" -eq 0 ]
 	[[ $output == *"boast_fuzzer FORGED STATISTICS"* ]]
@@ -23,7 +23,8 @@ of() { # TARGET KEY
 	jq -e '.targets[0].findings[] | select(.code == "forged-statistics" and .severity == "error")' <<<"$output"
 	jq -e '.cov == 0 and (.forged | length > 0)' "$STATE/stats/progress/boast_fuzzer.json"
 
-	# What is known of the build outlives the run: among others it does not even have a first turn.
+	# The verdict on the build outlives the run: beside others the target does not get a first
+	# turn.
 	mkdir "$WORK/out"
 	cp "$TARGETS"/{boast,healthy,structure,magic}_fuzzer "$WORK/out"
 	config '"merge_time": "0s"' '"quantum": "2s", "floor": 0'
@@ -32,13 +33,13 @@ of() { # TARGET KEY
 	echo "$output"
 	LOGS=$(last_logs)
 	[ "$(of healthy_fuzzer fuzzed)" = true ]
-	# The turns, and not the CPU time that a busy machine leaves to each.
+	# Counts turns, not CPU time, which depends on the machine's load.
 	awk -v bad="$(of boast_fuzzer cell_seconds)" -v good="$(of healthy_fuzzer cell_seconds)" \
 		'BEGIN { print bad, good; exit !(bad * 2 < good) }'
 }
 
 # bats test_tags=slow
-@test "edges of a library that a target opens by itself are its edges" {
+@test "edges of a library that a target loads with dlopen() are the target's edges" {
 	fuzz library_fuzzer 6
 	[ "$status" -eq 0 ]
 	[ "$(value forged)" = "" ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a shell offers, made of what the program says of itself.
+# Shell completion, which is generated from the program's own --help.
 # bats file_tags=host
 load lib
 load inputs
@@ -14,7 +14,7 @@ setup() {
 }
 teardown() { e2e_teardown; }
 
-# offers WORD...: for the last one, "" is a new word.
+# offers WORD...: prints the completions of the last word; "" is a new word.
 offers() {
 	COMP_WORDS=(fuzzcell "$@")
 	COMP_CWORD=$#
@@ -27,7 +27,7 @@ offers() {
 	[ "$(offers crash rep)" = reproduce ]
 	[ "$(offers help cra)" = crash ]
 	[ "$(offers help crash ex)" = export ]
-	# What it offers is a command, and no command is missing.
+	# Each completion is a command, and no command is missing.
 	for word in $(offers ""); do
 		fuzzcell help "$word" >/dev/null
 	done
@@ -42,7 +42,7 @@ offers() {
 	[ -z "$(offers run --nothing)" ]
 }
 
-@test "crashes that are known; else files, as the shell has them" {
+@test "known crashes are completed; otherwise files, as by the shell" {
 	queue uaf_fuzzer crash UA1
 	export FUZZCELL_STATE_DIR=$STATE
 	timeout $((300 * SLOW)) "$FUZZCELL" crash triage --targets "$TARGETS" --filter uaf_fuzzer

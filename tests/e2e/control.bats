@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# A run that lives is asked, and told, over its control socket (docs/control.md).
+# Questions and orders to a living run over its control socket (docs/control.md).
 load lib
 
-OTHER=4711 # nobody's number, with a group of the same one
+OTHER=4711 # a user without an account; its group has the same number
 GROUP=4712
 
 setup() {
@@ -14,12 +14,12 @@ teardown() {
 	STATE=$WORK/state e2e_teardown
 }
 
-# begin TARGETS [OPTION...]: a run of so many healthy targets in the background.
+# begin TARGETS [OPTION...]: starts a run of this number of healthy targets in the background.
 begin() {
 	local n=$1 t
 	shift
 	for t in $(printf '%s\n' a b c d | head -n "$n"); do
-		[ -e "$WORK/targets/${t}_fuzzer" ] || # one that runs cannot be written
+		[ -e "$WORK/targets/${t}_fuzzer" ] || # cannot be written while a cell runs it
 			cp "$TARGETS/healthy_fuzzer" "$WORK/targets/${t}_fuzzer"
 	done
 	"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/targets" "$@" >"$WORK/out" 2>&1 3>&- &
@@ -38,7 +38,7 @@ asked() {
 	"$FUZZCELL" status --json --state-dir "$STATE" | jq -e '.run' >/dev/null
 }
 
-# of TARGET: what it does now.
+# of TARGET: prints its present state.
 of() {
 	"$FUZZCELL" status --json --state-dir "$STATE" | jq -r --arg t "$1" '.targets[] | select(.name == $t) | .state'
 }
@@ -60,7 +60,7 @@ over() {
 	! kill -0 "$PID" 2>/dev/null
 }
 
-# The run has come to its end: its exit status.
+# Waits for the end of the run, and sets its exit status.
 ended() {
 	wait_until 120 over
 	status=0
@@ -82,7 +82,7 @@ as() {
 	setpriv --reuid="$user" --regid="$group" --clear-groups "$@"
 }
 
-@test "status shows a run and a target; without a run it says so" {
+@test "status shows a run and a target, or reports that there is no run" {
 	tell status
 	[ "$status" -eq 0 ]
 	[[ $output == *": no run"* ]]
@@ -133,7 +133,7 @@ as() {
 	wait_until 60 is b_fuzzer stopped
 	wait_until 60 fuzzes a_fuzzer
 	tell stop a_fuzzer
-	ended # nobody is left
+	ended # no target is left
 	[ "$status" -eq 0 ]
 	[ "$(reason a_fuzzer)" = stopped ]
 	[ "$(reason b_fuzzer)" = stopped ]
@@ -144,7 +144,7 @@ as() {
 	grep -q 'a_fuzzer stopped by a user' "$WORK/out"
 }
 
-@test "skip gives the worker to another, and workers changes how many there are" {
+@test "skip gives the worker to another target, and workers changes the number of workers" {
 	config '' '"adapt": false'
 	begin 3
 	wait_until 60 fuzzes a_fuzzer
@@ -179,7 +179,7 @@ as() {
 	wait_until 60 is a_fuzzer stopped
 	cp "$TARGETS/healthy_fuzzer" "$WORK/new" # a new build
 	mv "$WORK/new" "$WORK/targets/a_fuzzer"
-	sleep 12 # it looks every ten seconds
+	sleep 12 # the run checks for builds every ten seconds
 	is a_fuzzer stopped
 	tell start a_fuzzer
 	wait_until 60 fuzzes a_fuzzer
@@ -188,7 +188,7 @@ as() {
 	[ "$(reason a_fuzzer)" = stopped ]
 }
 
-@test "others than root and the owner: the group looks, strangers do not even connect" {
+@test "users other than root and the owner: the group may read, others cannot connect" {
 	chgrp "$GROUP" "$STATE"
 	chmod 0750 "$STATE"
 	chmod 0644 "$STATE/config.json"
@@ -252,7 +252,7 @@ asked_nobody() {
 	[ ! -e "$STATE/control.sock" ]
 }
 
-@test "a socket that a killed run left is nobody's, and the next run replaces it" {
+@test "no process answers on the socket of a killed run, and the next run replaces it" {
 	begin 1
 	wait_until 60 fuzzes a_fuzzer
 	kill -9 "$PID"
@@ -271,7 +271,7 @@ asked_nobody() {
 	ended
 }
 
-@test "whoever talks nonsense, does not read or comes in thousands keeps no one from asking" {
+@test "invalid requests, clients that do not read, and thousands of clients block no other client" {
 	begin 1
 	wait_until 60 fuzzes a_fuzzer
 	before=$(awk '{ print $14 + $15 }' "/proc/$PID/stat")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# fuzzcell corpus minimize: measured in cells, made smaller, never worse, never lost.
+# fuzzcell corpus minimize: a merge in cells makes a corpus smaller, and never loses coverage.
 load lib
 load inputs
 setup() { e2e_setup; }
@@ -16,7 +16,7 @@ reach() {
 		sed -n 's/^MERGE-OUTER: [0-9]* new files with \([0-9]*\) new features added; \([0-9]*\) new coverage edges/\1 \2/p'
 }
 
-# cell_reach DIR: the same, measured in a cell as a merge does.
+# cell_reach DIR: as reach, but measured in a cell as by a merge.
 cell_reach() {
 	mkdir -p "$WORK/other/corpus"
 	rm -rf "$WORK/other/corpus/$TARGET"
@@ -28,7 +28,7 @@ cell_reach() {
 }
 
 # bats test_tags=slow
-@test "a redundant corpus gets small and reaches what it reached, on two workers" {
+@test "a redundant corpus gets small and keeps its coverage, on two workers" {
 	mkdir "$WORK/in"
 	"$TARGETS/healthy_fuzzer" -runs=300000 -seed=1 -reduce_inputs=0 "$WORK/in" 2>/dev/null
 	inputs 1500 # more of the same
@@ -47,15 +47,15 @@ cell_reach() {
 	[ "$(cell_reach "$STATE/corpus/$TARGET")" = "$(cell_reach "$WORK/old")" ]
 	nothing_lost
 	[ "$(last verdict)" = replaced ]
-	[ "$(last cells)" -ge 3 ] # two shards, and once more the chosen
+	[ "$(last cells)" -ge 3 ] # two shards, and the chosen inputs once more
 	[ ! -e "$STATE/merge/$TARGET" ]
-	# What is minimal stays.
+	# A minimal corpus stays unchanged.
 	minimize healthy_fuzzer
 	[[ $output == *"healthy_fuzzer: unchanged: "* ]]
 	[ "$(ls "$STATE/generations/$TARGET")" = 1 ]
 }
 
-@test "about as small as the engine's own merge, and reaches the same" {
+@test "the merged corpus is about as small as by the engine's own merge, with the same coverage" {
 	inputs 400
 	plant merge_fuzzer
 	mkdir "$WORK/own"
@@ -75,7 +75,7 @@ cell_reach() {
 	config '"timeout": "10s"'
 	inputs 300
 	bad C1 C2 E1 X1 T1 M1 L1 L2
-	for i in $(seq 12); do bad "A$i"; done # 24 MiB each, kept: the sum is too much
+	for i in $(seq 12); do bad "A$i"; done # each keeps 24 MiB: together they exceed the limit
 	plant merge_fuzzer
 	minimize merge_fuzzer --workers 2
 	[ "$status" -eq 0 ]
@@ -96,7 +96,7 @@ cell_reach() {
 }
 
 # bats test_tags=slow
-@test "an input that lets no signal through is bad, too" {
+@test "an input that blocks every signal is quarantined, too" {
 	config '"timeout": "1s"'
 	inputs 20
 	bad S1
@@ -107,9 +107,9 @@ cell_reach() {
 	[ "$(last verdict)" = replaced ]
 }
 
-@test "an input that spoils what is measured is found, and the rest is merged" {
+@test "an input that spoils the measurement is found, and the rest is merged" {
 	inputs 20
-	bad Z1 W1 # W only adds to it: that cannot do much
+	bad Z1 W1 # W only adds coverage, which does little harm
 	plant merge_fuzzer
 	minimize merge_fuzzer
 	[ "$status" -eq 0 ]
@@ -120,7 +120,7 @@ cell_reach() {
 }
 
 # bats test_tags=slow
-@test "a target that always spoils what is measured: a reason, and the old corpus" {
+@test "a target that always spoils the measurement: a reason, and the old corpus" {
 	inputs 0
 	bad Z{1..99}
 	plant merge_fuzzer
@@ -146,7 +146,7 @@ cell_reach() {
 	[ "$(reach "$STATE/corpus/$TARGET")" = "$steady" ]
 }
 
-@test "a target that does not start: failed, with its words, the corpus as it was" {
+@test "a target that does not start: the merge fails with its output, the corpus is unchanged" {
 	inputs 5
 	plant startexit_fuzzer
 	minimize startexit_fuzzer
@@ -163,8 +163,8 @@ cell_reach() {
 	[ "$(last cells)" = 0 ]
 }
 
-# naps NUMBER: inputs of 100 ms each.  A merge begins with the small ones: when it comes
-# to these it has measured all others, on a machine of any speed.
+# naps NUMBER: inputs of 100 ms each.  A merge begins with small inputs: when it reaches these
+# it has measured all others, on a machine of any speed.
 naps() {
 	local i
 	for i in $(seq "$1"); do
@@ -173,7 +173,7 @@ naps() {
 }
 
 # bats test_tags=slow
-@test "a merge that is late goes on the next time" {
+@test "a merge that reaches its deadline continues the next time" {
 	inputs 100
 	naps $((120 * TIMES))
 	plant merge_fuzzer
@@ -181,7 +181,7 @@ naps() {
 	[ "$status" -eq 0 ]
 	[ "$(last verdict)" = late ]
 	contents "$STATE/corpus/$TARGET" | cmp - "$WORK/before"
-	printf more >"$WORK/in/more" # joins what is left
+	printf more >"$WORK/in/more" # joins the remaining inputs
 	plant merge_fuzzer
 	minimize merge_fuzzer
 	[ "$(last verdict)" = replaced ]
@@ -191,7 +191,7 @@ naps() {
 }
 
 # bats test_tags=slow
-@test "SIGTERM stops it at once; what was measured is kept" {
+@test "SIGTERM stops a merge at once, and the measurements are kept" {
 	inputs 100
 	naps 100
 	plant merge_fuzzer
@@ -211,7 +211,7 @@ naps() {
 }
 
 # bats test_tags=slow
-@test "kill -9 at ten moments of merge and exchange: no input is lost, the next one goes on" {
+@test "kill -9 at ten moments of merge and exchange: no input is lost, the next merge continues" {
 	inputs 300
 	bad C1 L1
 	plant merge_fuzzer
@@ -229,7 +229,7 @@ naps() {
 		wait "$PID" 2>/dev/null || true
 		nothing_lost
 	done
-	wait_until 60 let_go # a disk may be slow to sync for a process that is dead
+	wait_until 60 let_go # a slow disk may still sync for the dead process
 	plant merge_fuzzer
 	minimize merge_fuzzer --workers 2
 	[ "$status" -eq 0 ]
@@ -239,7 +239,7 @@ naps() {
 	[ ! -e "$STATE/generations/$TARGET/next" ]
 }
 
-@test "a full disk: a clear error and the old corpus; with room the next one goes on" {
+@test "a full disk: a clear error and the old corpus; with space the next merge continues" {
 	STATE=$WORK/small/state
 	mkdir "$WORK/small"
 	mount -t tmpfs -o size=24m,mode=0755 none "$WORK/small"
@@ -266,11 +266,11 @@ naps() {
 	minimize merge_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $(last verdict) =~ ^(replaced|unchanged)$ ]]
-	[ ! -e "$STATE/quarantine/$TARGET" ] # none of them was bad
+	[ ! -e "$STATE/quarantine/$TARGET" ] # no input was bad
 	nothing_lost
 }
 
-@test "--dry-run says what would stay, and changes nothing" {
+@test "--dry-run prints what would stay, and changes nothing" {
 	inputs 300
 	bad C1
 	plant merge_fuzzer
@@ -282,7 +282,7 @@ naps() {
 	[ ! -e "$STATE/quarantine/$TARGET" ]
 }
 
-@test "stats: what is there, and what it was" {
+@test "stats shows the corpus and its history" {
 	inputs 300
 	bad C1
 	plant merge_fuzzer

@@ -52,7 +52,7 @@ teardown() {
 	[ "$status" -eq 2 ]
 }
 
-# hostile: archives in $WORK/h that must not get anywhere; each has one good entry "ok".
+# hostile: makes archives with forbidden entries in $WORK/h; each has one good entry "ok".
 hostile() {
 	mkdir -p "$WORK/h/src"
 	cd "$WORK/h/src" || return
@@ -78,7 +78,7 @@ hostile() {
 	cd "$WORK" || return
 }
 
-@test "import of hostile archives: only content gets in, and each is told" {
+@test "import of hostile archives: only content is imported, and each bad entry is reported" {
 	hostile
 	for a in links absolute traversal bomb; do
 		corpus import --target t "$WORK/h/$a".tar*
@@ -97,7 +97,7 @@ hostile() {
 	[ ! -e "$WORK/h/absolute" ]
 	[ ! -e /tmp/fuzzcell-evil ]
 	[ ! -s "$WORK/h/absolute" ]
-	# By the layout alone nothing of them is a corpus.
+	# Without --target the layout makes no entry a corpus.
 	corpus import "$WORK/h/traversal.tar"
 	[[ $output == *"0 new (0B), 0 known, 2 skipped"* ]]
 	corpus verify
@@ -105,7 +105,7 @@ hostile() {
 }
 
 # bats test_tags=slow
-@test "a run with a hostile seed archive: it is told, and fuzzes with the rest" {
+@test "a run with a hostile seed archive reports it, and fuzzes with the other seeds" {
 	hostile
 	mkdir "$WORK/out"
 	cp "$TARGETS/healthy_fuzzer" "$WORK/out"
@@ -126,13 +126,13 @@ hostile() {
 	[ ! -e /tmp/fuzzcell-evil ]
 }
 
-@test "verify: finds what is wrong, repairs it, deletes nothing" {
+@test "verify finds damage, repairs it, and deletes nothing" {
 	inputs png one two three
 	corpus verify
 	[ "$status" -eq 0 ]
 	[[ $output == *"3 files, 1 corpora: all is well"* ]]
 	echo damaged >"$STATE/corpus/png/$(sha one)"
-	printf name >"$STATE/corpus/png/a person's"$'\n'"name"
+	printf name >"$STATE/corpus/png/a user's"$'\n'"name"
 	: >"$STATE/corpus/png/empty"
 	ln -s /etc/passwd "$STATE/corpus/png/link"
 	chmod 0600 "$STATE/corpus/png/$(sha two)"
@@ -143,7 +143,7 @@ hostile() {
 	corpus verify
 	[ "$status" -eq 1 ]
 	[ "$(grep -c : <<<"$output")" -eq 10 ]
-	[[ $output == *"a person's\\x0aname: its name should be $(sha name)"* ]]
+	[[ $output == *"a user's\\x0aname: its name should be $(sha name)"* ]]
 	[[ $output == *"s1: crashes/s1/input is gone"* ]]
 	[[ $output == *"9 wrong"* ]]
 	corpus verify --repair
@@ -155,7 +155,7 @@ hostile() {
 	rmdir "$STATE/generations/gone/1" "$STATE/generations/gone"
 	corpus verify
 	[ "$status" -eq 0 ]
-	# A target fuzzes with what is left.
+	# A target fuzzes with the remaining inputs.
 	mv "$STATE/corpus/png" "$STATE/corpus/healthy_fuzzer"
 	fuzz healthy_fuzzer 3
 	[ "$status" -eq 0 ]
@@ -163,7 +163,7 @@ hostile() {
 	[ "$status" -eq 0 ]
 }
 
-@test "while a run goes on: reading works, writing is refused with 4" {
+@test "during a run corpus commands may read; writing is refused with 4" {
 	repo "$WORK/r"
 	manifest healthy_fuzzer "$WORK/r/in"
 	inputs healthy_fuzzer new
@@ -181,7 +181,7 @@ hostile() {
 	wait "$PID" || [ $? -le 5 ]
 }
 
-@test "a full disk: told, what is there is whole, and a second try adds the rest" {
+@test "a full disk is reported, complete files stay, and a second import adds the rest" {
 	mkdir "$WORK/full"
 	mount -t tmpfs -o size=4m tmpfs "$WORK/full"
 	mkdir "$WORK/many"
@@ -195,7 +195,7 @@ hostile() {
 	(cd "$STATE/corpus/png" && sha1sum -- * | awk '$1 != $2 { exit 1 }')
 	corpus verify
 	[ "$status" -eq 0 ]
-	# An export beside it: no half of one, the old one stays.
+	# An export on the full disk leaves no partial archive, and the old archive stays.
 	printf old >"$WORK/full/x.tar.gz" || true
 	corpus export -o "$WORK/full/x.tar.gz"
 	[ "$status" -eq 70 ]

@@ -10,7 +10,7 @@ teardown() {
 	e2e_teardown
 }
 
-# unneeded TARGET CONTENT...: what its last merge measured and did not need.
+# unneeded TARGET CONTENT...: records inputs that the last merge measured and did not need.
 unneeded() {
 	local c
 	mkdir -p "$STATE/stats/merged"
@@ -19,7 +19,7 @@ unneeded() {
 	done >"$STATE/stats/merged/$1.unneeded"
 }
 
-# The commands that were printed, but for the last: there is no gh here.
+# The printed commands without the last one: gh is not installed.
 printed() {
 	sed -n 's/^  \(git .*\)/\1/p' <<<"$output"
 }
@@ -28,7 +28,7 @@ printed() {
 	repo "$WORK/r"
 	git init -q --bare "$WORK/origin.git"
 	git -C "$WORK/r" remote add origin "$WORK/origin.git"
-	mkdir "$WORK/plain" # in no repository: the next one is taken
+	mkdir "$WORK/plain" # in no repository: the next directory is taken
 	manifest png "$WORK/plain" "$WORK/r/in"
 	inputs png known new newer
 	update --dry-run
@@ -46,17 +46,17 @@ printed() {
 	sh -euxc "$commands"
 	git -C "$WORK/origin.git" log --format=%s --all | grep -qx 'fuzzing: update corpus from continuous fuzzing run'
 	[ -z "$(git -C "$WORK/r" status --porcelain)" ]
-	# Nothing is left to do, and no command to type.
+	# The second call has nothing to do, and prints no command.
 	update
 	[[ $output == *"0 added (0B), 3 known"* ]]
 	[ -z "$(printed)" ]
-	# The day's branch is there: the next one has another name.
+	# The day's branch exists: the next branch has another name.
 	inputs png newest
 	update
 	[ "$day" != "$(date -u +%j)" ] || printed | grep -q 'checkout -b fuzzing/corpus-update-[0-9]*-2$'
 }
 
-@test "update-intree --branch: what a person has changed is neither committed nor touched" {
+@test "update-intree --branch: the user's own changes are neither committed nor touched" {
 	repo "$WORK/r"
 	manifest png "$WORK/r/in"
 	inputs png known new
@@ -73,19 +73,19 @@ printed() {
 	[ "$before" = "$(git status --porcelain=v2 --branch; git diff; git diff --cached; sha1sum .git/index in/* code)" ]
 	[ "$(git diff --name-status HEAD fuzzing/x)" = "A	in/$(sha new)" ]
 	[ "$(git rev-parse fuzzing/x^)" = "$(git rev-parse HEAD)" ]
-	# Once more: the branch is there.
+	# A second time: the branch exists.
 	update --branch fuzzing/x
 	[ "$status" -eq 2 ]
 	[[ $output == *"there is a branch 'fuzzing/x' already"* ]]
 	update --branch 'no..name'
 	[ "$status" -eq 2 ]
-	# Without --branch it says that the commands would take these changes along.
+	# Without --branch a warning says that the commands would include these changes.
 	update
 	[[ $output == *"not committed"* ]]
 	[ "$(cat in/untracked)" = mine ]
 }
 
-@test "update-intree: paths of any bytes, and what is printed can be pasted" {
+@test "update-intree: paths of any bytes, and the printed commands can be pasted" {
 	top="$WORK/it's \$(touch $WORK/ran); a"$'\n'"[re]po"
 	repo "$top"
 	mkdir "$top/in *"$'\n'"[x]"
@@ -95,7 +95,7 @@ printed() {
 	manifest png "$top/in *"$'\n'"[x]"
 	inputs png new
 	update --dry-run
-	[[ $output == *"a\\x0a[re]po"* ]] # for people: one line
+	[[ $output == *"a\\x0a[re]po"* ]] # for users: one line
 	update --json
 	[ "$status" -eq 0 ]
 	jq -e --arg top "$top" '.targets[0].repository == $top' <<<"$output"
@@ -124,7 +124,7 @@ printed() {
 	[ "$status" -eq 2 ]
 	[[ $output == *"in no git work tree"* ]]
 	[ "$(count "$WORK/bare.git/in")" -eq 0 ]
-	# A build's directory that git ignores is not where inputs belong.
+	# Inputs do not belong in a build directory that git ignores.
 	mkdir "$WORK/r/out"
 	echo /out/ >"$WORK/r/.gitignore"
 	manifest png "$WORK/r/out" "$WORK/r/in"
@@ -187,7 +187,7 @@ reaches() {
 }
 
 # bats test_tags=slow
-@test "what goes elsewhere is the cover: fewer inputs that reach the same" {
+@test "only the cover leaves the state directory: fewer inputs with the same coverage" {
 	local all cover spare at=stats/merged/healthy_fuzzer.cover
 	config ''
 	fuzz healthy_fuzzer 20
@@ -210,7 +210,7 @@ reaches() {
 	jq -e ".from.corpus <= $cover and .spare == $spare" "$WORK/json"
 	"$FUZZCELL" regress --targets "$WORK/m.json" --state-dir "$STATE" --json --all >"$WORK/json"
 	jq -e ".inputs >= $all and .spare == 0" "$WORK/json"
-	# A work tree, a commit: the same; what is spare there is pruned.
+	# The same in a work tree with a commit; spare inputs there are pruned.
 	cp "$STATE/corpus/healthy_fuzzer/"* "$WORK/r/in"
 	git -C "$WORK/r" add .
 	git -C "$WORK/r" commit -q -m 'all of it'
@@ -224,13 +224,13 @@ reaches() {
 	update --prune
 	[ "$status" -eq 0 ]
 	[ "$(names "$WORK/r/in" | grep -cE '^[0-9a-f]{40}$')" -eq "$cover" ]
-	# Without one of the cover nothing is spare.
+	# When an input of the cover is missing, no input is spare.
 	rm "$STATE/corpus/healthy_fuzzer/$(head -n 1 "$STATE/$at" | cut -d' ' -f1)"
 	corpus export -o "$WORK/rest"
 	[[ $output == *"healthy_fuzzer: $((all - 1)) inputs "* && $output != *spare* ]]
 }
 
-# A merge's word, and a user who goes on working.
+# Pruning removes only inputs that a merge found unnecessary, also while the user edits the tree.
 @test "update-intree --prune: what no merge has measured stays" {
 	repo "$WORK/r"
 	printf aaaa >"$WORK/r/in/long"
@@ -253,7 +253,7 @@ reaches() {
 	[ "$status" -eq 0 ]
 	[[ $output == *"kept: dev_new_seed"* ]]
 	[ "$(cat "$WORK/r/in/dev_new_seed")" = 'a new seed' ]
-	# Other seeds than those of the merge.
+	# These are not the seeds of the merge.
 	mkdir "$WORK/r/in2"
 	printf 'never seen' >"$WORK/r/in2/x"
 	git -C "$WORK/r" add .
@@ -262,19 +262,19 @@ reaches() {
 	update --prune
 	[ "$status" -eq 0 ]
 	[ "$(cat "$WORK/r/in2/x")" = 'never seen' ]
-	# Measured, it may go.
+	# A measured input may be pruned.
 	manifest healthy_fuzzer "$WORK/r/in" "$WORK/r/in2"
 	corpus minimize --targets "$WORK/m.json"
 	[ "$status" -eq 0 ]
 	update --prune --json
 	[ "$status" -eq 0 ]
 	jq -e '.targets[0].kept == []' <<<"$output"
-	# Whatever is there now is an input of the corpus.
+	# Every file there is now an input of the corpus.
 	[ -z "$(comm -23 <(find "$WORK/r/in" -type f -exec sha1sum {} + | cut -d' ' -f1 | sort -u) \
 		<(names "$STATE/corpus/healthy_fuzzer"))" ]
 }
 
-@test "update-intree --prune: says each, keeps its content, and leaves what others need" {
+@test "update-intree --prune reports each file, keeps its content, and leaves files of other targets" {
 	repo "$WORK/r"
 	manifest png "$WORK/r/in"
 	printf precious >"$WORK/r/in/untracked"
@@ -297,7 +297,7 @@ reaches() {
 	[ "$(names "$WORK/r/in")" = "$(sha new)" ]
 	[ "$(cat "$STATE/pruned/png/$(sha precious)")" = precious ]
 	[ "$(cat "$STATE/pruned/png/$(sha known)")" = known ]
-	# Another target starts from there, too.
+	# Another target uses the same seeds.
 	jq --arg bin "$TARGETS/healthy_fuzzer" --arg in "$WORK/r" \
 		'.targets += [{name: "other", binary: $bin, seeds: [$in]}]' "$WORK/m.json" >"$WORK/m2.json"
 	mv "$WORK/m2.json" "$WORK/m.json"
@@ -308,7 +308,7 @@ reaches() {
 	[ -e "$WORK/r/in/other" ]
 }
 
-@test "update-intree by root in a person's repository leaves nothing of root's there" {
+@test "update-intree by root in a user's repository leaves no file of root's there" {
 	repo "$WORK/r"
 	git config -f "$WORK/r/.git/config" user.name N
 	git config -f "$WORK/r/.git/config" user.email e

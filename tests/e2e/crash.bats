@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a person does with a crash: fuzzcell crash, without fuzzing.
+# What a user does with a crash: fuzzcell crash, without fuzzing.
 load lib
 setup() {
 	e2e_setup
 	OUT="$WORK/it's out"
 	mkdir "$OUT"
 	cp "$TARGETS"/{uaf,crash,healthy}_fuzzer "$OUT"
-	config '"minimize_time": "2m"' # it ends when there is nothing to leave out
+	config '"minimize_time": "2m"' # ends earlier, when no byte can be left out
 	jq --arg out "$OUT" '.discovery = [{type: "directory", path: $out}]' "$STATE/config.json" \
 		>"$WORK/new.json"
 	mv "$WORK/new.json" "$STATE/config.json"
@@ -19,7 +19,7 @@ crash() {
 	echo "status $status: $output"
 }
 
-# know TARGET TEXT: a crash that is in the ledger; SIG is its name.
+# know TARGET TEXT: puts a crash into the ledger; SIG is its name.
 know() {
 	queue "$1" crash "$2"
 	crash triage --filter "$1"
@@ -38,7 +38,7 @@ named() {
 	! command -v llvm-symbolizer >/dev/null || "$@"
 }
 
-# sig_of FILE TARGET: of the report in it.
+# sig_of FILE TARGET: prints the signature of the report in FILE.
 sig_of() {
 	"$FUZZCELL" crash parse --json --target "$2" "$1" | jq -r .signature
 }
@@ -56,7 +56,7 @@ report() {
 	END
 }
 
-@test "parse: a report from a file or standard input, in words or JSON, without any state" {
+@test "parse reads a report from a file or standard input, and prints text or JSON, without any state" {
 	report >"$WORK/report"
 	export FUZZCELL_STATE_DIR=$WORK/none
 	crash parse "$WORK/report"
@@ -90,7 +90,7 @@ report() {
 	grep -q 'Heap-use-after-free READ 4' "$WORK/out"
 }
 
-@test "what waits is triaged without fuzzing; list and show tell all that is known" {
+@test "queued artifacts are triaged without fuzzing; list and show print all details" {
 	queue uaf_fuzzer crash 'UA first'
 	queue uaf_fuzzer crash 'UA and second'
 	queue crash_fuzzer crash FZZZ
@@ -105,7 +105,7 @@ report() {
 	crash list
 	[ "$status" -eq 0 ]
 	[ "$(grep -c ' new ' <<<"$output")" -eq 2 ]
-	# The columns are columns, from the first line on.
+	# The columns are aligned, from the first line on.
 	[ "$(awk '/^crash|new/ { print index($0, /^crash/ ? "what" : "Heap") }' <<<"$output" | sort -u | wc -l)" -eq 1 ]
 	[[ $output == *$'\n''gone_fuzzer: 1 artifact waits for triage: fuzzcell crash triage' ]]
 	crash list --filter 'uaf*' --json
@@ -132,7 +132,7 @@ report() {
 	[ "$status" -eq 2 ]
 }
 
-@test "inputs that share a cell meet nothing of each other" {
+@test "inputs that share a cell do not affect each other" {
 	local what
 	cp "$TARGETS/remains_fuzzer" "$OUT"
 	for what in p t s l m M u y n z o i; do
@@ -140,7 +140,7 @@ report() {
 		crash reproduce "$WORK/input" --target remains_fuzzer --times 4
 		[[ $output == *"0 of 4 tries"* ]]
 	done
-	# What it does alone it does here.
+	# An input behaves as in a cell of its own.
 	printf 'K' >"$WORK/input"
 	crash reproduce "$WORK/input" --target remains_fuzzer --times 4
 	[[ $output == *"4 of 4 tries"* ]]
@@ -169,7 +169,7 @@ report() {
 	[ -z "$(ls -A "$STATE/work")" ]
 }
 
-# Two users' processes of the target: those of two workers.
+# The target's processes have two users: two workers.
 two_at_once() {
 	[ "$(ps -eo uid=,args= | awk '/\/target\/twenty_fuzzer/ && !/awk/ { print $1 }' | sort -u | wc -l)" -eq 2 ]
 }
@@ -184,7 +184,7 @@ two_at_once() {
 	crash reproduce "$SIG" --times 2 --original
 	[ "$status" -eq 0 ]
 	[[ $output == *"2 of 2 tries"* ]]
-	# A private file of somebody's is no hindrance.
+	# The input file may be private (mode 0600).
 	(umask 077 && printf 'UA' >"$WORK/input")
 	crash reproduce "$WORK/input"
 	[ "$status" -eq 2 ]
@@ -198,14 +198,15 @@ two_at_once() {
 	[[ $output == *"0 of 6 tries"* ]]
 	crash reproduce "$WORK/input" --target no_such_fuzzer
 	[ "$status" -eq 2 ]
-	# A file, where nothing was fuzzed yet; a crash is not there, and no directory is made for it.
+	# A file works before any fuzzing; a crash is not found, and no state directory is made for
+	# it.
 	run "$FUZZCELL" crash reproduce --shell "$WORK/input" --target uaf_fuzzer --targets "$OUT" \
 		--state-dir "$WORK/new"
 	[ "$status" -eq 0 ]
 	run "$FUZZCELL" crash reproduce "$SIG" --targets "$OUT" --state-dir "$WORK/none"
 	[ "$status" -eq 2 ]
 	[ ! -e "$WORK/none" ]
-	# Another build: the crash is not there any more.
+	# Another build, without the crash.
 	cp "$OUT/healthy_fuzzer" "$OUT/uaf_fuzzer"
 	crash reproduce "$SIG"
 	[ "$status" -eq 1 ]
@@ -213,7 +214,7 @@ two_at_once() {
 }
 
 # bats test_tags=host,slow
-@test "what takes longer than 5 seconds says how far it is" {
+@test "a command that takes longer than 5 seconds prints its progress" {
 	printf healthy >"$WORK/input"
 	"$FUZZCELL" crash reproduce --target healthy_fuzzer --times 1000 "$WORK/input" >"$WORK/out" 2>"$WORK/told" 3>&- &
 	PID=$!
@@ -221,7 +222,7 @@ two_at_once() {
 	kill -TERM "$PID"
 	wait "$PID" || true
 	! grep -q 'to go' "$WORK/out" || false
-	# Each try that fails takes its two seconds.
+	# Each failing replay takes two seconds.
 	cp "$TARGETS/timeout_fuzzer" "$OUT"
 	config '"minimize_time": "off", "timeout": "2s"'
 	queue timeout_fuzzer timeout "T and much more of it"
@@ -233,7 +234,7 @@ two_at_once() {
 	wait "$PID" || true
 }
 
-@test "what the last run was given as its targets need not be given again" {
+@test "crash commands find the targets of the last run without --targets" {
 	queue uaf_fuzzer crash UA1
 	jq 'del(.discovery)' "$STATE/config.json" >"$WORK/new.json"
 	mv "$WORK/new.json" "$STATE/config.json"
@@ -250,8 +251,8 @@ two_at_once() {
 	crash export "$SIG" --output "$WORK/bundle.tar.gz"
 	[ "$status" -eq 0 ]
 	"$FUZZCELL" regress --allow-known --json --filter uaf_fuzzer >"$WORK/json"
-	jq -e .targets "$WORK/json" # what is said of the directory is not in it
-	# It may have moved since, and a run never guesses.
+	jq -e .targets "$WORK/json" # the note about the directory is not in the JSON
+	# The directory may have moved, and a run never guesses.
 	mv "$OUT" "$OUT.old"
 	crash reproduce "$SIG"
 	[ "$status" -eq 2 ]
@@ -276,7 +277,7 @@ two_at_once() {
 	[ "$status" -ne 0 ]
 	[ "$(sig_of "$WORK/report" uaf_fuzzer)" = "$SIG" ]
 	named grep -q 'in session_is_open .*uaf_fuzzer.c' "$WORK/report"
-	# As the argument of a shell, with its own variables of those names.
+	# Pasted into a shell that has variables of the same names.
 	status=0
 	env ASAN_OPTIONS=exitcode=0 bash -eu -c "$(cat "$WORK/command")" >"$WORK/report" 2>&1 ||
 		status=$?
@@ -302,7 +303,7 @@ two_at_once() {
 ./out/table.dat ./out/uaf_fuzzer ./report.txt ./reproduce.sh " ]
 	[ "$(cat input)" = 'UA first' ]
 	grep -q ASAN_OPTIONS= environment
-	# Nothing of the place where it was made.
+	# The archive has no path of the machine that made it.
 	mv "$OUT" "$WORK/out.gone"
 	mv "$STATE" "$WORK/state.gone"
 	status=0
@@ -313,7 +314,7 @@ two_at_once() {
 	printf 'harmless' >"$WORK/harmless"
 	(cd "$WORK" && sh "there/uaf_fuzzer-$SIG/reproduce.sh" harmless)
 	mv "$WORK/state.gone" "$STATE"
-	# A disk that is too small for it: no half of an archive.
+	# A disk that is too small: no partial archive.
 	mv "$WORK/out.gone" "$OUT"
 	mkdir "$WORK/small"
 	mount -t tmpfs -o size=64k tmpfs "$WORK/small"
@@ -340,7 +341,7 @@ two_at_once() {
 	[ "$(ledger .minimized_bytes)" -eq 2 ]
 }
 
-@test "ignore, unignore, merge, split: a person decides" {
+@test "ignore, unignore, merge, split: the user decides" {
 	know uaf_fuzzer 'UA first'
 	other=$SIG
 	know crash_fuzzer FZZZ
@@ -366,7 +367,7 @@ two_at_once() {
 	[ "$status" -eq 2 ]
 }
 
-@test "while a run goes on: reading is free, changing is refused with 4" {
+@test "during a run crash commands may read; changes are refused with 4" {
 	know uaf_fuzzer 'UA first'
 	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
@@ -391,7 +392,7 @@ two_at_once() {
 	wait "$PID" || [ $? -le 5 ]
 }
 
-@test "crashes of an older ledger: any name, their input by hand and in a cell" {
+@test "crashes of an older ledger have any name; their inputs run by hand and in a cell" {
 	mkdir -p "$STATE/logs/old"
 	printf 'UA' >"$STATE/logs/old/crash-1"
 	cat >"$STATE/known_crashes.json" <<-'END'
@@ -417,7 +418,7 @@ two_at_once() {
 	[ "$status" -eq 0 ]
 }
 
-@test "export: only what it can write, under a name that says so; show: a name by offsets" {
+@test "export accepts only names that end with .tar.gz or .tgz; show marks a name by offsets" {
 	know uaf_fuzzer 'UA first'
 	cd "$WORK"
 	local name
@@ -440,7 +441,7 @@ two_at_once() {
 	[[ $output == *"named         by offsets"* ]]
 }
 
-@test "corpus verify finds damaged reproducers, and writes them anew from where they still are" {
+@test "corpus verify finds damaged reproducers, and restores them from other copies" {
 	know uaf_fuzzer 'UA first'
 	local input=$STATE/crashes/$SIG/input small=$STATE/crashes/$SIG/minimized
 	run "$FUZZCELL" corpus verify
@@ -461,7 +462,7 @@ two_at_once() {
 	[[ $output == *"input' is damaged: 0 bytes, not 8: repaired from quarantine"* ]]
 	[[ $output == *"(not repaired: no copy of it is left)"* ]]
 	[ "$(cat "$input")" = 'UA first' ]
-	# A ledger that is none is repaired, too.
+	# An invalid ledger is repaired, too.
 	echo '{' >"$STATE/known_crashes.json"
 	run "$FUZZCELL" corpus verify --repair
 	echo "$output"
@@ -474,7 +475,7 @@ two_at_once() {
 	[[ $output == *"'crashes/$SIG/minimized': Too many levels of symbolic links"* ]]
 }
 
-@test "a ledger that is damaged or gone is read from crashes/, said each time, and written anew" {
+@test "a damaged or missing ledger is read from crashes/, with a warning each time, and written anew" {
 	know uaf_fuzzer 'UA first'
 	crash ignore "$SIG" --note 'not ours'
 	crash triage
@@ -482,7 +483,7 @@ two_at_once() {
 	local ledger=$STATE/known_crashes.json way
 	for way in damaged gone; do
 		if [ "$way" = damaged ]; then echo '{"x": {' >"$ledger"; else rm "$ledger"; fi
-		for _ in 1 2; do # who only reads repairs nothing, and says so each time
+		for _ in 1 2; do # a reading command repairs nothing, and warns each time
 			crash list
 			[ "$status" -eq 0 ]
 			[[ $output == *"1 crashes are read from crashes/ instead"* ]]
@@ -503,7 +504,7 @@ two_at_once() {
 	done
 }
 
-@test "kill -9 in the middle: the next start sweeps, and nothing is left" {
+@test "kill -9 of a crash command: the next start sweeps, and nothing is left" {
 	know uaf_fuzzer 'UA first'
 	"$FUZZCELL" crash reproduce "$SIG" --times 1000 >"$WORK/out" 2>&1 3>&- &
 	PID=$!
@@ -525,7 +526,7 @@ two_at_once() {
 	PID=$!
 	wait_until 60 cell_runs
 	kill -INT "$PID"
-	wait_until 60 eval '! kill -0 $PID 2>/dev/null' # a thousand tries take minutes
+	wait_until 60 eval '! kill -0 $PID 2>/dev/null' # a thousand replays take minutes
 	status=0
 	wait "$PID" || status=$?
 	cat "$WORK/out"

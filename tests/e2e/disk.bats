@@ -16,8 +16,8 @@ teardown() { e2e_teardown; }
 	[ ! -e "$STATE/work/$(basename "$LOGS")" ]
 }
 
-# Each way to keep a file that no walk finds (tests/targets/disk_hidden_fuzzer.c).
-@test "files without a name count: open, made without one, mapped, in flight, in a thread" {
+# Each way to keep a file that no directory walk finds (tests/targets/disk_hidden_fuzzer.c).
+@test "files without a name count: open, O_TMPFILE, mapped, in flight, in a thread" {
 	for hide in 0 1 2 3 4; do
 		config '"env": {"DISK_HIDE": "'$hide'"}'
 		fuzz disk_hidden_fuzzer 30
@@ -43,7 +43,7 @@ small() {
 }
 
 # bats test_tags=slow
-@test "a cell that takes the last of the disk ends; an honest one beside it goes on" {
+@test "a cell that fills the disk ends; a well-behaved cell beside it goes on" {
 	small 512
 	config '"merge_time": "off"'
 	sed -i 's/"workers": 1/"workers": 2/; s/"disk": "64MiB"/"disk": "2GiB"/' "$STATE/config.json"
@@ -68,7 +68,7 @@ small() {
 }
 
 # bats test_tags=slow
-@test "a corpus larger than the limit is nothing that the target wrote" {
+@test "a corpus larger than the limit does not count as written by the target" {
 	mkdir -p "$STATE/corpus/healthy_fuzzer"
 	for i in 1 2 3; do
 		head -c 30M /dev/urandom >"$WORK/seed"
@@ -76,12 +76,12 @@ small() {
 		mv "$WORK/seed" "$STATE/corpus/healthy_fuzzer/${sum%% *}"
 	done
 	config '"merge_time": "off", "max_len": 64'
-	fuzz healthy_fuzzer 13 # longer than from one walk to the next
+	fuzz healthy_fuzzer 13 # longer than the interval between two directory walks
 	[ "$(value fuzzed)" = true ]
 	[ "$(value reason)" != disk-limit ]
 }
 
-@test "no inode is left after a kill: the next start saves, makes room and fuzzes" {
+@test "no inode is left after a kill: the next start saves inputs, frees inodes and fuzzes" {
 	small 64 -N 1024
 	config '"merge_time": "off"'
 	sed -i 's/"disk_reserve": "64MiB"/"disk_reserve": "1MiB"/' "$STATE/config.json"
@@ -108,7 +108,7 @@ small() {
 	fuzz disk_tmp_fuzzer 6
 	grep -q '^planted: fill /tmp/planted: ' "$LOGS/$TARGET.log"
 	[ "$(value memory_peak_bytes)" -le $((256 * 1024 * 1024)) ]
-	# The places that it fills; how much room there is, others have a part in.
+	# The directories that the target fills; their free space also depends on other processes.
 	for d in /tmp /var/tmp /dev/shm /run /dev; do
 		[ ! -e "$d/planted" ]
 	done
@@ -116,7 +116,7 @@ small() {
 }
 
 # bats test_tags=slow
-@test "strange files in its directories neither stop us nor get out" {
+@test "strange files in a cell's directories neither stop fuzzcell nor leave the cell" {
 	fuzz disk_odd_fuzzer 6
 	[ "$(value fuzzed)" = true ]
 	[ -z "$(find "$STATE/corpus" "$STATE/logs" -mindepth 2 ! -type f ! -type d)" ]

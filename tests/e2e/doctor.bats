@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Each fault that fuzzcell knows of, in a target that has it; and one that has none.  They are
-# fuzzed by one run, on two workers, before the first test: each by a run of its own, one after
-# the other, they took five minutes.  A test prints what is known of its own targets.
+# One target for each fault that fuzzcell knows of, and a target without a fault.  One run fuzzes
+# them on two workers before the first test: separate runs took five minutes.  A test prints
+# the findings about its own targets.
 load lib
 
 setup_file() {
@@ -27,7 +27,7 @@ teardown_file() {
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
-plant() { # FILE|NAME=FILE...: for the run of all
+plant() { # FILE|NAME=FILE...: adds targets to the common run
 	local file
 	mkdir -p "$WORK/targets"
 	for file; do
@@ -35,7 +35,7 @@ plant() { # FILE|NAME=FILE...: for the run of all
 	done
 }
 
-seeds() { # TARGET TEXT...: its archive
+seeds() { # TARGET TEXT...: makes its seed archive
 	local n=0 text target=$1
 	shift
 	mkdir "$WORK/seeds"
@@ -46,11 +46,11 @@ seeds() { # TARGET TEXT...: its archive
 	(cd "$WORK/seeds" && zip -q "$WORK/targets/${target}_seed_corpus.zip" ./*)
 }
 
-# Who has had enough says it by CPU time, or has failed three times: how fast this machine is,
-# and who else uses it, does not matter.  A plateau is one of wall time, for the same reason: by
-# the others it would be held while the machine is busy.  The two that grow for some CPU
-# seconds come first: begun last, they would keep one worker, and the other would have nothing.
-# What failed is not tried again where a try takes seconds.
+# A target ends by CPU time or after three failures, so the speed and the load of this machine do
+# not matter.  The plateau rule is a cap of wall time, for the same reason: another rule would hold
+# a target while the machine is oversubscribed.  The two targets that grow for some CPU seconds
+# come first: begun last, they would keep one worker while the other idles.  A failed target is
+# not started again where a start takes seconds.
 config_of_all() {
 	config '"plateau": {"rule": "none", "cap": "'$((60 * TIMES))s'"}, "max_time": "'$((240 * TIMES))s'",
 		"max_len": 64, "max_crashes": 3, "minimize_time": "off", "merge_time": "off"' \
@@ -65,8 +65,8 @@ config_of_all() {
 			slow_fuzzer: enough,
 			timeout_fuzzer: untried,
 			membomb_slow_fuzzer: untried,
-			# Taking its memory has needed 5 CPU seconds; the quarantine, or a long run, would
-			# reach the limit.
+			# Allocating the memory has needed 5 CPU seconds.  The ASan
+			# quarantine, or a long run, would reach the limit.
 			memory_fuzzer: {runs: 20000, memory: "1GiB", env: {PLANTED_MIB: "685",
 				ASAN_OPTIONS: "quarantine_size_mb=1"}},
 			syscall_fuzzer: enough,
@@ -88,7 +88,7 @@ doctor() { # [OPTION...]
 	echo "$output"
 }
 
-# examine TARGET: what the run of all left of it, and what is said of that.
+# examine TARGET: copies its results from the common run, and runs doctor on them.
 examine() {
 	TARGET=$1
 	STATE=$ALL/state
@@ -101,7 +101,7 @@ examine() {
 	[ "$(jq -r '.targets[].name' <<<"$output")" = "$TARGET" ]
 }
 
-# The same, of one that ended because it found nothing more: all that is at a plateau.
+# As examine, and the target must have ended at a plateau.
 examine_plateau() {
 	examine "$1"
 	echo "$TARGET: $(value reason)"
@@ -113,7 +113,7 @@ codes() { # [SEVERITY]
 		| select($s == "" or .severity == $s).code' <<<"$output"
 }
 
-# says CODE [SEVERITY]: of the target
+# says CODE [SEVERITY]: the target has this finding
 says() {
 	codes "${2:-}" | grep -qx "$1" || {
 		echo "$TARGET: no ${2:+$2 }$1"
@@ -135,9 +135,9 @@ service() { # CODE
 @test "a healthy target has no finding" {
 	examine healthy_fuzzer
 	[ "$status" -eq 0 ]
-	# Long enough that there would be a rate to speak of.
+	# Long enough for a meaningful rate.
 	[ "$(value reason)" = cpu-limit ]
-	# Of the machine, not of the target.
+	# This finding is about the machine, not about the target.
 	[ -z "$(codes | grep -vx starved | { [ "$SLOW" -eq 1 ] && cat || grep -vx slow; })" ]
 	[ "$(jq -r '.targets[0].known' <<<"$output")" = true ]
 }
@@ -171,24 +171,24 @@ service() { # CODE
 	says no-seeds note
 }
 
-@test "what fails at once dominates: crashes" {
+@test "a crash in each execution dominates: crashes" {
 	examine crash_fuzzer
 	says crashes-dominate
 	silent_about slow
 }
 
-@test "what fails at once dominates: leaks" {
+@test "a leak in each execution dominates: leaks" {
 	examine leaky_fuzzer
 	says leaks-dominate
 }
 
-@test "what fails at once dominates: timeouts; what was not triaged is said to be so" {
+@test "a timeout in each execution dominates: timeouts; missing triage is reported" {
 	examine timeout_fuzzer
 	says timeouts-dominate
 	says untriaged warning
 }
 
-@test "what fails at once dominates: memory" {
+@test "out-of-memory in each execution dominates: memory" {
 	examine membomb_slow_fuzzer
 	says oom-dominate
 }
@@ -198,7 +198,7 @@ service() { # CODE
 	says memory-near-limit note
 }
 
-@test "system calls, processes and files that a cell does not give" {
+@test "system calls, processes and files that a cell refuses" {
 	examine syscall_fuzzer
 	says syscalls-refused
 	examine forkbomb_fuzzer
@@ -207,7 +207,7 @@ service() { # CODE
 	says disk-limit error
 }
 
-@test "before magic bytes; with the token in a dictionary it is not" {
+@test "magic bytes block the target; with the token in a dictionary they do not" {
 	examine_plateau token_fuzzer
 	[ "$status" -eq 0 ]
 	says magic-bytes note
@@ -219,13 +219,13 @@ service() { # CODE
 	[ "$(value cov)" -gt 20 ]
 }
 
-@test "weak seeds: there are some, and they lead nowhere" {
+@test "weak seeds exist, but add no coverage" {
 	examine_plateau seeded_fuzzer
 	says weak-seeds note
 	silent_about no-seeds
 }
 
-@test "before a checksum, whose token it has learned" {
+@test "a checksum blocks the target, although it has learned the token before it" {
 	examine_plateau checksum_fuzzer
 	says checksum-gate note
 }
@@ -235,25 +235,25 @@ service() { # CODE
 	says structure note
 }
 
-@test "a harness for too much" {
+@test "a harness that covers too much code" {
 	examine_plateau broad_fuzzer
 	says harness-too-broad note
 }
 
-@test "all is covered: that is healthy, and needs no seeds" {
+@test "a fully covered target is healthy, and needs no seeds" {
 	examine_plateau worded_fuzzer
 	says covered ok
 	silent_about no-seeds
 	[ -z "$(codes error)$(codes warning)" ]
 }
 
-@test "a dictionary that no input has a part of" {
+@test "a dictionary without an entry in any input" {
 	examine unread_fuzzer
 	[ "$(value dictionary_entries)" -eq 1 ]
 	says dictionary-unused note
 }
 
-@test "the run was over before its turn came" {
+@test "a target without a turn before the run's end" {
 	plant first_fuzzer=healthy_fuzzer second_fuzzer=healthy_fuzzer
 	TARGETS=$WORK/targets
 	config '"merge_time": "off"' '"allocation": "queue", "total_time": "'$((3 * TIMES))s'"'
@@ -263,7 +263,7 @@ service() { # CODE
 	says no-turn warning
 	TARGET=first_fuzzer
 	silent_about no-turn
-	# No run's log knows it, and it is on the pages.
+	# No run's log names the target, but the pages show it.
 	[ ! -e "$STATE/stats/targets/second_fuzzer.jsonl" ]
 	rm -r "$STATE/logs"
 	"$FUZZCELL" serve --state-dir "$STATE" --export "$WORK/site"
@@ -271,7 +271,7 @@ service() { # CODE
 	[ "$(jq '.total' "$WORK/site/api/v1/targets.json")" -eq 2 ]
 }
 
-@test "silent, and gone: of targets that are not fuzzed something is said, too" {
+@test "silent and removed targets have findings, too" {
 	TARGET=healthy_fuzzer
 	(cd "$ALL/state" && cp -a --parents config.json stats logs/*/"$TARGET.stats" "$STATE")
 	jq --argjson t $(($(date +%s) - 864000)) '.healthy_fuzzer.fuzzed = $t' \
@@ -287,12 +287,12 @@ service() { # CODE
 	says not-found warning
 	[ "$(jq -r '.targets[] | select(.name == "new_fuzzer").known' <<<"$output")" = false ]
 	echo x >"$STATE/stats/targets/$TARGET.jsonl"
-	doctor # nothing says where targets are
+	doctor # no configuration or run names the targets
 	silent_about not-found
 	says damaged warning
 }
 
-@test "the service: outbox, disk, a lost run, damaged files, names that are nobody's" {
+@test "the service: outbox, disk, a lost run, damaged files, sections that match no target" {
 	doctor
 	[ "$(jq -r .service.severity <<<"$output")" = ok ]
 	mkdir -p "$STATE/stats" "$STATE/outbox"
@@ -311,7 +311,7 @@ service() { # CODE
 	service disk-low
 }
 
-@test "the machine, beside a run that lives and is not disturbed" {
+@test "the machine's findings, beside a living run that is not disturbed" {
 	config '"merge_time": "off"'
 	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
@@ -321,7 +321,7 @@ service() { # CODE
 	[ "$(jq .live <<<"$output")" = true ]
 	run "$FUZZCELL" doctor --state-dir "$STATE"
 	[[ $output != *"was not fuzzed yet"* && $output != *"nothing was fuzzed yet"* ]]
-	kill "$PID" # what it did until then was in order, if it lives
+	kill "$PID" # fails if the run has died before
 	status=0
 	wait "$PID" || status=$?
 	PID=
@@ -337,7 +337,7 @@ service() { # CODE
 	[ -z "$(find /sys/fs/cgroup -type d -path "*/fuzzcell/doctor-*" 2>/dev/null)" ]
 }
 
-@test "what it prints is for people" {
+@test "the text output is for users" {
 	STATE=$ALL/state
 	run "$FUZZCELL" doctor --state-dir "$STATE" --targets "$ALL/targets" --filter startexit_fuzzer
 	echo "$output"

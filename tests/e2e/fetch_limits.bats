@@ -79,7 +79,7 @@ own_disk() {
 }
 
 # bats test_tags=slow
-@test "a delta bomb ends git at its memory limit; the run continues, the next push is fuzzed" {
+@test "a delta bomb ends git at its memory limit; the run continues, and the next push is fuzzed" {
 	limits '{"memory": "64MiB"}' 600
 	TARGET=healthy_fuzzer
 	"$FUZZCELL" trigger --state-dir "$STATE" --loop 5s >"$WORK/said" 2>&1 3>&- &

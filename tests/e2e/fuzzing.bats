@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What fuzzcell is for: it fuzzes, stops when it no longer pays, keeps what it found.
+# The purpose of fuzzcell: it fuzzes, stops when fuzzing no longer pays, and keeps its findings.
 load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
@@ -16,7 +16,7 @@ teardown() { e2e_teardown; }
 	[ "$(value cov)" -gt 50 ]
 	[ "$(value failures_total)" -eq 0 ]
 	[ "$(value new_inputs)" -gt 10 ]
-	# Minimised, and it reaches as much as was found.
+	# The corpus is merged, and keeps the coverage that was found.
 	[ "$(find "$STATE/corpus/$TARGET" -type f | wc -l)" -gt 10 ]
 	[ "$(jq .corpus.edges "$LOGS/$TARGET.stats")" -ge "$(value cov)" ]
 	# (The depth of the stack is a feature, too, and is not always the same.)
@@ -37,7 +37,7 @@ teardown() { e2e_teardown; }
 }
 
 # bats test_tags=host
-@test "a crash is saved, and fuzzing goes on with the time that is left" {
+@test "a crash is saved, and fuzzing goes on for the remaining time" {
 	config '"max_crashes": 3'
 	fuzz crash_fuzzer 60
 	[ "$(failures crash)" -ge 1 ]
@@ -60,7 +60,7 @@ teardown() { e2e_teardown; }
 }
 
 # bats test_tags=host
-@test "a leak is a leak" {
+@test "a leak is saved as a leak" {
 	config '"max_crashes": 1'
 	fuzz leak_fuzzer 60
 	[ "$(failures leak)" -ge 1 ]
@@ -107,10 +107,10 @@ until_deep() { # TARGET
 # bats test_tags=host
 @test "a bug behind an easy one is found: undefined behaviour is suppressed once it is known" {
 	until_deep behind_fuzzer
-	# Each of both once, and once more what is found before its end.
+	# One failure of each bug, and once more a failure that is found before the end.
 	[ "$(failures crash)" -le 4 ]
 	grep -q 'UBSAN_OPTIONS=[^ ]*:suppressions=' "$LOGS/$TARGET.log"
-	# Its inputs meet the overflow first; still, they are run as what they are.
+	# Inputs of the second bug meet the overflow first, but still count for the second bug.
 	deep=$(jq -r 'to_entries[] | select(.value.top_frame == "behind_deep").key' "$STATE/known_crashes.json")
 	[ "$(jq -r ".\"$deep\".reproduction.hits" "$STATE/known_crashes.json")" -ge 1 ]
 	run "$FUZZCELL" crash reproduce --state-dir "$STATE" "$deep"
@@ -130,22 +130,22 @@ until_deep() { # TARGET
 	jq -e '[.[].top_frame] | sort == ["chain_first", "chain_second", "chain_third"]' "$STATE/known_crashes.json"
 	jq -e '.[] | select(.top_frame == "chain_third") | .security and .kind == "asan" and .reproduction.hits >= 1' \
 		"$STATE/known_crashes.json"
-	# A replay meets the first one, so this one is as the finding cell told it.
+	# A replay meets the first bug, so the second crash has the finding cell's report.
 	jq -e '.[] | select(.top_frame == "chain_second").crash_type == "Undefined-shift"' "$STATE/known_crashes.json"
 }
 
 # bats test_tags=host,slow
-@test "what is found behind known undefined behaviour survives the merge" {
+@test "inputs that are found behind known undefined behaviour survive the merge" {
 	config '"minimize_time": "off"'
 	fuzz behind_fuzzer 10
 	[ "$(jq -r '.targets[0].corpus.verdict' "$LOGS/summary.json")" = replaced ]
-	# Each file as a whole: to grep, a newline in it would be the end of a line.
+	# Reads each file as a whole (-z): for grep, a newline would end the line.
 	perl -0777 -ne '$found ||= /\AP.{10}U/s; END { exit !$found }' "$STATE/corpus/behind_fuzzer"/*
 	[ "$(find "$STATE/quarantine" -type f 2>/dev/null | wc -l)" -le 1 ]
 }
 
 # bats test_tags=host,slow
-@test "a bug behind one that ends the program is found: known failures are counted, not replayed" {
+@test "a bug behind a fatal bug is found: known failures are counted, not replayed" {
 	until_deep behind_hard_fuzzer
 	[ "$(failures crash)" -ge 3 ]
 	# One line for each new crash, however often it came.
@@ -175,7 +175,7 @@ until_deep() { # TARGET
 	[ -z "$(find "$STATE/logs" -mindepth 1)" ]
 }
 
-@test "config show: what the cell gets, side files and all, and where it comes from; or it fails" {
+@test "config show prints the cell's settings and side files with their origin, or fails" {
 	mkdir "$WORK/out"
 	cp "$TARGETS/healthy_fuzzer" "$WORK/out"
 	printf '[libfuzzer]\ntimeout = 7\nrss_limit_mb = 100\nmax_len = 100\nseed = 5\n[asan]\ndetect_leaks = 0\n' \
@@ -213,7 +213,7 @@ usage_error() { # TEXT COMMAND...
 	[[ $output == *"$1"* ]]
 }
 
-@test "what is mistyped is refused, and the nearest name is said" {
+@test "a mistyped name is refused, and the nearest name is suggested" {
 	usage_error "did you mean 'run'?" rnu
 	usage_error "did you mean 'show'?" crash shwo
 	usage_error "did you mean 'list'?" outbox lst

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# docker/health.sh, as far as it needs no container: what it looks at is what the first process was
-# given, and where its state is.
+# docker/health.sh, as far as it needs no container: it reads the arguments of the first process,
+# and the place of its state directory.
 load lib
 
 setup() {
@@ -26,7 +26,7 @@ configured() { # FILE STATE
 	printf '{"state_dir": "%s"}' "$2" >"$1"
 }
 
-@test "healthy: the configuration is good, and the state is where it says" {
+@test "healthy: the configuration is valid, and the state directory is where it says" {
 	configured "$WORK/a.json" "$WORK/a"
 	configured "$WORK/b with a blank.json" "$WORK/b"
 	health trigger --loop 30m --config "$WORK/a.json" --config="$WORK/b with a blank.json"
@@ -37,7 +37,7 @@ configured() { # FILE STATE
 	[ -z "$(ls -A "$WORK/home")" ]
 }
 
-@test "not without the configuration that it was given, nor with a bad one, nor with one bad of two" {
+@test "not healthy with a missing or invalid configuration, or with one invalid of two" {
 	health trigger --config "$WORK/none.json"
 	[ "$status" -ne 0 ]
 	echo '{"state_dir": 1}' >"$WORK/bad.json"
@@ -48,7 +48,7 @@ configured() { # FILE STATE
 	[ "$status" -ne 0 ]
 }
 
-@test "not with a state that cannot be written" {
+@test "not healthy with a state directory that cannot be written" {
 	mkdir "$WORK/full"
 	mount -t tmpfs -o size=64k none "$WORK/full"
 	configured "$WORK/a.json" "$WORK/full"
@@ -59,7 +59,7 @@ configured() { # FILE STATE
 	[ "$status" -ne 0 ]
 }
 
-@test "without a configuration its state is the default, or the one that it was given" {
+@test "without a configuration the state directory is the default or --state-dir" {
 	health run --state-dir "$STATE" --targets x
 	[ "$status" -eq 0 ]
 	[ -z "$(ls -A "$WORK/home")" ]

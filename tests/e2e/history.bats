@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What stays of runs, and what is told of it.
+# The records of past runs, and the commands that show them.
 
 load lib.bash
 
@@ -12,13 +12,13 @@ fc() {
 	echo "$output"
 }
 
-# Points of the target's series that are whole.
+# Counts the complete points of the target's series.
 points() {
 	sed -n '/^\[.*\]$/p' "$LOGS/$TARGET.series" 2>/dev/null | wc -l
 }
 
 # bats test_tags=slow
-@test "runs leave lean lines and curves; history and report tell of them" {
+@test "runs leave short lines and curves, which history and report show" {
 	fuzz healthy_fuzzer 8
 	[ "$status" -eq 0 ]
 	fuzz healthy_fuzzer 4 --commit 0123abcd
@@ -30,7 +30,7 @@ points() {
 	[ "$(wc -l <"$STATE/stats/targets/healthy_fuzzer.jsonl")" -eq 2 ]
 	head -n 1 "$LOGS/healthy_fuzzer.series" | grep -q '"columns": \["t", "execs", "cov"'
 	[ "$(points)" -ge 2 ]
-	# The last point is what the statistics say.
+	# The last point equals the statistics.
 	[ "$(tail -n 1 "$LOGS/healthy_fuzzer.series" | cut -d, -f3)" -eq "$(value cov)" ]
 	[ "$(tail -n 1 "$LOGS/healthy_fuzzer.series" | cut -d, -f2)" -eq "$(value execs)" ]
 
@@ -57,7 +57,7 @@ points() {
 }
 
 # bats test_tags=host
-@test "a report names crashes, and what needs attention" {
+@test "a report names crashes, and targets that need attention" {
 	config '"max_crashes": 1'
 	fuzz crashloop_fuzzer 60
 	signature=$("$FUZZCELL" crash list --json --state-dir "$STATE" |
@@ -70,7 +70,7 @@ points() {
 }
 
 # bats test_tags=slow
-@test "a run that goes on, and one that was killed, have curves, too" {
+@test "a living run and a killed run have curves, too" {
 	fuzz_background healthy_fuzzer 120
 	# shellcheck disable=SC2317 # called by wait_until
 	has_points() { LOGS=$(last_logs) && [ -n "$LOGS" ] && [ "$(points)" -ge 2 ]; }
@@ -129,7 +129,7 @@ points() {
 }
 
 # bats test_tags=host
-@test "what only prints ends with 70 when it could not" {
+@test "a printing command ends with 70 when its output fails" {
 	mkdir -p "$STATE"
 	for command in history 'crash list' 'crash parse --help' 'outbox list' 'corpus stats --json' --version; do
 		what="$command"
@@ -143,7 +143,7 @@ points() {
 	done
 }
 
-@test "what only reads makes no state directory: its name may be a mistyped one" {
+@test "a reading command makes no state directory: the name may be mistyped" {
 	STATE=$BATS_TEST_TMPDIR/mistyped
 	for command in status stop doctor 'crash list' history 'report 1' 'corpus stats' 'outbox list' \
 		"serve --export $BATS_TEST_TMPDIR/site"; do
@@ -152,11 +152,12 @@ points() {
 		[ "$status" -eq 2 ]
 		[[ $output == *"no state directory: '$STATE'"* ]]
 	done
-	# Before the first run there is none, and doctor says what is wrong all the same.
+	# Before the first run there is no state directory, but doctor reports findings all the
+	# same.
 	run env -u FUZZCELL_STATE_DIR HOME="$STATE" "$FUZZCELL" doctor
 	[[ $output == *"machine: "*"no targets are known"* ]]
 	[ ! -e "$STATE" ]
-	# What is wrong with one of several does not hide the others.
+	# A fault in one of several state directories does not hide the others.
 	run "$FUZZCELL" status --state-dir "$STATE" --state-dir "$BATS_TEST_TMPDIR"
 	[ "$status" -eq 2 ]
 	[[ $output == *"no state directory: '$STATE'"*"$BATS_TEST_TMPDIR: no run"* ]]

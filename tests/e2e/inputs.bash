@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Corpora of tests, and what a merge made of them.  Needs lib.bash.
+# Corpora of tests, and their state after a merge.  Needs lib.bash.
 
 # minimize NAME [OPTION...]
 minimize() {
@@ -11,8 +11,8 @@ minimize() {
 	echo "$output"
 }
 
-# plant NAME: the files of $WORK/in join the corpus of TARGET, which is NAME now; what is
-# in it then is in $WORK/before.
+# plant NAME: sets TARGET to NAME, adds the files of $WORK/in to its corpus, and copies the corpus
+# to $WORK/before.
 plant() {
 	TARGET=$1
 	mkdir -p "$STATE/corpus/$1"
@@ -25,7 +25,7 @@ plant() {
 	contents "$STATE/corpus/$1" >"$WORK/before"
 }
 
-# inputs NUMBER: different ones without bad ones, most of which add nothing.
+# inputs NUMBER: makes different good inputs, most of which add no coverage.
 inputs() {
 	mkdir -p "$WORK/in"
 	awk -v n="$1" -v dir="$WORK/in" 'BEGIN {
@@ -53,19 +53,19 @@ contents() { # DIR...: hashes of all files
 	find "$@" -type f ! -name pending -exec sha1sum {} + 2>/dev/null | cut -d' ' -f1 | sort -u
 }
 
-# Every content that was planted is somewhere still.
+# Succeeds if every planted content still exists somewhere.
 nothing_lost() {
 	contents "$STATE/corpus/$TARGET" "$STATE/generations/$TARGET" "$STATE/quarantine/$TARGET" \
 		>"$WORK/now"
 	[ -z "$(comm -23 "$WORK/before" "$WORK/now")" ]
 }
 
-last() { # KEY: of the last line of the history
+last() { # KEY: its value in the last line of the history
 	tail -n 1 "$STATE/stats/corpus_history.jsonl" |
 		sed -n 's/.*"'"$1"'": "\{0,1\}\([^,"}]*\).*/\1/p'
 }
 
-files() { # DIR: how many
+files() { # DIR: prints the number of files
 	find "$1" -mindepth 1 | wc -l
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a cell must not see, change or reach.
+# Things that a cell must not see, change or reach.
 load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
@@ -7,7 +7,7 @@ teardown() { e2e_teardown; }
 successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 
 # bats test_tags=slow
-@test "no network: nothing can be reached" {
+@test "no network: no address can be reached" {
 	fuzz network_fuzzer 5
 	[ "$(value fuzzed)" = true ]
 	grep -q '^planted: ' "$LOGS/$TARGET.log"
@@ -46,7 +46,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	[ -z "$(successes)" ]
 }
 
-@test "a forbidden system call is refused, named, and its input saved" {
+@test "a forbidden system call is refused and named, and its input is saved" {
 	config '"max_crashes": 1'
 	fuzz syscall_fuzzer 60
 	[[ $(value syscalls_refused) == *bpf* ]]
@@ -55,7 +55,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 }
 
 # bats test_tags=host,slow
-@test "a call that the start was refused, too, is a finding of the first input that makes it" {
+@test "a call that was already refused at the start is a finding of the first input that makes it" {
 	config '"env": {"CALL_OTHERS": "1"}'
 	fuzz startcall_fuzzer 5
 	[ "$(value reason)" = time-limit ]
@@ -67,7 +67,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 }
 
 # bats test_tags=host
-@test "a refused call that does not come back keeps its name" {
+@test "a refused call that does not reproduce keeps its name" {
 	config '"max_crashes": 1, "env": {"CALL_AFTER": "10"}'
 	fuzz startcall_fuzzer 60
 	[ "$(artifacts syscall)" -eq 1 ]
@@ -76,13 +76,13 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 }
 
 # bats test_tags=slow
-@test "system calls of the other ABI are no way around" {
+@test "system calls of the other ABI do not bypass the filter" {
 	fuzz syscall32_fuzzer 5
 	[ -z "$(successes)" ]
 }
 
-@test "a target that eats its corpus hurts only its own copy" {
-	config '"merge_time": "off"' # which may make it smaller
+@test "a target that deletes its corpus damages only its own copy" {
+	config '"merge_time": "off"' # a merge may make it smaller
 	mkdir -p "$STATE/corpus/eatcorpus_fuzzer"
 	for i in 1 2 3 4 5; do
 		printf 'seed %d' $i >"$WORK/s"
@@ -94,7 +94,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	(cd "$STATE/corpus/eatcorpus_fuzzer" && echo "$before" | sha1sum -c --quiet)
 }
 
-@test "printing like the engine gives no verdict" {
+@test "output that imitates the engine changes no verdict" {
 	fuzz forge_fuzzer 4
 	[ "$(value reason)" = time-limit ]
 	[ "$(value failures_total)" -eq 0 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What commands answer to programs: one JSON value on standard output, nothing else there.
+# --json: each command prints one JSON value on standard output, and nothing else there.
 load lib
 load repo
 setup() {
@@ -14,7 +14,7 @@ setup() {
 }
 teardown() { e2e_teardown; }
 
-# answers FILTER COMMAND...: one value, of which the filter is true.
+# answers FILTER COMMAND...: the command prints one value, for which the filter is true.
 answers() {
 	local filter=$1
 	shift
@@ -25,7 +25,7 @@ answers() {
 	jq -se "length == 1 and (.[0] | $filter)" "$WORK/answer" >/dev/null
 }
 
-# is_silent COMMAND...: wrong usage is no answer.
+# is_silent COMMAND...: wrong usage prints no value.
 is_silent() {
 	status=0
 	timeout $((60 * SLOW)) "$FUZZCELL" "$@" >"$WORK/answer" </dev/null || status=$?
@@ -84,7 +84,7 @@ is_silent() {
 		and .targets[0].unbuilt == null' run --dry-run --json
 	answers '.targets | length == 1 and .[0].name == "healthy_fuzzer" and .[0].fuzzed' \
 		run --json --filter healthy_fuzzer --max-fuzzer-time 1s
-	grep -q 'healthy_fuzzer ended' "$WORK/rest" # people see it all the same
+	grep -q 'healthy_fuzzer ended' "$WORK/rest" # users see it all the same
 	answers '.targets == 2 and .unused_globs == [] and .builds_as_root == []' config check --json
 	answers ".state_dir == \"$(realpath "$STATE")\"" config state --json
 	answers '.memory.from | test("config.json")' config show --json healthy_fuzzer
@@ -118,7 +118,7 @@ is_silent() {
 	is_silent trigger --json
 }
 
-# subcommands_of COMMAND: each with its command; or the command itself.
+# subcommands_of COMMAND: prints "COMMAND SUBCOMMAND" for each subcommand, or the command itself.
 subcommands_of() {
 	local help
 	help=$("$FUZZCELL" help "$1")

@@ -8,7 +8,7 @@ gone() { ! cell_runs; }
 
 ENOUGH=$((SLOW > 1 ? 10 : 2)) # an emulator that is short of CPU takes ten seconds to start a target
 
-# It may wait for its new parent, who reaps it some time.
+# A zombie counts as ended: its new parent reaps it later.
 ended() { # PROCESS
 	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
 }
@@ -27,7 +27,7 @@ ended() { # PROCESS
 }
 
 # bats test_tags=slow
-@test "after kill -9 of fuzzcell and its keeper the next start kills what is left" {
+@test "after kill -9 of fuzzcell and its keeper the next start kills the remaining processes" {
 	fuzz_background hang_fuzzer 600
 	wait_until 60 fuzzing_began
 	keeper=$(pgrep -P "$PID" -x fuzzcell-keeper)
@@ -54,7 +54,7 @@ ended() { # PROCESS
 	kill -9 "$PID"
 	wait "$PID" || true
 	wait_until 60 gone
-	# (One that was cut before its first byte is no input.)
+	# (A file that was cut before its first byte is no input.)
 	find "$work/corpus" -type f -size +0 -exec sha1sum {} + >"$WORK/before"
 	hash=$(printf crash | sha1sum | cut -d' ' -f1)
 	printf crash >"$work/artifacts/crash-$hash"
@@ -64,8 +64,8 @@ ended() { # PROCESS
 	[[ $output == *": no run; $lost was killed, the next start saves its results"* ]]
 	fuzz healthy_fuzzer "$ENOUGH"
 	[[ $output == *recovered* ]]
-	# By content: one that was cut in the middle of being written has another name.  What
-	# the second run's merge did not need is in the generation before.
+	# By content: a file that was cut while it was written has another name.  Inputs that the
+	# second run's merge did not need are in the previous generation.
 	while read -r hash _; do
 		kept=$(find "$STATE/corpus" "$STATE/generations" -name "$hash" | head -n 1)
 		[ -n "$kept" ]
@@ -92,7 +92,7 @@ ended() { # PROCESS
 	[ "$status" -eq 137 ]
 	wait_until 60 eval '[ -z "$(cell_processes)" ]' # process 1 of each saw it
 	(cd "$work/corpus" && find . -type f -size +0 -exec sha1sum {} +) |
-		sed -n 's/^\([0-9a-f]*\)  .*\/\1$/\1/p' >"$WORK/seen" # whole ones
+		sed -n 's/^\([0-9a-f]*\)  .*\/\1$/\1/p' >"$WORK/seen" # whole files
 	[ "$(wc -l <"$WORK/seen")" -ge 9 ]
 	wait_until 60 let_go
 	fuzz healthy_fuzzer "$ENOUGH"
@@ -107,9 +107,9 @@ ended() { # PROCESS
 	for i in $(seq 20); do
 		fuzz_background crash_fuzzer 600
 		sleep "0.$((i * 5 % 100 / 10))$((i % 10))"
-		kill -9 "$PID" # it lives, and so it did start
+		kill -9 "$PID" # succeeds only if fuzzcell lives, so the start succeeded
 		wait "$PID" 2>/dev/null || true
-		# Whole ones: the kill may have cut the one that was being written.
+		# Whole files only: the kill may have cut the file that was being written.
 		find "$STATE"/work/*/*/artifacts -type f -name 'crash-*' -exec sha1sum {} + 2>/dev/null |
 			sed -n 's/^\([0-9a-f]*\)  .*crash-\1$/\1/p' >>"$WORK/seen" || true
 	done

@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the end-to-end tests share.  Needs root, FUZZCELL (the program) and
-# TARGETS (the planted targets); FUZZCELL_TEST_SLOW multiplies deadlines where
-# the machine is emulated.
+# Functions of the end-to-end tests.  They need root, FUZZCELL (the program) and TARGETS (the
+# planted targets).  FUZZCELL_TEST_SLOW multiplies deadlines on an emulated machine.
 : "${FUZZCELL:?the program under test}" "${TARGETS:?the planted targets}"
 SLOW=${FUZZCELL_TEST_SLOW:-1}
-TIMES=$((SLOW > 1 ? 3 : 1)) # of fuzzing: an emulated second does less, but not that much
+TIMES=$((SLOW > 1 ? 3 : 1)) # factor of fuzzing times, smaller than SLOW
 
 e2e_setup() {
 	WORK=$(mktemp -d)
 	STATE=$WORK/state
 	mkdir "$STATE"
 	chmod 0755 "$WORK"
-	config '' # the values of every test, until it writes its own
+	config '' # the defaults, until a test writes its own
 }
 
-# Whatever happened: nothing of ours may be left.
+# No process, group or mount of ours may be left, whatever happened.
 e2e_teardown() {
 	local left=0
-	if [ -n "${PID:-}" ] && kill -9 "$PID" 2>/dev/null; then # it may end at this moment
+	if [ -n "${PID:-}" ] && kill -9 "$PID" 2>/dev/null; then # it may end just now
 		wait "$PID" 2>/dev/null || true
 	fi
 	! mountpoint -q "$WORK/small" || umount -l "$WORK/small"
@@ -30,7 +29,7 @@ e2e_teardown() {
 # config EXTRA [RUN]: "defaults" from EXTRA, "run" from RUN, on top of small values.
 config() {
 	local dictionary='"auto_dictionary": "off", ' cgroup=''
-	# What a planted target finds must not depend on its literals.
+	# A planted target's findings must not depend on its literals.
 	[[ ${1:-} != *auto_dictionary* ]] || dictionary=
 	# The bench's own service holds this shell: use the tree's root there.
 	[ -z "${FUZZCELL_TEST_VM:-}" ] || cgroup='"cgroup": "/",'
@@ -41,8 +40,8 @@ config() {
 	END
 }
 
-# fuzz NAME SECONDS [OPTION...]: one target for so long, then the
-# summary's values are in place for value().
+# fuzz NAME SECONDS [OPTION...]: fuzzes one target for this time.  Then value() has the summary's
+# values.
 fuzz() {
 	local name=$1 time=$2
 	shift 2
@@ -70,19 +69,20 @@ last_logs() {
 	find "$STATE/logs" -mindepth 1 -maxdepth 1 -type d 2>/dev/null | sort | tail -n 1
 }
 
-# value KEY: of the last run's <target>.stats.
+# value KEY: prints its value from the last run's <target>.stats.
 value() {
 	sed -n 's/^  "'"$1"'": \(.*[^,]\),\{0,1\}$/\1/p' "$LOGS/$TARGET.stats" | tr -d '"'
 }
 
-# At its plateau, as it is; or, where others took the CPUs, as one of which that is not known.
+# The target ended at its plateau; or, under CPU pressure, as starved, when the plateau is not
+# certain.
 ended_by_its_rule() {
 	[ "$(value reason)" = plateau ] && return
 	[ "$(value reason)" = starved ] &&
 		awk -v s="$(value starved_share)" 'BEGIN { exit !(s > 0.1) }'
 }
 
-# failures KIND: how many of that kind (0 when none).
+# failures KIND: prints the number of failures of this kind.
 failures() {
 	local n
 	n=$(sed -n 's/^    "'"$1"'": \([0-9]*\),\{0,1\}$/\1/p' "$LOGS/$TARGET.stats")
@@ -93,8 +93,7 @@ artifacts() { # KIND
 	find "$LOGS/crashes/$TARGET" -name "$1-*" 2>/dev/null | wc -l
 }
 
-# wait_until SECONDS COMMAND...: a condition, with a deadline that only a broken
-# program reaches.
+# wait_until SECONDS COMMAND...: polls a condition; only a broken program reaches the deadline.
 wait_until() {
 	local end=$((SECONDS + $1 * SLOW))
 	shift
@@ -104,7 +103,8 @@ wait_until() {
 	done
 }
 
-# Names our groups and runtime directory: from the state directory's path.
+# Prints the instance's name, which is in the names of our groups and of our runtime directory.
+# The name is derived from the state directory's path.
 instance() {
 	printf 's-%.16s' "$(printf '%s' "$(realpath "$STATE")" | sha1sum)"
 }
@@ -124,13 +124,13 @@ cell_runs() {
 	[ -n "$(cell_processes)" ]
 }
 
-# The trigger's run has begun: until then git and builds are in groups of the instance.
+# Succeeds when the trigger's run has begun: before, git and builds are in groups of the instance.
 run_of_trigger() {
 	grep -q 'the run of .* starts' "$STATE/trigger.log" && cell_runs
 }
 
-# Nobody holds the instance's groups.  A process that was killed may still be waiting
-# for a slow disk, and what it held is free only then.
+# No process holds the locks of the instance's groups.  A killed process may still wait for a slow
+# disk, and holds its locks until then.
 let_go() {
 	local group
 
@@ -148,7 +148,7 @@ fuzzing_began() {
 	grep -q INITED "$(last_logs)/$TARGET.log" 2>/dev/null
 }
 
-# queue TARGET KIND TEXT...: artifacts that wait for triage, as if a fuzzer had written them.
+# queue TARGET KIND TEXT...: queues artifacts for triage, as if an engine had written them.
 queue() {
 	local dir=$STATE/triage/$1 kind=$2 text sum
 	shift 2
@@ -163,13 +163,13 @@ queued() {
 	find "$STATE/triage" -type f 2>/dev/null | wc -l
 }
 
-# ledger FILTER: a question to known_crashes.json.
+# ledger FILTER: prints the filtered known_crashes.json.
 ledger() {
 	jq -r "$1" "$STATE/known_crashes.json"
 }
 
-# run_page FILE LEAST: the commands of a document, at least so many, as they stand there
-# and here, with "fuzzcell" and build/targets being ours; each must end with 0.
+# run_page FILE LEAST: runs the commands of a document, of which there must be at least LEAST.
+# "fuzzcell" and build/targets are the tested ones.  Each command must end with 0.
 run_page() {
 	local commands line
 

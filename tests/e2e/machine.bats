@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the machine gives, and what fuzzcell says of it.
+# Resources of the machine, and fuzzcell's messages about them.
 load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
-@test "what is kept on this machine is said at start" {
+@test "the limits that this machine can keep are printed at start" {
 	fuzz healthy_fuzzer 1
 	[[ $output == *"cells: $(layout) cgroups at "*"kept: memory no-swap memory-mark cpu pids pressure kill"* ]]
 }
@@ -21,7 +21,7 @@ teardown() { e2e_teardown; }
 }
 
 # bats test_tags=slow
-@test "a hard limit of the machine: the sum of the cells' limits is never more than it has" {
+@test "the sum of the cells' memory limits never exceeds the machine's memory" {
 	total=$(awk '/MemTotal/ { print int($2 / 1024) }' /proc/meminfo)
 	sed -i "s/\"memory\": \"256MiB\"/\"memory\": \"$((total * 6 / 10))MiB\"/" "$STATE/config.json"
 	mkdir "$WORK/out"
@@ -30,7 +30,7 @@ teardown() { e2e_teardown; }
 		--workers 2 --max-fuzzer-time $((3 * TIMES))s
 	echo "$output"
 	[ "$status" -eq 0 ]
-	# One after the other, although there are two workers.
+	# The cells run one after the other, although there are two workers.
 	first=$(grep -n 'ended' <<<"$output" | head -n 1 | cut -d: -f1)
 	second=$(grep -n 'started' <<<"$output" | tail -n 1 | cut -d: -f1)
 	[ "$first" -lt "$second" ]
@@ -42,7 +42,7 @@ teardown() { e2e_teardown; }
 	for d in bin lib lib64 usr; do
 		mkdir "$root/$d"
 	done
-	# What the target needs, and nothing else.
+	# Only the files that the target needs.
 	ldd "$TARGETS/healthy_fuzzer" | grep -o '/[^ ]*' | while read -r f; do
 		mkdir -p "$root/$(dirname "$f")"
 		cp -L "$f" "$root/$f"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Memory: a cell never holds more than its limit, and what blew it is saved.
+# Memory: a cell never holds more than its limit, and the input that exceeds it is saved.
 load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
@@ -28,13 +28,13 @@ bombs() {
 		fuzz "$target" 60 >"$WORK/log" || { cat "$WORK/log"; false; }
 		[ "$(value memory_peak_bytes)" -le "$(value memory_limit_bytes)" ]
 		file=$(find "$LOGS/crashes/$TARGET" -name 'oom-*' | head -n 1)
-		if [ -n "$file" ] && [ "$(head -c 1 "$file")" = M ]; then # the guilty one
+		if [ -n "$file" ] && [ "$(head -c 1 "$file")" = M ]; then # the guilty input
 			SAVED=$((SAVED + 1))
 		else
 			ls -l "$LOGS/crashes/$TARGET" || true # there may be none
 			tail -n 20 "$LOGS/$TARGET.log"
 		fi
-		# Where only the kernel's kill was possible, the end says so.
+		# When only the kernel's kill was possible, the end says so.
 		if [ "$(value kernel_oom_kills)" -gt 0 ]; then
 			killed=$((killed + 1))
 			[ "$(value reason)" = oom-killed ]
@@ -43,7 +43,7 @@ bombs() {
 	echo "# $(layout), $target${5:+ $5}, $memory, $threads threads: saved $SAVED of $n, killed by the kernel $killed" >&3
 }
 
-# Of 20 inputs at most one may be lost, and of fewer.
+# At most one input may be lost, of up to 20.
 enough() { # SAVED N
 	[ $(($2 - $1)) -le $(($2 < 20 ? 1 : $2 / 20)) ]
 }
@@ -53,13 +53,13 @@ enough() { # SAVED N
 	[ "$SAVED" -eq 5 ]
 }
 
-# FUZZCELL_TEST_BOMBS=20: the whole matrix, as `make bench-bombs` asks for it; that takes a quarter
-# of an hour.  Else each cell of it is run less often, and judged by the sum.
+# FUZZCELL_TEST_BOMBS=20 runs the whole matrix, as `make bench-bombs` does, in a quarter of an hour.
+# Otherwise each combination runs less often, and the sum is judged.
 # bats test_tags=slow
 @test "fast memory bombs, each number of threads, limit and sanitizer: the input saved" {
 	local n all=0 runs=0 bad=0 target memory threads limits='512MiB 2GiB'
 
-	[ "$SLOW" -eq 1 ] || limits=512MiB # an emulator's page takes its time
+	[ "$SLOW" -eq 1 ] || limits=512MiB # an emulator is slow to touch pages
 	for target in membomb_threads_fuzzer membomb_bare_fuzzer; do
 		for memory in $limits; do
 			for threads in 1 9 16; do
@@ -77,8 +77,8 @@ enough() { # SAVED N
 	enough "$all" "$runs"
 }
 
-# While the system call lasts its thread cannot be frozen.  One input in about 15 is lost: a thread
-# stands that holds a lock of the sanitizer's allocator, and when it goes on, so do all.
+# A thread cannot be frozen during its system call.  About one input in 15 is lost: a frozen thread
+# holds a lock of the sanitizer's allocator, and when it is thawed, all threads are.
 # bats test_tags=host,slow
 @test "a memory bomb of 9 threads in large system calls: most inputs saved" {
 	local n=${FUZZCELL_TEST_BOMBS:-4}
@@ -90,7 +90,7 @@ enough() { # SAVED N
 # bats test_tags=slow
 @test "a memory bomb while the engine's thread waits in vfork, or has ended: the input saved" {
 	local how n=${FUZZCELL_TEST_BOMBS:-2} lost=0 runs=0
-	# The slow one comes to the mark while the watchdog's report waits for that thread.
+	# The slow bomb reaches the mark while the watchdog's report waits for that thread.
 	for how in '"BOMB_AWAY": "1"' '"BOMB_AWAY": "1", "BOMB_NAP": "10"' '"BOMB_AWAY": "2"'; do
 		bombs "$n" membomb_away_fuzzer 256MiB 1 "$how"
 		[ "$SAVED" -ge 1 ]
@@ -115,7 +115,7 @@ enough() { # SAVED N
 		rm -rf "$STATE/corpus" "$STATE/quarantine"
 		fuzz membomb_fast_fuzzer 5
 		[ "$(value memory_peak_bytes)" -le "$limit" ]
-		# On a slow machine the dump comes before the mark.
+		# On a slow machine the forced dump comes before the mark.
 		file=$(find "$LOGS/crashes/membomb_fast_fuzzer" -name 'oom-*' -o -name 'slow-unit-*' | head -n 1)
 		[ -z "$file" ] || [ "$(head -c 1 "$file")" != M ] || saved=$((saved + 1))
 		at_mark=$((at_mark + $(artifacts oom)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What Prometheus and Grafana make of us: /metrics of a real run, the alert rules, the dashboard.
+# Prometheus and Grafana: /metrics of a real run, the alert rules, and the Grafana dashboard.
 load lib
 
 DOCS=$BATS_TEST_DIRNAME/../../docs
@@ -7,7 +7,7 @@ ASK=$BATS_TEST_DIRNAME/../../docker/dashboard-health.sh
 
 setup() {
 	e2e_setup
-	cp "$FUZZCELL" "$WORK/fuzzcell" # where nobody may read it
+	cp "$FUZZCELL" "$WORK/fuzzcell" # where the user nobody may read it
 	mkdir "$WORK/out"
 	cp "$TARGETS/healthy_fuzzer" "$TARGETS/uaf_fuzzer" "$TARGETS/startcrash_fuzzer" "$WORK/out"
 	config '"minimize_time": "off", "merge_time": "off", "max_crashes": 1'
@@ -21,7 +21,7 @@ teardown() {
 	e2e_teardown
 }
 
-# As the service of compose.yaml runs: nobody, of the group that may read the state.
+# As the service of compose.yaml runs: as the user nobody, in the group that may read the state.
 serve() {
 	setpriv --reuid 65534 --regid 0 --clear-groups --bounding-set -all --inh-caps -all \
 		"$WORK/fuzzcell" serve --state-dir "$STATE" --listen 0 >"$WORK/served" 2>&1 3>&- &
@@ -44,7 +44,7 @@ runs_now() {
 	metrics && grep -qx 'fuzzcell_run_active 1' "$WORK/metrics"
 }
 
-# Names of metrics in a file.
+# Prints the names of the metrics in a file.
 named() {
 	grep -ohE '\bfuzzcell_[a-z_]+' "$1" | sort -u
 }
@@ -54,7 +54,7 @@ known() {
 }
 
 # bats test_tags=slow
-@test "promtool accepts what there is before, in and after a run; all that rules and panels ask for is there" {
+@test "promtool accepts /metrics before, during and after a run, with all metrics of the rules and panels" {
 	serve
 	metrics
 	accepted
@@ -87,7 +87,7 @@ known() {
 }
 
 # bats test_tags=slow
-@test "the alert rules are good ones, have all that a person needs, and fire when they should" {
+@test "the alert rules are valid, have a summary, a description and advice, and fire when they should" {
 	promtool check rules --lint=all --lint-fatal "$DOCS/alerts.yml"
 	promtool test rules "$BATS_TEST_DIRNAME/../metrics/alerts.test.yml"
 	for word in alert: 'labels: {severity: ' summary: description: advice:; do
@@ -96,19 +96,19 @@ known() {
 	done
 }
 
-@test "every question of the Grafana dashboard is one that Prometheus understands" {
+@test "Prometheus accepts every query of the Grafana dashboard" {
 	jq -r '.. | .expr? // empty' "$DOCS/grafana.json" >"$WORK/questions"
 	[ "$(wc -l <"$WORK/questions")" -ge 20 ]
 	sed -i 's/\$__rate_interval/5m/g' "$WORK/questions"
 	jq -Rn '{groups: [{name: "g", rules: [inputs | {record: "x:y", labels: {n: input_line_number | tostring}, expr: .}]}]}' \
 		"$WORK/questions" >"$WORK/rules.yml"
 	promtool check rules --lint=none "$WORK/rules.yml"
-	# One panel a place, each with a name of its own.
+	# Each panel has its own place and its own name.
 	[ "$(jq '[.panels[].id] | length == (unique | length)' "$DOCS/grafana.json")" = true ]
 	[ "$(jq -r '[.panels[].datasource // empty | .uid] | unique | join(" ")' "$DOCS/grafana.json")" = '${DS_PROMETHEUS}' ]
 }
 
-@test "when it can not read the state, the dashboard is not healthy" {
+@test "the dashboard is not healthy when it cannot read the state" {
 	serve
 	timeout 60 "$ASK" "$PORT"
 	chmod 700 "$STATE"

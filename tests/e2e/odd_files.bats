@@ -5,7 +5,7 @@ load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
-# Everything that reads the state.  serve and the trigger read all that they ever read.
+# Every command that reads the state.  serve and the trigger read all their files.
 commands() {
 	local crash=$1
 	cat <<-END
@@ -28,8 +28,8 @@ commands() {
 	END
 }
 
-# All of them, with FIFOs in the place of the files $@.  What a command makes of that is its own
-# business, but it says so soon.
+# Runs all commands with FIFOs in the place of the files $@.  Each may succeed or fail, but must end
+# soon.
 survives() {
 	local name status pids=() lines=()
 	cp -a "$STATE" "$WORK/aside"
@@ -77,7 +77,8 @@ survives() {
 	cd "$WORK"
 	[ "${#stats[@]}" -ge 5 ] && [ "${#logs[@]}" -ge 5 ] && [ "${#crashes[@]}" -ge 3 ]
 	[ "${#inputs[@]}" -ge 1 ]
-	# Together only what no command reads one after the other, and stops.
+	# Files are replaced together only if no command stops at the first and never reads the
+	# second.
 	survives lock
 	survives config.json
 	survives known_crashes.json

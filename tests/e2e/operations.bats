@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What docs/operations.md says to type, as it stands there: it works, and it is about the service's
-# state, not about that of who types.
+# The commands of docs/operations.md, as they stand there.  They work, and they use the service's
+# state, not the state of the user who types them.
 load lib
 
 setup() {
@@ -41,7 +41,7 @@ commands() {
 		echo "\$ $line"
 		[[ $line == *' --config /etc/fuzzcell/config.json'* ]]
 		line=${line/\/etc\/fuzzcell\/config.json/config.json}
-		# It serves until it is told to end.
+		# serve runs until it is stopped.
 		[[ $line != 'fuzzcell serve '* ]] || line="timeout --preserve-status 3 $line"
 		status=0
 		HOME=$WORK/home PATH=$WORK/bin:$PATH FUZZCELL_STATE_DIR='' bash -c \

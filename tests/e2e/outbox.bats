@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a person sees of the outbox, and does with it.
+# The outbox commands: list, retry, drop.
 load lib
 
-# Nobody listens there.
+# No server listens at this address.
 NOBODY=http://127.0.0.1:9
 
 setup() {
@@ -40,11 +40,11 @@ outbox() {
 	echo "$output"
 }
 
-line() { # PATTERN: there is one such line
+line() { # PATTERN: the output has exactly one such line
 	[ "$(grep -cE "$1" <<<"$output")" -eq 1 ]
 }
 
-@test "outbox list says what waits, for whom, and why" {
+@test "outbox list shows what waits, for which receiver, and why" {
 	outbox list
 	[ "$status" -eq 0 ]
 	line '^github +new +0123456789abcdef +2h00m +0 +now'
@@ -55,7 +55,7 @@ line() { # PATTERN: there is one such line
 		'github-new-0123456789abcdef true 5 false true' ]
 }
 
-@test "what waits for too long is said by doctor" {
+@test "doctor reports an entry that waits for too long" {
 	jq '.outbox = {"alarm": "1h"}' "$STATE/config.json" >"$WORK/new"
 	mv "$WORK/new" "$STATE/config.json"
 	run timeout 60 "$FUZZCELL" doctor --json --state-dir "$STATE"
@@ -63,7 +63,7 @@ line() { # PATTERN: there is one such line
 	jq -e '.service.findings[] | select(.code == "outbox-stuck")' <<<"$output"
 }
 
-@test "outbox list of nothing, and wrong usage" {
+@test "outbox list of an empty outbox, and wrong usage" {
 	rm -r "$STATE/outbox"
 	outbox list
 	[ "$status" -eq 0 ]
@@ -78,7 +78,7 @@ line() { # PATTERN: there is one such line
 	done
 }
 
-@test "outbox drop says what it dropped, and it is not told again" {
+@test "outbox drop prints the dropped entry, which is not queued again" {
 	outbox drop 0123
 	[ "$status" -eq 0 ]
 	line '^dropped: github, new of 0123456789abcdef$'
@@ -107,11 +107,11 @@ line() { # PATTERN: there is one such line
 	line '^hook-team +new +0123000000000000'
 }
 
-@test "outbox retry tries at once; what fails waits, and no secret is told" {
+@test "outbox retry sends at once; failed entries wait, and no secret is printed" {
 	outbox retry
 	[ "$status" -eq 3 ]
 	line '^5 due now$'
-	line '^0 sent, 0 refused; 4 wait$' # one is for nobody
+	line '^0 sent, 0 refused; 4 wait$' # the fifth is for a webhook that is no longer configured
 	[[ $output == *'nothing could be sent: github: '*"'127.0.0.1'"* ]]
 	outbox list
 	line '^github +new .* 1 +in '
@@ -122,7 +122,7 @@ line() { # PATTERN: there is one such line
 	[[ $said != *s3cret* ]]
 }
 
-@test "outbox retry without a token says so, and leaves all as due as it was" {
+@test "outbox retry without a token reports it, and the entries stay due" {
 	jq '.github |= (del(.token_env) + {token_file: "/run/credentials/none/token"}) | del(.webhooks)' \
 		"$STATE/config.json" >"$WORK/c"
 	cp "$WORK/c" "$STATE/config.json"
@@ -135,7 +135,7 @@ line() { # PATTERN: there is one such line
 	[ "$output" = null ] || [ ! -e "$STATE/outbox/places.json" ]
 }
 
-@test "outbox retry while somebody sends leaves it to him" {
+@test "outbox retry leaves the sending to a process that already sends" {
 	: >"$STATE/outbox.lock"
 	exec 9<"$STATE/outbox.lock"
 	flock 9
@@ -146,7 +146,7 @@ line() { # PATTERN: there is one such line
 	exec 9<&-
 }
 
-@test "a damaged entry is set aside with a word" {
+@test "a damaged entry is set aside with a message" {
 	echo '{' >"$STATE/outbox/github-new-0123456789abcdef.json"
 	outbox list
 	[[ $output == *"'github-new-0123456789abcdef.json' is damaged"* ]]

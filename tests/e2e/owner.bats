@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A work tree of somebody else's names files, and root opens them: nothing that its owner
-# could not read gets into a corpus, a cell or a report.  User 4321 has no account.
+# Another user's work tree names files, and root opens them.  No file that this user could not
+# read gets into a corpus, a cell or a report.  User 4321 has no account.
 load lib
 
 setup() {
@@ -14,7 +14,7 @@ setup() {
 	printf 'key=TOP-SECRET' >"$SECRET/seeds/key"
 	printf '"TOP-SECRET"\n' >"$SECRET/dict"
 	install "$TARGETS/healthy_fuzzer" "$SECRET/b"
-	chmod 0700 "$SECRET" # what is in it may be read by all who could enter
+	chmod 0700 "$SECRET" # its files are world-readable: only this directory protects them
 	jq --arg m "$TREE/fuzz.json" '.discovery = [{type: "manifest", path: $m}]' \
 		"$STATE/config.json" >"$WORK/c" && cp "$WORK/c" "$STATE/config.json"
 }
@@ -23,7 +23,7 @@ teardown() {
 	e2e_teardown
 }
 
-# manifest MORE: keys of target b, in JSON.
+# manifest MORE: writes a manifest, with more keys of target b in JSON.
 manifest() {
 	cat >"$TREE/fuzz.json" <<-END
 		{"targets": [{"name": "a", "binary": "bin/a", "seeds": ["seeds"]},
@@ -41,7 +41,7 @@ nothing_came_out() {
 	! grep -rq TOP-SECRET "$STATE"
 }
 
-@test "a manifest of somebody else's that names what they cannot read is an error" {
+@test "another user's manifest that names a file which this user cannot read is an error" {
 	local key
 	for key in "dict: $SECRET/dict" "seeds: $SECRET/seeds" "files: $SECRET" \
 		"options: $SECRET/dict"; do
@@ -67,7 +67,7 @@ nothing_came_out() {
 }
 
 # bats test_tags=slow
-@test "what they can read is fuzzed" {
+@test "files that the user can read are fuzzed" {
 	manifest ', "seeds": ["seeds"], "files": "bin"'
 	chmod -R go= "$TREE/seeds"
 	fuzzcell run --plain --max-fuzzer-time 2s
@@ -79,13 +79,13 @@ nothing_came_out() {
 	done
 }
 
-# later LINK TO: while target a is fuzzed, something of b's becomes a link.
+# later LINK TO: while target a is fuzzed, a file of target b becomes a link.
 later() {
 	TARGET=a
 	"$FUZZCELL" run --plain --state-dir "$STATE" --max-fuzzer-time 5s >"$WORK/out" 2>&1 3>&- &
 	PID=$!
 	wait_until 60 fuzzing_began
-	kill -STOP "$PID" # b has to wait for us
+	kill -STOP "$PID" # b waits until the link is in place
 	rm -r "${TREE:?}/$1"
 	ln -s "$2" "$TREE/$1"
 	chown -h 4321 "$TREE/$1"
@@ -99,7 +99,7 @@ later() {
 }
 
 # bats test_tags=slow
-@test "seeds that become a link to root's are not read" {
+@test "seeds that become a link to root's files are not read" {
 	mkdir "$TREE/more"
 	manifest ', "seeds": ["more"]'
 	later more "$SECRET/seeds"
@@ -109,7 +109,7 @@ later() {
 }
 
 # bats test_tags=slow
-@test "a dictionary that becomes a link to root's is not shown to a cell" {
+@test "a dictionary that becomes a link to root's file is not shown to a cell" {
 	printf '"word"\n' >"$TREE/b.dict"
 	manifest ', "dict": "b.dict"'
 	later b.dict "$SECRET/dict"
@@ -120,7 +120,7 @@ later() {
 }
 
 # bats test_tags=slow
-@test "files that become a link to a directory of root's are not shown to a cell" {
+@test "runtime files that become a link to root's directory are not shown to a cell" {
 	mkdir "$TREE/files"
 	manifest ', "files": "files"'
 	later files "$SECRET"

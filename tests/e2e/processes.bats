@@ -18,7 +18,7 @@ teardown() { e2e_teardown; }
 	[ "$(value forks_refused)" -ge 1 ]
 	[ "$(failures pids)" -ge 1 ]
 	[ "$(artifacts pids)" -ge 1 ]
-	# The threads stay, and the input of a later moment is saved: it need not come back.
+	# The threads stay, and a later input may be saved: it need not reproduce.
 	[ "$(ledger '.[].crash_type')" = Cell-process-limit ]
 }
 
@@ -30,15 +30,14 @@ teardown() { e2e_teardown; }
 	awk -v c="$cpu" -v w="$wall" 'BEGIN { exit !(c <= w * 1.1 + 0.5) }'
 }
 
-# lateness FILE: of this machine, while it runs: by how much a process that slept was woken
-# too late, at worst; in us.
+# lateness FILE: measures the machine's worst wakeup latency in us, while FILE.fifo exists.
 lateness() {
 	local before late worst=0
 
 	mkfifo "$1.fifo"
-	exec 8<>"$1.fifo" # nobody writes: a pause without a process
+	exec 8<>"$1.fifo" # without a writer, read -t is a pause without a process
 	echo 0 >"$1"
-	while [ -e "$1.fifo" ]; do # as long as the test
+	while [ -e "$1.fifo" ]; do # until the test removes it
 		before=${EPOCHREALTIME/[.,]/}
 		read -rt 0.05 -u 8 || :
 		late=$((${EPOCHREALTIME/[.,]/} - before - 50000))
@@ -63,8 +62,8 @@ lateness() {
 	wall=$(value cell_seconds)
 	echo "# hang: $wall s in its cell for a deadline of $((5 * TIMES)) s and a grace of 1 s; $took ms in all;" \
 		"this machine is up to $(cat "$WORK/late") us late" >&3
-	# Some ten wakings follow one another until then: of fuzzcell, of what it starts, of the cell.
-	# The forced dump has longer when the cell had to wait for CPUs: 10 s at most.
+	# The end needs about ten wakeups in sequence: of fuzzcell, its child processes, and the
+	# cell.  The forced dump has longer when the cell had to wait for CPUs: 10 s at most.
 	awk -v w="$wall" -v d="$((5 * TIMES))" -v s="$TIMES" -v late="$(cat "$WORK/late")" \
 		-v waited="$(value starved_share)" \
 		'BEGIN { exit !(w <= d + 1 + 2 * (s > 1 ? 3 : 1) + late / 100000 + (waited > 0.2 ? 9 : 0)) }'
@@ -72,7 +71,7 @@ lateness() {
 
 # bats test_tags=host
 @test "SIGINT ends politely: statistics, corpus and summary are there" {
-	config '"grace": "30s"' # on a busy machine it takes its time
+	config '"grace": "30s"' # an oversubscribed machine needs this long
 	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
 	work=$STATE/work/$(basename "$(last_logs)")/healthy_fuzzer
@@ -95,19 +94,19 @@ is_deaf() {
 }
 
 # bats test_tags=host
-@test "a second signal ends at once" {
+@test "a second signal ends the run at once" {
 	config '"grace": "600s"'
 	fuzz_background hang_fuzzer 600
 	wait_until 60 is_deaf
 	kill -TERM "$PID"
-	# Two that come at once are one.
+	# Two signals at once count as one.
 	wait_until 60 grep -q '"stopping"' "$(last_logs)/runner.log"
 	kill -TERM "$PID"
 	wait_until $((SLOW > 1 ? 30 : 60)) eval '! kill -0 $PID 2>/dev/null' # less than the grace
 	grep -q '"killing"' "$(last_logs)/runner.log"
 }
 
-@test "pause gives the machine back, and goes on afterwards" {
+@test "pause frees the machine, and resume continues the run" {
 	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
 	kill -TSTP "$PID"
@@ -122,7 +121,7 @@ is_deaf() {
 	[ "$(value reason)" = stopped ]
 }
 
-# Cells that have processes; on the hybrid layout each has a group in every hierarchy.
+# Counts cells with processes; on the hybrid layout a cell has a group in every hierarchy.
 living() {
 	local d
 	for d in $(cell_groups); do
@@ -131,7 +130,7 @@ living() {
 }
 
 # bats test_tags=host
-@test "fewer workers and more again, while it runs" {
+@test "the number of workers changes during a run" {
 	config '"merge_time": "off"' '"adapt": false'
 	mkfifo "$WORK/workers"
 	exec 9<>"$WORK/workers"
@@ -141,7 +140,7 @@ living() {
 	echo 'workers 1' >"$WORK/workers"
 	wait_until 60 eval '[ "$(living)" -eq 1 ]'
 	wait_until 60 grep -q 'workers changed' "$(last_logs)/runner.log"
-	# The cell is gone before what it found is collected.
+	# The cell is gone before its findings are collected.
 	wait_until 60 grep -q '"requeued"' "$(last_logs)/runner.log"
 	echo 'workers 2' >"$WORK/workers"
 	wait_until 60 eval '[ "$(living)" -eq 2 ]'
@@ -151,7 +150,7 @@ living() {
 }
 
 # bats test_tags=host
-@test "a descriptor that is none is refused" {
+@test "a number that is no open descriptor is refused" {
 	run "$FUZZCELL" run --state-dir "$STATE" --targets "$TARGETS" --workers-from 99
 	[ "$status" -eq 2 ]
 	[[ $output == *"--workers-from: '99' is not an open file descriptor"* ]]

@@ -29,18 +29,18 @@ fuzzcell() { # COMMAND [OPTION...]
 	echo "$output"
 }
 
-link_to() { # TARGET NAME: of the tree's owner
+link_to() { # TARGET NAME: makes a link as the tree's owner
 	ln -s "$1" "$2"
 	chown -h 4321 "$2"
 }
 
-built_by() { # USER: and by no other
+built_by() { # USER: built by this user and by no other
 	[ "$(find "$WHO" -type f -printf '%f is of %U\n')" = "$1 is of $1" ]
 }
 
 not_built() { [ -z "$(ls -A "$WHO")" ]; }
 
-push() { # MESSAGE: all that is in the developer's clone
+push() { # MESSAGE: pushes all files of the developer's clone
 	git -C "$WORK/dev" add -A
 	git -C "$WORK/dev" commit -q -m "$1"
 	git -C "$WORK/dev" push -q origin HEAD:main
@@ -67,7 +67,7 @@ push() { # MESSAGE: all that is in the developer's clone
 	push attack
 	fuzzcell trigger
 	[ "$status" -ne 0 ]
-	[ -L "$TREE/src" ] # it got there
+	[ -L "$TREE/src" ] # the link is in the work tree
 	[[ $output == *"'$TREE' is of user 4321, and what it leads to is of user 0 (root): nothing is run in '$TREE/src'"*chown* ]]
 	not_built
 	rm "$WORK/dev/src"
@@ -86,7 +86,7 @@ push() { # MESSAGE: all that is in the developer's clone
 	built_by 4321
 	rm "$WHO/4321"
 	source_at "$TREE/a/src"
-	link_to "$ROOT" "$TREE/a" # in which root has a src
+	link_to "$ROOT" "$TREE/a" # $ROOT has a src directory
 	fuzzcell build
 	[ "$status" -ne 0 ]
 	[[ $output == *"is of user 4321, and what it leads to is of user 0"* ]]

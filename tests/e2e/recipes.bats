@@ -11,7 +11,7 @@ setup() {
 
 teardown() { e2e_teardown; }
 
-@test "make names what is not installed, and how to install it" {
+@test "make names the missing packages, and how to install them" {
 	mkdir "$WORK/known"
 	ln -s "$(pkg-config --variable=pcfiledir expat)/expat.pc" "$WORK/known"
 	PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$WORK/known run make -C "$ROOT" -j2 B="$WORK/build"
@@ -22,18 +22,18 @@ teardown() { e2e_teardown; }
 	run make -C "$ROOT" B="$WORK/build" CC=no-such-cc
 	[ "$status" -eq 2 ]
 	[[ $output == *"not installed: no-such-cc with the C library. \"make deps\" installs"* ]]
-	# Other goals need nothing.
+	# Other goals need no package.
 	PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$WORK/known run make -C "$ROOT" -n B="$WORK/build" deps clean
 	[ "$status" -eq 0 ]
 }
 
-# page HEADING: the commands below this heading of the page, up to the next heading.
+# page HEADING: prints the commands below this heading of the page, up to the next heading.
 page() {
 	awk -v h="$1" '/^```sh$/ { on = found; next } /^```/ { on = 0 } on
 		/^##/ { found = $0 == h }' "$ROOT/docs/harness.md"
 }
 
-# The copy of the recipes, of a user of its own, as the page makes it.
+# Copies the recipes as the page does, as an ordinary user.
 recipes() {
 	id nobody >/dev/null || skip 'no user nobody'
 	mkdir "$WORK/bin"
@@ -65,7 +65,8 @@ fuzzes() {
 	fuzzcell crash list --json | jq -e '[.[].fuzzer] == ["name_fuzzer"]'
 }
 
-# names CONFIG TEXT PATTERN: a harness with this text does not build; it is named, the other one is built.
+# names CONFIG TEXT PATTERN: a harness with this text does not build: it is named, and the other
+# harness is built.
 names() {
 	printf '%s\n' "$2" >fuzz/count_fuzzer.c
 	run timeout $((300 * SLOW)) fuzzcell build --config "$1" 3>&-
@@ -137,7 +138,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 }
 
 # bats test_tags=slow
-@test "cargo-fuzz: the recipe's configuration takes what is built, and names what is not" {
+@test "cargo-fuzz: the recipe's configuration finds the built targets, and names the failed ones" {
 	recipes
 	# No crates here: this builds the C harnesses where cargo-fuzz would, and fails as cargo does.
 	cat >"$WORK/bin/cargo" <<-END
@@ -173,7 +174,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 }
 
 # bats test_tags=slow
-@test "few edges: of the harness only, or of a small library" {
+@test "few edges: doctor tells an uninstrumented library from a small one" {
 	local out=$WORK/out cover=-fsanitize=fuzzer-no-link
 	mkdir "$out"
 	cd "$WORK"
@@ -214,7 +215,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 		'bare_fuzzer stripped_fuzzer' ]
 }
 
-# Five minutes are for a reader; the bug is found in seconds.
+# The page says five minutes for its reader; the bug is found in seconds.
 # bats test_tags=slow
 @test "the commands of docs/tutorial.md lead to a crash that is fixed" {
 	local line want count=0
@@ -223,7 +224,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	ln -s "$ROOT/examples" "$WORK/examples"
 	PATH=$WORK/bin:$PATH
 	export FUZZCELL_STATE_DIR=$STATE
-	config '"timeout": "2s"' # a run of less than four of these does not look at known crashes
+	config '"timeout": "2s"' # a run shorter than four timeouts does not check known crashes
 	cd "$WORK"
 	while IFS= read -r line; do
 		line=${line/5m/$((20 * SLOW))s}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Known inputs are run without fuzzing, and nothing passes that did not run.
+# Known inputs are run without fuzzing; an input that did not run does not pass.
 load lib
 setup() {
 	e2e_setup
@@ -11,7 +11,7 @@ setup() {
 }
 teardown() { e2e_teardown; }
 
-# with EXTRA: the configuration, with "defaults" from EXTRA; the tree is every target's.
+# with EXTRA: writes the configuration, with "defaults" from EXTRA; every target has the tree.
 with() {
 	config "\"seeds\": [\"$TREE\"], \"minimize_time\": \"off\"${1:+, $1}" '"workers": 2'
 	sed -i 's/"workers": 1, //' "$STATE/config.json"
@@ -22,7 +22,7 @@ regress() {
 	echo "status $status: $output"
 }
 
-# json FILTER OPTION...: a question to the JSON.
+# json FILTER OPTION...: prints the filtered JSON output.
 json() {
 	local filter=$1
 	shift
@@ -31,7 +31,7 @@ json() {
 	jq -c "$filter" "$WORK/json"
 }
 
-@test "all pass: 0; what runs is the tree, the archive and the reproducers" {
+@test "all pass: 0; the inputs are the tree, the archive and the reproducers" {
 	cp "$TARGETS"/healthy_fuzzer* "$OUT"
 	mkdir "$TREE/deep"
 	printf 'one' >"$TREE/one"
@@ -65,7 +65,7 @@ json() {
              $TREE/bad2
              Heap-use-after-free READ 4"* ]]
 	[ "$(grep -c 'Heap-use-after-free READ 4' <<<"$output")" -eq 1 ]
-	# Nothing is written of crashes that nobody triaged.
+	# Crashes without triage are not written to the ledger.
 	[ ! -s "$STATE/known_crashes.json" ]
 	regress --allow-known
 	[ "$status" -eq 1 ]
@@ -80,7 +80,7 @@ json() {
 	[[ $output == *"known      crashes/$SIG/input"* ]]
 	regress --allow-known
 	[ "$status" -eq 0 ]
-	# Triage saw it once.  What a person runs is no sighting.
+	# Triage saw the crash once.  A replay by hand is no sighting.
 	[ "$(jq -r ".[\"$SIG\"].count" "$STATE/known_crashes.json")" -eq 1 ]
 	"$FUZZCELL" crash ignore "$SIG"
 	regress
@@ -104,7 +104,7 @@ json() {
 }
 
 # bats test_tags=slow
-@test "--time: what is likely to fail comes first, the rest is not run, and it is not green" {
+@test "--time: likely failures run first, the rest is not run, and the result is no pass" {
 	local i
 	cp "$TARGETS"/{healthy,slowunit}_fuzzer "$OUT"
 	for i in {1..60}; do
@@ -114,7 +114,7 @@ json() {
 	printf 'quick' >"$STATE/regressions/slowunit_fuzzer/1"
 	regress --workers 1 --time 20s
 	[ "$status" -eq 5 ]
-	# The other target had its time, too.
+	# The other target had its share of the time, too.
 	[[ $output == *"healthy_fuzzer: 60 inputs: 60 passed"* ]]
 	[[ $output =~ slowunit_fuzzer:\ 61\ inputs:\ [1-9][0-9]*\ passed ]]
 	[[ $output =~ NOT\ RUN:\ [1-9][0-9]*\ inputs:\ the\ time\ was\ over ]]
@@ -123,7 +123,7 @@ json() {
 	[ "$status" -eq 2 ]
 }
 
-# know: one crash of uaf_fuzzer is in the ledger; SIG is its name.
+# know: puts one crash of uaf_fuzzer into the ledger; SIG is its name.
 know() {
 	queue uaf_fuzzer crash UA
 	"$FUZZCELL" crash triage --targets "$OUT" --commit aaa
@@ -131,7 +131,7 @@ know() {
 	[ -n "$SIG" ]
 }
 
-@test "a corpus that is a symlink is a person's mistake: 2, and nothing is run" {
+@test "a corpus that is a symlink is a user's mistake: 2, and nothing is run" {
 	cp "$TARGETS"/healthy_fuzzer "$OUT"
 	mkdir "$STATE/corpus" "$WORK/elsewhere"
 	ln -s "$WORK/elsewhere" "$STATE/corpus/healthy_fuzzer"
@@ -202,10 +202,10 @@ know() {
 	done
 }
 
-@test "a fixed crash that fails again is regressed, and red until a person accepts it" {
+@test "a fixed crash that fails again is regressed, and red until a user accepts it" {
 	cp "$TARGETS"/uaf_fuzzer "$OUT"
 	know
-	# Two inputs, so that the second one fails after the ledger was told of the first.
+	# Two inputs: the second fails after the ledger has noted the failure of the first.
 	printf 'UA and more' >"$STATE/crashes/$SIG/minimized"
 	jq ".[\"$SIG\"] += {state: \"fixed\", minimized: \"crashes/$SIG/minimized\"}" \
 		"$STATE/known_crashes.json" >"$WORK/new.json"
@@ -224,7 +224,7 @@ know() {
 	[ "$status" -eq 0 ]
 }
 
-@test "what is left out is counted the same everywhere" {
+@test "skipped inputs have the same count in each output" {
 	cp "$TARGETS"/uaf_fuzzer "$OUT"
 	printf 'fine' >"$TREE/fine"
 	know
@@ -239,7 +239,7 @@ know() {
 	[ "$(json '[.not_run, .targets[].not_run]')" = '[2,2]' ]
 }
 
-@test "never green when a target could not run, or nothing ran at all: 5" {
+@test "no pass when a target could not run, or no input ran at all: 5" {
 	cp "$TARGETS"/{healthy,startexit}_fuzzer "$OUT"
 	regress
 	[ "$status" -eq 5 ]
@@ -254,7 +254,7 @@ know() {
 	[ "$status" -eq 0 ]
 	regress --filter no_such_target
 	[ "$status" -eq 2 ]
-	# One with inputs, one without: the tested one passes, the other is named.
+	# One target has inputs, one has none: the first passes, the second is named.
 	rm "$OUT/startexit_fuzzer" "$TREE/fine"
 	cp "$TARGETS/healthy_fuzzer_seed_corpus.zip" "$OUT"
 	cp "$TARGETS/crash_fuzzer" "$OUT"
@@ -265,7 +265,7 @@ know() {
 }
 
 # bats test_tags=slow
-@test "thousands of inputs take few cells; each that fails is found" {
+@test "thousands of inputs take few cells; each failing input is found" {
 	cp "$TARGETS"/uaf_fuzzer "$OUT"
 	(
 		cd "$TREE"
@@ -284,7 +284,7 @@ know() {
 	[ "$(jq '[.targets[0].failures[].only_together] | any' "$WORK/json")" = false ]
 }
 
-@test "what fails only behind other inputs is a failure, and said so" {
+@test "an input that fails only after other inputs is a failure, and reported as such" {
 	cp "$TARGETS"/stateful_fuzzer "$OUT"
 	with '' '"workers": 1'
 	for i in 1 2 3 4 5; do
@@ -296,14 +296,14 @@ know() {
 	[[ $output == *"not when it is run alone"* ]]
 	[[ $output == *"6 inputs: "*" passed, "*" failed"* ]]
 	[[ $output != *"not run"* ]]
-	# Alone each passes, whatever the target prints between libFuzzer's lines.
+	# Each input passes alone, whatever the target prints between libFuzzer's lines.
 	rm "$TREE"/[2-5]
 	regress
 	[ "$status" -eq 0 ]
 }
 
 # bats test_tags=slow
-@test "timeouts, memory, system calls: the input that did it is found among the others" {
+@test "timeouts, memory, system calls: the guilty input is found among the others" {
 	cp "$TARGETS"/{timeout,membomb_slow,syscall}_fuzzer "$OUT"
 	with '"timeout": "10s"'
 	for i in {1..30}; do
@@ -321,7 +321,7 @@ know() {
 	[[ $output != *"not when it is run alone"* ]]
 }
 
-@test "^C: what was tested is said, and it is not green" {
+@test "^C: the tested inputs are reported, and the result is no pass" {
 	cp "$TARGETS"/timeout_fuzzer "$OUT"
 	with '"timeout": "30s"'
 	printf 'T' >"$TREE/t"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Repositories with in-tree corpora, and persistent corpora of known content.  Needs lib.bash.
+# Repositories with in-tree corpora, and persistent corpora with known content.  Needs lib.bash.
 
 # In setup().
 git_setup() {
@@ -18,7 +18,7 @@ corpus() { # SUBCOMMAND [OPTION...]
 
 update() { corpus update-intree --targets "$WORK/m.json" "$@"; }
 
-# inputs TARGET CONTENT...: in the persistent corpus.
+# inputs TARGET CONTENT...: adds inputs to the persistent corpus.
 inputs() {
 	local dir=$STATE/corpus/$1 c
 	mkdir -p "$dir"
@@ -27,7 +27,7 @@ inputs() {
 	done
 }
 
-count() { # DIR: of its entries
+count() { # DIR: prints the number of its entries
 	find "$1" -mindepth 1 -maxdepth 1 | wc -l
 }
 
@@ -37,14 +37,14 @@ names() { # DIR: sorted
 
 sha() { printf %s "$1" | sha1sum | cut -d' ' -f1; }
 
-# manifest NAME SEEDS...: one target with these directories.
+# manifest NAME SEEDS...: a manifest of one target with these directories.
 manifest() {
 	jq -n --arg name "$1" --arg bin "$TARGETS/healthy_fuzzer" \
 		'{targets: [{name: $name, binary: $bin, seeds: $ARGS.positional}]}' \
 		--args "${@:2}" >"$WORK/m.json"
 }
 
-# repo DIR: a repository with in/ (a.png, "known").
+# repo DIR: makes a repository with in/ (a.png, "known").
 repo() {
 	git init -q "$1"
 	mkdir -p "$1/in"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Who gets the CPUs, and when a target has had enough.
+# Which targets get the CPUs, and when a target stops.
 load lib
 
 setup() {
@@ -11,7 +11,7 @@ teardown() {
 	e2e_teardown
 }
 
-# targets NAME=PLANTED...: as links of other names.
+# targets NAME=PLANTED...: copies planted targets to other names.
 targets() {
 	local t
 	for t; do
@@ -32,7 +32,7 @@ of() {
 	value "$2"
 }
 
-# number of healthy_fuzzer's "outlook"
+# outlook KEY: prints its value in healthy_fuzzer's "outlook"
 outlook() {
 	sed -n 's/^    "'"$1"'": \([0-9.e+-]*\),\{0,1\}$/\1/p' "$LOGS/healthy_fuzzer.stats"
 }
@@ -58,7 +58,8 @@ at_most() {
 	done
 }
 
-# By its rule; where the machine is busy enough it is not certain of it, and says so.
+# The target ended by its rule; under CPU pressure the rule is not certain, and the reason is
+# starved.
 by_rule() {
 	case $(of healthy_fuzzer reason) in
 	plateau | starved) ;;
@@ -67,7 +68,7 @@ by_rule() {
 }
 
 # bats test_tags=host,slow
-@test "what finds nothing more ends by its price; the next run only looks, a new build begins anew" {
+@test "a target without finds ends by its price; the next run gives a turn, a new build starts anew" {
 	targets healthy_fuzzer=healthy_fuzzer
 	config '"plateau": {"price": 20}, "max_len": 32, "seed": 1, "merge_time": "off"' \
 		'"hold": "3s", "quantum": "1s"'
@@ -75,10 +76,10 @@ by_rule() {
 	[ "$status" -eq 0 ]
 	by_rule
 	before=$(outlook cpu_seconds_of_build)
-	more "$before" 0.3 # a build has at least so much; hardly any of its edges are left
+	more "$before" 0.3 # a build gets at least so much CPU time; hardly any of its edges is left
 	more 20 "$(outlook edges_per_cpu_second)"
 	grep -q 'new edges expected a CPU-second, the price is 20' "$LOGS/healthy_fuzzer.log"
-	touch "$WORK/targets/healthy_fuzzer" # the same, made again
+	touch "$WORK/targets/healthy_fuzzer" # an identical rebuild
 	all --max-fuzzer-time "$((120 * TIMES))s"
 	[ "$status" -eq 0 ]
 	by_rule
@@ -92,8 +93,8 @@ by_rule() {
 	at_most "$(outlook cpu_seconds_of_build)" "$(of healthy_fuzzer effective_seconds)"
 }
 
-# Out of this shell's group, in which all together would have no more than the cell.  (Those of a
-# session would be one there, too: sched(7), autogroup.)
+# Moves a process out of this shell's group, in which all hogs together would get no more than the
+# cell.  (A session would be one group, too: sched(7), autogroup.)
 to_root_group() { # PID
 	local f
 
@@ -102,8 +103,8 @@ to_root_group() { # PID
 	done
 }
 
-# So many that spin on that core until teardown.  Pinned last: before 6.2 a kernel gives who joins a
-# group all the CPUs of that again.
+# Starts N processes that spin on that core until teardown.  They are pinned last: a kernel before
+# 6.2 resets the affinity of a process that joins a group to all of the group's CPUs.
 hogs() { # N CORE
 	for _ in $(seq "$1"); do
 		setsid sh -c 'while :; do :; done' 3>&- &
@@ -114,7 +115,7 @@ hogs() { # N CORE
 }
 
 # bats test_tags=slow
-@test "a starved target is not taken for a finished one, and wastes nothing" {
+@test "a starved target does not count as finished, and wastes no CPU time" {
 	targets healthy_fuzzer=healthy_fuzzer
 	config '"plateau": {"price": 15}, "max_len": 32, "seed": 1, "merge_time": "off"' \
 		'"hold": "3s", "adapt": false, "quantum": "1s"'
@@ -132,15 +133,15 @@ hogs() { # N CORE
 	[ "$(of healthy_fuzzer reason)" = starved ]
 	more "$(of healthy_fuzzer starved_share)" 0.25
 	more 15 "$(outlook edges_per_cpu_second)"
-	# It had a turn and not much more: 7 edges are left, which are soon worth less than the price.
+	# It had little more than a turn: 7 edges are left, which soon no longer justify the price.
 	more "$(outlook cpu_seconds_of_build)" 1
 	more 10 "$(outlook cpu_seconds_of_build)"
 }
 
 # bats test_tags=host,slow
-@test "coverage that drops with a build is said by its run, and by doctor" {
+@test "coverage that drops with a build is reported by its run, and by doctor" {
 	targets gate_fuzzer=gate_fuzzer
-	for below in 4294967295 0; do # the gate is open; then nothing gets through it
+	for below in 4294967295 0; do # first the gate is open; then no input passes it
 		config '"plateau": {"rule": "none", "cap": "31s"}, "max_len": 64, "merge_time": "off",
 			"env": {"GATE_BELOW": "'$below'"}'
 		all
@@ -154,7 +155,7 @@ hogs() { # N CORE
 }
 
 # bats test_tags=host,slow
-@test "--continuous: a new build is fuzzed when it comes, until somebody ends it" {
+@test "--continuous: a new build is fuzzed when it comes, until a user ends the run" {
 	targets healthy_fuzzer=healthy_fuzzer t_fuzzer=startexit_fuzzer
 	config '"plateau": {"price": 20}, "max_len": 32' '"hold": "3s", "quantum": "1s"'
 	run "$FUZZCELL" run --continuous --state-dir "$STATE" --targets "$WORK/targets" --max-fuzzer-time 5s
@@ -164,7 +165,7 @@ hogs() { # N CORE
 		>"$WORK/out" 2>&1 3>&- &
 	PID=$!
 	wait_until 60 grep -q 't_fuzzer ended: startup-failed' "$WORK/out"
-	wait_until 120 grep -q 'healthy_fuzzer requeued' "$WORK/out" # it does not pay any more
+	wait_until 120 grep -q 'healthy_fuzzer requeued' "$WORK/out" # fuzzing it no longer pays
 	wait_until 120 test -s "$STATE/stats/corpus_history.jsonl"
 	cp "$TARGETS/healthy_fuzzer" "$WORK/targets/new"
 	mv "$WORK/targets/new" "$WORK/targets/t_fuzzer"

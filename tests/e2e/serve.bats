@@ -11,18 +11,18 @@ teardown() {
 	e2e_teardown
 }
 
-# One run of a healthy target and of one that crashes.
+# One run of a healthy target and of a crashing target.
 a_run() {
 	mkdir -p "$WORK/seeds/deep"
 	printf UA1 >"$WORK/seeds/deep/known"
 	config '"merge_time": "off", "minimize_time": "off", "plateau": "none", "seeds": ["'"$WORK/seeds"'"]'
-	queue uaf_fuzzer crash UA1 # it finds one, also where it gets no CPU time
+	queue uaf_fuzzer crash UA1 # a crash is found, also without CPU time
 	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" \
 		--filter '[hu]*a[lf]*_fuzzer' --max-fuzzer-time "$((4 * TIMES))s"
 	echo "$output"
 	LOGS=$(last_logs)
 	RUN=$(basename "$LOGS")
-	# The one that crashes may be given up.
+	# The crashing target may be given up.
 	[ "$status" -eq 0 ] || [ "$(jq .not_fuzzed "$LOGS/summary.json")" -eq 0 ]
 }
 
@@ -34,7 +34,7 @@ serve() { # OPTION...
 	PORT=${URL##*:} PORT=${PORT%/}
 }
 
-served_ends() { # by SIGTERM, well
+served_ends() { # stops the server by SIGTERM; its status must be 0
 	kill -TERM "$SERVER"
 	wait "$SERVER"
 	SERVER=
@@ -48,11 +48,11 @@ ok() { # PATH
 	[ "$(curl -s -m 30 -o /dev/null -w '%{http_code}' "$URL$1")" = 200 ]
 }
 
-# What is not the same from moment to moment.
+# Removes values that change from moment to moment.
 steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 
 # bats test_tags=slow
-@test "a real run: the server gives what the export wrote, and nothing else is told" {
+@test "a real run: the server's pages equal the export, and have no other data" {
 	a_run
 	mkdir "$WORK/web"
 	run "$FUZZCELL" serve --export "$WORK/web/site" --state-dir "$STATE"
@@ -69,7 +69,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	[ "$n" -ge 25 ]
 	curl -s -f "$URL" | cmp - "$WORK/web/site/index.html"
 
-	# What the run did is there.
+	# The pages show the run's results.
 	curl -s -f "${URL}api/v1/overview.json" >"$WORK/o.json"
 	jq -e --arg run "$RUN" '.runs[0].run == $run and .targets_total == 2 and .live == null and
 		.crashes_total >= 1 and (.targets | map(.name) | index("healthy_fuzzer")) != null' "$WORK/o.json"
@@ -92,7 +92,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 			done
 	done < <(cd "$WORK/web/site" && find . -name '*.html' | sed 's|^\./||')
 
-	# Again: the old one goes whole.
+	# A second export replaces the whole old one.
 	echo old >"$WORK/web/site/old"
 	"$FUZZCELL" serve --export "$WORK/web/site" --state-dir "$STATE"
 	[ ! -e "$WORK/web/site/old" ]
@@ -101,7 +101,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	[ "$status" -eq 2 ]
 	[[ $output == *'is not an export'* ]]
 
-	# Its crash is security-relevant: what it is made of stays here, unless somebody says otherwise.
+	# The crash is security-relevant: its files are not served without --downloads all.
 	[ "$(jq '.crashes[0].security' "$WORK/o.json")" = true ]
 	name=$(basename "$crash" .json)
 	[ "$(curl -s -o "$WORK/got" -w '%{http_code}' "${URL}downloads/$name/input.bin")" = 403 ]
@@ -127,7 +127,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 		echo "$output"
 		[ "$status" -eq 0 ])
 	served_ends
-	# Issues that have it in full make it public; "none" is for all crashes.
+	# An issue with the full report makes the crash public; "none" applies to all crashes.
 	jq '.github.security = "full"' "$STATE/config.json" >"$WORK/full.json"
 	serve --config "$WORK/full.json"
 	ok "downloads/$name/input.bin"
@@ -143,7 +143,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	[ "$status" -eq 2 ]
 	[[ $output == *'--downloads'*'some'* ]]
 
-	# Somebody else's, below a directory that they may pass and not look into.
+	# Another user exports below a directory that this user may search but not read.
 	mkdir -p "$WORK/theirs" "$WORK/empty"
 	install -d -o 1700001 "$WORK/theirs/pub"
 	chmod 0711 "$WORK/theirs"
@@ -152,13 +152,13 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	[ -s "$WORK/theirs/pub/site/index.html" ]
 }
 
-@test "headers, methods, names and paths: only what is asked well is answered" {
+@test "headers, methods, names and paths: only valid requests are answered" {
 	serve --host fuzz.example.org
 	curl -s -D "$WORK/h" -o "$WORK/got" "$URL"
 	grep -qi "^content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" "$WORK/h"
 	grep -qi '^x-content-type-options: nosniff' "$WORK/h"
 	grep -qi '^referrer-policy: no-referrer' "$WORK/h"
-	# HEAD: the same, without the bytes.
+	# HEAD: the same headers, without the body.
 	curl -s -I "$URL" >"$WORK/head"
 	[ "$(grep -i '^content-length' "$WORK/head")" = "$(grep -i '^content-length' "$WORK/h")" ]
 	for method in POST PUT DELETE OPTIONS PATCH TRACE FOO; do
@@ -171,7 +171,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	for host in localhost 127.0.0.1:1 '[::1]' fuzz.example.org FUZZ.example.org:443; do
 		[ "$(curl -s -o /dev/null -w '%{http_code}' -H "Host: $host" "$URL")" = 200 ]
 	done
-	# Two names are none; the form that proxies send has one of its own.
+	# Two Host headers are invalid; the absolute form of proxies has its own host.
 	run timeout 20 bash -c "exec 5<>/dev/tcp/127.0.0.1/$PORT
 		printf 'GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n' >&5
 		head -n 1 <&5"
@@ -188,7 +188,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 		[ "$(grep -c SECRET "$WORK/got")" = 0 ]
 		[ "$(grep -ci '^injected' "$WORK/h")" = 0 ]
 	done
-	# A head that is too large, and no HTTP at all.
+	# Headers that are too large, and a request that is no HTTP.
 	code=$(curl -s -o /dev/null -w '%{http_code}' -H "X: $(head -c 60000 /dev/zero | tr '\0' a)" "$URL") || true
 	[ "$code" -ge 400 ] || [ "$code" = 000 ]
 	head -c 100000 /dev/urandom | timeout 20 bash -c "cat >/dev/tcp/127.0.0.1/$PORT" 2>/dev/null || true
@@ -196,12 +196,12 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	served_ends
 }
 
-@test "slow clients and thousands of connections keep nobody out, and cost little" {
+@test "slow clients and thousands of connections keep no client out, and cost little" {
 	serve
 	ok ''
 	before=$(descriptors)
 	cat >"$WORK/crowd.mjs" <<-'END'
-		// Thousands of connections: some say nothing, some a byte now and then, some ask and do not read.
+		// Thousands of connections: some send nothing, some send slowly, some do not read the answer.
 		import net from 'node:net'
 		const port = Number(process.argv[2])
 		let opened = 0
@@ -217,7 +217,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 		    }
 		  })
 		  s.on('error', () => {})
-		  // One that was sent away comes back.
+		  // A refused connection is opened again.
 		  s.on('close', () => setTimeout(one, 20, i))
 		}
 		for (let i = 0; i < 600; i++) one(i)
@@ -248,7 +248,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	mount -o remount,bind,ro "$WORK/small"
 	cp "$FUZZCELL" "$WORK/fuzzcell"
 	chmod 0755 "$WORK/fuzzcell"
-	# Whom the group of the state directory lets read.
+	# The server's user may read the state directory through its group.
 	chgrp -R 4712 "$STATE"
 	chmod -R g+rX "$STATE"
 	find "$STATE" -exec stat -c '%n %Y %s' {} + | sort >"$WORK/before"
@@ -266,7 +266,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	umount "$WORK/small"
 }
 
-@test "while a run lives its figures are of this moment" {
+@test "figures of a living run are current" {
 	config '"plateau": "none"'
 	fuzz_background healthy_fuzzer 60
 	wait_until 60 fuzzing_began
@@ -287,7 +287,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	served_ends
 }
 
-@test "what is wrong is said before anything is served" {
+@test "a wrong option is reported before any page is served" {
 	for at in nowhere 127.0.0.1 example.org:80 127.0.0.1:99999 '[::1]'; do
 		run timeout 20 "$FUZZCELL" serve --listen "$at" --state-dir "$STATE"
 		echo "$output"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# fuzzcell itself is stopped, or not scheduled: the limits of its cells hold all the same.
+# fuzzcell itself is stopped or suspended: the limits of its cells hold all the same.
 load lib
 setup() { e2e_setup; }
 teardown() {
@@ -27,7 +27,8 @@ ended() { # PROCESS
 	wait_until 30 gone
 	took=$((SECONDS - began))
 	echo "gone after $took s"
-	# Its time, its grace, a second for the dump and one more; and a second of the clock.
+	# The target's time, its grace period, a second for the dump and one in reserve, and a
+	# second of rounding.
 	[ "$took" -le $((4 * TIMES + 1 + 2 + 1 + 3 * SLOW)) ]
 	grep -q '^State:.T' "/proc/$PID/status"
 	find "$work/corpus" -type f -size +0 -exec sha1sum {} + | cut -d ' ' -f 1 |
@@ -46,7 +47,7 @@ ended() { # PROCESS
 	[ "$(failures exit)" -eq 0 ]
 	[ "$(failures stuck)" -eq 0 ]
 	[ "$(artifacts crash)" -eq 0 ]
-	# The merge may find some of them superfluous, and keeps what they were.
+	# The merge may remove some inputs, but keeps their content in a generation.
 	while read -r sum; do
 		[ -e "$STATE/corpus/healthy_fuzzer/$sum" ] ||
 			find "$STATE/generations/healthy_fuzzer" -name "$sum" | grep -q .

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a run finds is told, once, while it lives and after it; nothing is lost when nobody
-# answers.
+# A run notifies once of each finding, while it lives or after it.  No notification is lost when
+# the server does not answer.
 load lib
 load inputs
 
@@ -14,7 +14,7 @@ setup() {
 	tell_config
 }
 
-# Nobody answers any more, and somebody does again.
+# The server stops answering, and answers again.
 goes_away() {
 	kill -USR1 "$SERVER"
 	wait_until 60 [ -e "$SERVED/down" ]
@@ -31,7 +31,7 @@ teardown() {
 	e2e_teardown
 }
 
-# tell_config [GITHUB [OUTBOX]]: more members.
+# tell_config [GITHUB [OUTBOX]]: writes the configuration, with more members of these objects.
 tell_config() {
 	config '"minimize_time": "off", "merge_time": "off"'
 	jq --arg api "$(cat "$SERVED/github")" --arg token "$SERVED/token" --arg hook "$(cat "$SERVED/hook")" \
@@ -46,14 +46,14 @@ told() {
 	jq -r "$1" "$SERVED/told"
 }
 
-# Not in a file, not in what was printed, not in a command line.
+# The token is in no file, no output and no command line.
 no_secret() {
 	! grep -rE 'PLANTE[D](secret|key)' "$STATE" "$WORK/out" 2>/dev/null &&
 		[[ ${output:-} != *PLANTED* ]] &&
 		! cat /proc/[0-9]*/cmdline 2>/dev/null | grep -aqE 'PLANTE[D](secret|key)'
 }
 
-@test "a crash is one issue and one message, and is known by its number afterwards" {
+@test "a crash is one issue and one message, and later outputs have the issue's number" {
 	queue uaf_fuzzer crash UA1 UA2
 	fuzz uaf_fuzzer 1
 	no_secret
@@ -80,18 +80,19 @@ no_secret() {
 	queue uaf_fuzzer crash UA1
 	cd "$WORK/etc"
 	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --config 'my fuzz.json' --filter uaf_fuzzer --max-fuzzer-time 1s ||
-		[ $? -eq 5 ] # it may be given up
+		[ $? -eq 5 ] # the target may be given up
 	cd /
 	[ "$(told '.issues | length')" -ge 1 ]
 	[[ $(told '.issues[0].body') != *"$WORK"* ]]
 	told '.issues[0].body' | grep '^fuzzcell crash' >"$WORK/commands"
 	cat "$WORK/commands"
 	[ "$(wc -l <"$WORK/commands")" -eq 2 ]
-	sed -i "s|\$| --config '$WORK/etc/my fuzz.json'|" "$WORK/commands" # a person knows where it is
+	sed -i "s|\$| --config '$WORK/etc/my fuzz.json'|" "$WORK/commands" # the user knows its path
 	PATH=$WORK/bin:$PATH HOME=$WORK/home sh -e "$WORK/commands"
 }
 
-# Without the sanitizer's options the program would go on after its undefined behaviour, and end with 0.
+# Without the sanitizer's options the program would continue after its undefined behaviour, and end
+# with 0.
 @test "the command by hand fails as the cell did" {
 	queue behind_fuzzer crash 'PaaaaaaaaaaU'
 	fuzz behind_fuzzer 1
@@ -104,19 +105,19 @@ no_secret() {
 	cp "$TARGETS/behind_fuzzer" "$WORK/built"
 	cd "$WORK/built"
 	printf PaaaaaaaaaaU >reproducer
-	./behind_fuzzer reproducer # so it is without them
+	./behind_fuzzer reproducer # without the options it passes
 	sed -i '/^git checkout/d' "$WORK/by_hand"
 	run sh -e "$WORK/by_hand"
 	[ "$status" -ne 0 ]
 	[[ $output == *"runtime error: signed integer overflow"* ]]
 }
 
-# How often it was seen, and the statistics, change while a run lives.
+# The number of sightings and the statistics change during a run.
 same_but_figures() {
 	diff <(grep -vE '^- |times' <<<"$1") <(grep -vE '^- |times' <<<"$2")
 }
 
-@test "crash issue shows what is filed, and files nothing" {
+@test "crash issue shows the text of the issue, and files nothing" {
 	local sig
 	queue uaf_fuzzer crash UA1
 	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
@@ -132,7 +133,8 @@ same_but_figures() {
 	[ "$(told '.issues[0].title')" = "$(jq -r .title "$WORK/shown.json")" ]
 	same_but_figures "$(told '.issues[0].body')" "$(jq -r .body "$WORK/shown.json")"
 	[[ $(jq -r .issue "$WORK/shown.json") == */issues/* ]]
-	# Without a repository there is a text, too; of a security-relevant crash no more than would be public.
+	# There is a text without a repository, too.  For a security-relevant crash the text has
+	# only the facts that would be public.
 	config
 	"$FUZZCELL" crash issue "$sig" --state-dir "$STATE" --targets "$TARGETS" >"$WORK/shown"
 	grep -q 'are not published here' "$WORK/shown"
@@ -140,11 +142,11 @@ same_but_figures() {
 	[ "$status" -eq 2 ]
 }
 
-@test "an issue has the build of the configuration, and where it leaves the program" {
+@test "an issue has the build command of the configuration, and the path of the program" {
 	mkdir -p "$WORK/tree/sub/out" "$WORK/etc"
 	git init -q "$WORK/tree"
 	cp "$TARGETS/uaf_fuzzer" "$WORK/tree/sub/out"
-	# Another source, with a target that comes behind it in the list.
+	# Another source, with a target that follows in the list.
 	mkdir "$WORK/other"
 	cp "$TARGETS/healthy_fuzzer" "$WORK/other/zz_fuzzer"
 	jq --arg s "$STATE" --arg t "$WORK/tree/sub" '. + {state_dir: $s, discovery: [{type: "directory",
@@ -157,7 +159,7 @@ same_but_figures() {
 		'[.targets[] | .name, .build] == ["uaf_fuzzer", $b, "zz_fuzzer", null]' "$WORK/list"
 	queue uaf_fuzzer crash UA1
 	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --no-build --filter uaf_fuzzer --config "$WORK/etc/config.json" --commit 5ca1ab1e \
-		--max-fuzzer-time 1s || [ $? -eq 5 ] # it may be given up
+		--max-fuzzer-time 1s || [ $? -eq 5 ] # the target may be given up
 	told '.issues[0].body' >"$WORK/body"
 	cat "$WORK/body"
 	grep -Fx 'git checkout 5ca1ab1e' "$WORK/body"
@@ -184,7 +186,7 @@ same_but_figures() {
 	grep -q '^- Executions: [1-9]' "$WORK/body"
 }
 
-@test "an input that is minimised later takes the place of the one in the issue, once" {
+@test "an input that is minimised later replaces the input in the issue, once" {
 	queue uaf_fuzzer crash UA1xxxxxxxxxxxxxxxxxxxxxxx
 	fuzz uaf_fuzzer 1
 	[ "$(told '.issues | length')" -eq 1 ]
@@ -199,8 +201,8 @@ same_but_figures() {
 	[ "$(told '.comments | length')" -eq "$said" ]
 }
 
-@test "it is told while the run goes on" {
-	fuzz_background '[uh][ae][fa]*_fuzzer' 600 --workers 2 # one crashes, one goes on
+@test "notifications are sent during the run" {
+	fuzz_background '[uh][ae][fa]*_fuzzer' 600 --workers 2 # one crashes
 	wait_until 240 eval '[ "$(told ".issues | length")" -ge 1 ]'
 	kill -0 "$PID"
 	[[ $(told '.issues[0].body') == *'- Executions: '* ]]
@@ -210,7 +212,7 @@ same_but_figures() {
 	no_secret
 }
 
-@test "nobody answers: it waits in the outbox, and is told by a later run" {
+@test "no server answers: the notification waits in the outbox, and a later run sends it" {
 	goes_away
 	queue uaf_fuzzer crash UA1
 	fuzz uaf_fuzzer 1
@@ -234,11 +236,11 @@ same_but_figures() {
 	for ms in 300 600 900 1200 1600 2000 2500 3000; do
 		fuzz_background uaf_fuzzer 600
 		sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
-		kill -9 "$PID" 2>/dev/null || true # a quick one ends before
+		kill -9 "$PID" 2>/dev/null || true # a quick run ends before
 		wait "$PID" 2>/dev/null || true
 		wait_until 60 let_go
 	done
-	# What was asked for and perhaps done is looked for a minute later: a clock that is ahead.
+	# A request without an answer is checked a minute later: set the clock ahead.
 	for _ in 1 2 3; do
 		node -e 'fetch(process.argv[1])' "$(cat "$SERVED/github")/__advance?ms=120000"
 		fuzz uaf_fuzzer 1
@@ -248,7 +250,7 @@ same_but_figures() {
 	no_secret
 }
 
-@test "crash unignore lasts, though the label was seen in the only round of a run" {
+@test "crash unignore lasts, although the run's only check saw the label" {
 	queue uaf_fuzzer crash UA1
 	fuzz uaf_fuzzer 1
 	issues=$(told '.issues | length')
@@ -268,14 +270,14 @@ same_but_figures() {
 	[ "$(jq '[.[] | objects | .ignored?] | any' "$STATE/outbox/done/github-$sig.json")" = false ]
 }
 
-@test "a target that cannot be fuzzed is told" {
+@test "a target that cannot be fuzzed is notified" {
 	fuzz startcrash_fuzzer 2
 	[ "$status" -eq 5 ]
 	[ "$(told '[.hooks[] | select(.event == "run-failed")] | length')" -eq 1 ]
 	[[ $(told '.hooks[] | select(.event == "run-failed") | .body | tostring') == *startcrash_fuzzer* ]]
 }
 
-@test "a target that was silent for too long is told once" {
+@test "a target that was silent for too long is notified once" {
 	tell_config '' 'silent: "1s"'
 	fuzz startcrash_fuzzer 2
 	sleep 1.5
@@ -284,7 +286,7 @@ same_but_figures() {
 	[ "$(told '[.hooks[] | select(.event == "silent")] | length')" -eq 1 ]
 }
 
-# A work tree whose only commit was fuzzed.
+# A work tree with one commit, which was fuzzed.
 work_tree() {
 	git init -q --bare -b main "$WORK/origin"
 	git clone -q "$WORK/origin" "$WORK/tree" 2>/dev/null
@@ -301,14 +303,14 @@ work_tree() {
 	mv "$WORK/c" "$STATE/config.json"
 }
 
-@test "what waits is sent by the next tick, though nothing was pushed" {
+@test "waiting notifications are sent by the next tick, even without a push" {
 	goes_away
 	queue uaf_fuzzer crash UA1
 	fuzz uaf_fuzzer 1
 	[ "$(told '.issues | length')" -eq 0 ]
 	comes_back
 	work_tree
-	rm -f "$STATE/outbox/places.json" # nobody waits for the hour to come
+	rm -f "$STATE/outbox/places.json" # the test does not wait for the backoff of an hour
 	for f in "$STATE"/outbox/*.json; do
 		jq 'if has("next_try") then .next_try = 0 else . end' "$f" >"$WORK/c"
 		cp "$WORK/c" "$f"
@@ -320,7 +322,7 @@ work_tree() {
 	[ -z "$(cell_groups)" ]
 }
 
-@test "a token that is gone, or has expired, holds up nothing once there is a good one" {
+@test "a missing or expired token blocks nothing once there is a valid token" {
 	cp "$SERVED/token" "$WORK/token"
 	rm "$SERVED/token"
 	queue uaf_fuzzer crash UA1
@@ -335,7 +337,7 @@ work_tree() {
 	work_tree
 	asked=$(told '.seen | length')
 	"$FUZZCELL" trigger --state-dir "$STATE"
-	[ "$(told '.seen | length')" -eq "$asked" ] # the same token is not shown again
+	[ "$(told '.seen | length')" -eq "$asked" ] # the same token is not sent again
 	install -m 600 "$WORK/token" "$SERVED/token"
 	"$FUZZCELL" trigger --state-dir "$STATE"
 	[ "$(told '.issues | length')" -ge 1 ]
@@ -344,7 +346,7 @@ work_tree() {
 	[ "$status" -eq 1 ]
 }
 
-@test "a run that died without a word is told by who started it" {
+@test "the trigger notifies of a run that was killed" {
 	work_tree
 	"$FUZZCELL" trigger --force --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &
 	PID=$!

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is told, in an end-to-end test: tell.mjs DIR.  GitHub as tests/publish has it, and a
-// webhook; the words of DIR/labels are on every issue; DIR/github and DIR/hook get their
-// addresses, DIR/token the token.  DIR/told is what they know, written anew before each
-// answer.  SIGUSR1: nobody answers any more, which DIR/down says; SIGUSR2: as before.
+// The receivers of an end-to-end test: tell.mjs DIR.  They are the GitHub of tests/publish and a
+// webhook.  The words of DIR/labels are on every issue.  DIR/github and DIR/hook get the
+// addresses, DIR/token the token.  DIR/told is what the receivers know, written anew before each
+// answer.  SIGUSR1: the servers stop, and DIR/down exists; SIGUSR2: they answer again.
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ github.take = (q, a, body) => {
   take(q, a, body);
 };
 
-// Before the client knows it, and ends.
+// Written before the client gets the answer and ends.
 const send = github.send.bind(github);
 github.send = (...answer) => {
   write();

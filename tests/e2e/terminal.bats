@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whatever a target, a file or a person says: nothing that is printed is obeyed by a terminal, and
-# nothing begins a line that is not ours.
+# Text from a target, a file or a user never controls the terminal, and never forges a line of
+# fuzzcell's own.
 load lib
 
 RED=$'\e[31m'
@@ -19,7 +19,7 @@ setup() {
 
 teardown() { e2e_teardown; }
 
-# harmless FILE: UTF-8, of which a terminal obeys nothing but the ends of lines.
+# harmless FILE: the text is UTF-8, without control characters other than tab and newline.
 harmless() {
 	local bad=0
 
@@ -30,7 +30,7 @@ harmless() {
 	[ "$bad" = 0 ]
 }
 
-# said COMMAND...: what it prints, and that it is harmless; whatever its status, but no crash.
+# said COMMAND...: the output is harmless; any status is allowed, but no crash.
 said() {
 	echo "\$ fuzzcell $(printf '%q ' "$@")"
 	status=0
@@ -45,12 +45,12 @@ here() {
 	said "$@" --state-dir "$STATE"
 }
 
-# The commands that this program has.
+# Prints the commands of the program.
 here_if_there() {
 	! "$FUZZCELL" help | grep -q "^  $1 " || here "$@"
 }
 
-# An input that makes the target say all that it can, found by a run.
+# Runs the target with an input that makes it print all its hostile text.
 found() {
 	mkdir -p "$OUT/terminal_fuzzer_seed_corpus"
 	queue terminal_fuzzer crash "$1" "${1}x"
@@ -59,12 +59,12 @@ found() {
 	[ "$SIG" != null ]
 }
 
-@test "a hostile target: what it prints and what it is called, in all commands that tell of it" {
+@test "a hostile target's output and name are harmless in all commands" {
 	here list --all --targets "$OUT"
 	grep -qF '\x1b[31mred' "$WORK/printed"
 	here run --plain --targets "$OUT" --max-fuzzer-time 3s
 	LOGS=$(last_logs)
-	grep -qF "$RED" "$LOGS/terminal_fuzzer.log" # it did say it
+	grep -qF "$RED" "$LOGS/terminal_fuzzer.log" # the raw output is in the log
 	found BB
 	here crash list
 	here crash show "$SIG"
@@ -87,23 +87,24 @@ found() {
 	here_if_there doctor
 }
 
-@test "its abort, too, of which only its own words are a report" {
+@test "a hostile abort message is harmless, where it is the only report" {
 	found AA
 	here crash list
 	here crash show "$SIG"
 }
 
-@test "live, on a terminal: nothing but what draws the table" {
+@test "live, on a terminal: the only control sequences draw the table" {
 	run script -qec "stty rows 40 columns 100; timeout $((120 * SLOW)) '$FUZZCELL' run --state-dir '$STATE' \
 		--targets '$OUT' --max-fuzzer-time 3s" "$WORK/typescript" </dev/null
-	# Ours: up so many lines and clear, colours; script's: the ends of lines, and its own first and last.
+	# Ours are cursor-up-and-clear and colours; script(1) adds line ends, and a first and a last
+	# line.
 	sed -E '1d; $d; s/\x1b\[[0-9]+F//g; s/\x1b\[J//g; s/\x1b\[[0-9]*m//g; s/\r+$//' "$WORK/typescript" >"$WORK/drawn"
 	grep -q terminal_fuzzer "$WORK/drawn"
 	grep -q $'\e' "$WORK/typescript"
 	harmless "$WORK/drawn"
 }
 
-@test "files that somebody wrote into the state directory" {
+@test "hostile text in files of the state directory is harmless" {
 	found BB
 	jq --arg t "$RED$TITLE$BACKWARDS"$'\nwarning: forged' 'map_values(
 		. + {crash_type: $t, crash_state: $t, note: $t})' "$STATE/known_crashes.json" >"$WORK/ledger"
@@ -131,7 +132,7 @@ found() {
 	here_if_there doctor
 }
 
-@test "words on the command line, and in the configuration" {
+@test "hostile words on the command line and in the configuration are harmless" {
 	said "$RED"
 	said crash "$RED"
 	said list "--$RED"
@@ -148,14 +149,14 @@ found() {
 	FUZZCELL_LOG=$RED said list
 }
 
-# on_terminal TERM COMMAND...: what comes out there.
+# on_terminal TERM COMMAND...: prints the command's output on a terminal.
 on_terminal() {
 	local term=$1
 	shift
 	script -qec "TERM=$term $(printf '%q ' "$FUZZCELL" "$@") --state-dir '$STATE'" /dev/null </dev/null
 }
 
-@test "colour: on a terminal, for words of state only; not with NO_COLOR, on a dumb one, or in a file" {
+@test "colour: on a terminal, for states only; not with NO_COLOR, on a dumb terminal, or in a file" {
 	found BB
 	unset NO_COLOR
 	red=$'\e[31mnew\e[0m'
@@ -171,20 +172,20 @@ on_terminal() {
 	[ "$status" -eq 2 ]
 }
 
-# Each line is logfmt: pairs of a key and a value, of which a person reads all.
+# Each line is logfmt: pairs of a key and a printable value.
 is_logfmt() {
 	local value='([^" =\\]+|"([^"\\]|\\["\\])*")'
 	! grep -vnE "^time=[0-9TZ:.-]+ level=(error|warn|info|debug) event=[a-z_]+( [a-z_]+=$value)*\$" "$1"
 }
 
-@test "asked for, what happens is a log of one format, with levels" {
+@test "FUZZCELL_LOG prints events as logfmt, with levels" {
 	FUZZCELL_LOG=info here run --plain --targets "$OUT" --max-fuzzer-time 2s
 	is_logfmt "$WORK/told"
 	grep -q ' level=info event=job what=started target=terminal_fuzzer ' "$WORK/told"
 	grep -q ' level=warn event=warning ' "$WORK/told"
-	! grep -q 'terminal_fuzzer started$' "$WORK/printed" || false # said once
+	! grep -q 'terminal_fuzzer started$' "$WORK/printed" || false # printed once
 	jq -e 'select(.event == "job" and .what == "ended") | .run' "$(last_logs)/runner.log"
-	# The file has all in any case.
+	# The log file has all events in any case.
 	here run --plain --targets "$OUT" --max-fuzzer-time 2s --log-level error
 	[ ! -s "$WORK/told" ]
 	jq -e 'select(.event == "job" and .what == "ended") | .run' "$(last_logs)/runner.log"

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# A timeout is what takes too long by itself, not what did not get a CPU.  That others take it
-# and that the cell may not have it is the same to the target, so the cell's own limit serves.
+# A timeout is an input that takes too long by itself, not an input without a CPU.  To the target it
+# makes no difference whether other processes take the CPU or the cell's limit throttles it, so the
+# tests use the limit.
 load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
-# its_seed TARGET CHARACTER: the first input that is tried.
+# its_seed TARGET CHARACTER: makes the first input of the target.
 its_seed() {
 	mkdir -p "$STATE/corpus/$1"
 	printf '%s' "$2" >"$STATE/corpus/$1/$(printf '%s' "$2" | sha1sum | cut -d' ' -f1)"
 }
 
 # bats test_tags=slow
-@test "an input that is only slow for want of a CPU is tried with its time, and is no crash" {
+@test "an input that is slow only without a CPU is replayed with more time, and is no crash" {
 	config '"timeout": "1s", "max_crashes": 1, "merge_time": "off", "cpus": 0.25'
 	its_seed slowunit_fuzzer S
 	fuzz slowunit_fuzzer 60
@@ -23,7 +24,7 @@ its_seed() {
 }
 
 # bats test_tags=slow
-@test "an input that hangs is a crash, also in a throttled cell without time for more tries" {
+@test "an input that hangs is a crash, also in a throttled cell without time for more replays" {
 	config '"timeout": "1s", "max_crashes": 1, "merge_time": "off", "cpus": 0.1, "triage_time": "5s"'
 	its_seed timeout_fuzzer T
 	fuzz timeout_fuzzer 60
@@ -32,9 +33,9 @@ its_seed() {
 	[ "$(value crashes_new)" -eq 1 ]
 }
 
-# The other bugs of a target must not wait for its full time at each meeting.
+# A known hang must not take its full time at each execution: the target's other bugs would wait.
 # bats test_tags=slow
-@test "a hang that is known costs less time, and is still the one crash" {
+@test "a known hang costs less time, and stays one crash" {
 	config '"timeout": "8s", "merge_time": "off", "minimize_time": "off"'
 	fuzz timeout_fuzzer $((25 * TIMES))
 	grep -q -- ' -timeout=8 ' "$LOGS/timeout_fuzzer.log"
@@ -68,9 +69,9 @@ its_seed() {
 	[ "$(queued)" -eq 0 ]
 }
 
-# One replay of it takes twice its time, and on a busy machine more.
+# One replay of the hang takes twice the timeout, and more under CPU pressure.
 # bats test_tags=slow
-@test "a run ends at its time, whatever waits, and fuzzes first" {
+@test "a run ends at its deadline, whatever waits, and fuzzes first" {
 	config '"timeout": "30s", "max_crashes": 1'
 	queue timeout_fuzzer timeout T
 	local began=$SECONDS
@@ -78,7 +79,7 @@ its_seed() {
 		--filter timeout_fuzzer --max-total-time "$((20 * TIMES))s"
 	echo "$output"
 	[ $((SECONDS - began)) -le $((20 * TIMES + 15 * SLOW)) ]
-	[ "$(queued)" -ge 1 ] # an open question, for the next run
+	[ "$(queued)" -ge 1 ] # undecided, left for the next run
 	LOGS=$(last_logs)
 	TARGET=timeout_fuzzer
 	[ "$(value execs)" -gt 0 ]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# A token that comes in a variable of the environment is in no environment, no command line
-# and no core file of ours, and crashes are told with it.
+# A token from an environment variable is in no environment, command line or core file of ours, and
+# notifications use it.
 load lib
 
 setup() {
 	e2e_setup
 	SERVED=$WORK/served
 	mkdir "$SERVED" "$WORK/cores" "$WORK/targets"
-	cp "$TARGETS"/uaf_fuzzer* "$TARGETS"/healthy_fuzzer* "$WORK/targets" # one crashes, one goes on
+	cp "$TARGETS"/uaf_fuzzer* "$TARGETS"/healthy_fuzzer* "$WORK/targets" # one crashes
 	node "$BATS_TEST_DIRNAME/tell.mjs" "$SERVED" >"$WORK/served.log" 2>&1 3>&- &
 	SERVER=$!
 	wait_until 60 [ -s "$SERVED/github" ]
@@ -27,9 +27,9 @@ with() { # MEMBERS
 	mv "$WORK/c" "$STATE/config.json"
 }
 
-# In the background, as the service is: without CAP_SYS_PTRACE.  PID is fuzzcell's.
+# Starts fuzzcell in the background as the service does, without CAP_SYS_PTRACE.  PID is fuzzcell's.
 start_with_token() {
-	# Assigned for it alone; its core file would be beside us.
+	# The variable is set for this process only; its core file would be in this directory.
 	FUZZ_TOKEN=$(cat "$SERVED/token") setpriv --bounding-set=-sys_ptrace -- \
 		bash -c 'ulimit -c unlimited; cd "$1"; shift; exec "$@"' - "$WORK/cores" \
 		"$FUZZCELL" "$@" --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &
@@ -40,13 +40,13 @@ told() {
 	jq -r "$1" "$SERVED/told"
 }
 
-# Every process but the test's own server, which has it from no variable either.
+# Checks every process but the test's own server, which gets the token from no variable either.
 no_token() {
 	! cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | grep -aqE 'PLANTE[D]secret' &&
 		! grep -qrE 'PLANTE[D]secret' "$STATE" "$WORK/out" "$WORK/cores"
 }
 
-# What a core file would have: readable memory that is not marked as to be left out.
+# The content of a core file: readable memory without the mark "do not dump".
 no_token_in_memory() { # PID
 	local range flags at
 	while read -r range flags; do
@@ -71,7 +71,7 @@ sweep() {
 	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$WORK/targets" >/dev/null
 }
 
-@test "run: the token leaves the environment, and its crash is told" {
+@test "run: the token leaves the environment, and the run notifies with it" {
 	start_with_token run --plain --targets "$WORK/targets" --workers 2 --max-fuzzer-time 600s
 	wait_until 60 cell_runs
 	no_token
@@ -83,7 +83,7 @@ sweep() {
 }
 
 # bats test_tags=slow
-@test "trigger: its run gets the token, and neither has it where it can be seen" {
+@test "trigger: its run gets the token, and neither process shows it" {
 	git init -q --bare -b main "$WORK/origin"
 	git clone -q "$WORK/origin" "$WORK/tree" 2>/dev/null
 	git -C "$WORK/tree" checkout -q -B main

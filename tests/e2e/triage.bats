@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# From artifacts to crashes: each is told once, with a name, a size and how sure.
+# From artifacts to crashes: each crash is reported once, with its name, its size and its hit rate.
 load lib
 setup() {
 	PLANTED=$TARGETS
@@ -7,7 +7,7 @@ setup() {
 }
 teardown() { e2e_teardown; }
 
-# ledger FILTER: a question to known_crashes.json.
+# ledger FILTER: prints the filtered known_crashes.json.
 ledger() {
 	jq -r "$1" "$STATE/known_crashes.json"
 }
@@ -17,7 +17,7 @@ named() {
 	! command -v llvm-symbolizer >/dev/null || "$@"
 }
 
-# queue TEXT...: inputs of twenty_fuzzer as if a fuzzer had written them.
+# queue TEXT...: queues inputs of twenty_fuzzer, as if an engine had written them.
 queue() {
 	local dir=$STATE/triage/twenty_fuzzer text sum
 	mkdir -p "$dir"
@@ -31,7 +31,7 @@ queued() {
 	find "$STATE/triage" -type f 2>/dev/null | wc -l
 }
 
-@test "a crash is reproduced, named, made smaller, and known the next time" {
+@test "a crash is replayed, named, minimised, and known the next time" {
 	config '"max_crashes": 2'
 	fuzz crash_fuzzer 60 --fail-on-crash
 	[ "$status" -eq 1 ]
@@ -45,19 +45,19 @@ queued() {
 	[ "$(ledger '.[].reproduction | .hits == .tries and .hits >= 3')" = true ]
 	named grep -q 'in LLVMFuzzerTestOneInput.*crash_fuzzer.c' "$STATE/crashes/$sig/report.txt"
 	[ "$(head -c 2 "$STATE/crashes/$sig/minimized" || cat "$STATE/crashes/$sig/input")" = FZ ]
-	# All that is left of it is what the crash needs.
+	# Only the bytes that the crash needs are left.
 	[ ! -e "$STATE/crashes/$sig/minimized" ] || [ "$(stat -c %s "$STATE/crashes/$sig/minimized")" -eq 2 ]
 	[[ $output == *"$sig"* ]]
 
 	fuzz crash_fuzzer 60 --fail-on-crash
-	[ "$status" -eq 1 ] # given up: no crash is new, but nothing more is fuzzed
+	[ "$status" -eq 1 ] # given up: no crash is new, but fuzzing has ended
 	[ "$(value given_up)" = true ]
 	[ "$(value crashes_new)" -eq 0 ]
 	[ "$(ledger '[length, .[].state] | join(" ")')" = '1 known' ]
 	[ "$(ledger '.[].count >= 4')" = true ]
 }
 
-# Bytes and length: the passes alone cannot make it shorter.
+# Bytes and a length field: single passes cannot make the input shorter.
 # bats test_tags=slow
 @test "a length and its content become small together, and stay the same bug" {
 	local dir=$STATE/triage/length_fuzzer sig
@@ -72,15 +72,15 @@ queued() {
 	[[ $(ledger '.[].top_frame') == read_long ]]
 	cmp "$WORK/long" "$STATE/crashes/$sig/input" # the original stays
 	stat -c %s "$STATE/crashes/$sig/minimized" >&2
-	# 18 bytes are the least.  Below them is the other bug.
+	# 18 bytes are the minimum.  Shorter inputs hit the other bug.
 	[ "$(stat -c %s "$STATE/crashes/$sig/minimized")" -le 24 ]
 	run "$FUZZCELL" crash reproduce --state-dir "$STATE" --targets "$TARGETS" "$sig"
 	[[ $output == *read_long* ]]
 }
 
-# The crash is not what a few executions find.
+# A few executions do not find the crash.
 # bats test_tags=slow
-@test "what one run has no time to make smaller, a later one does, although it does not see it" {
+@test "a crash that one run has no time to minimise is minimised by a later run that does not see it" {
 	local dir=$STATE/triage/length_fuzzer sig
 	config '"minimize_time": "0s"'
 	mkdir -p "$dir"
@@ -105,7 +105,7 @@ queued() {
 	config '"minimize_time": "1s"'
 	for l in A B C D E F G H I J K L M N O P Q R S T; do
 		for i in 1 22 333 4444 55555; do
-			[ "$i" = 1 ] || [ "$TIMES" -eq 1 ] || continue # in an emulator one of each will do
+			[ "$i" = 1 ] || [ "$TIMES" -eq 1 ] || continue # enough in an emulator
 			queue "BUG$l and $i"
 			n=$((n + 1))
 		done
@@ -119,7 +119,7 @@ queued() {
 }
 
 # bats test_tags=slow
-@test "kill -9 in the middle of triage: the next run ends it, and loses nothing" {
+@test "kill -9 in the middle of triage: the next run completes it, and loses no crash" {
 	local i l
 	config '"minimize_time": "1s"'
 	for l in A E I M Q; do
@@ -128,7 +128,7 @@ queued() {
 		done
 	done
 	for i in 3 7 12; do
-		fuzz_background twenty_fuzzer 600 # it is not over when we come
+		fuzz_background twenty_fuzzer 600 # longer than the test needs
 		wait_until 120 queue_below $((20 - i))
 		kill -9 "$PID"
 		wait "$PID" 2>/dev/null || true
@@ -136,7 +136,7 @@ queued() {
 	done
 	fuzz twenty_fuzzer 2
 	[ "$(queued)" -eq 0 ]
-	# Each of the five once, beside what the fuzzing itself may have found.
+	# Each of the five crashes once, beside crashes that fuzzing itself may have found.
 	[ "$(ledger '[.[] | select(.count >= 3)] | length')" -ge 5 ]
 	named [ "$(ledger 'length == ([.[].top_frame] | unique | length)')" = true ]
 	[ "$(ledger '[.[].count] | add >= 20')" = true ]
@@ -196,18 +196,18 @@ has_crash() {
 }
 
 # bats test_tags=slow
-@test "a fixed crash is said to be fixed, and comes back as regressed" {
+@test "a fixed crash is reported as fixed, and comes back as regressed" {
 	mkdir "$WORK/out"
 	cp "$TARGETS/crash_fuzzer" "$WORK/out/t_fuzzer"
 	config '"max_crashes": 1'
 	TARGETS=$WORK/out
 	fuzz t_fuzzer 60 --commit aaa
 	[ "$(ledger '.[].state')" = new ]
-	# On the same commit there is nothing to check; on the next one it still fails.
+	# On the same commit there is nothing to check; on the next commit the crash still fails.
 	fuzz t_fuzzer 2 --commit bbb
 	[[ $(ledger '.[].state') == known ]]
 	cp "$PLANTED/healthy_fuzzer" "$WORK/out/t_fuzzer"
-	# A damaged reproducer passes and says nothing.
+	# A damaged reproducer passes, but proves nothing.
 	mv "$STATE/crashes/$(ledger 'keys[0]')/input" "$WORK/input"
 	: >"$STATE/crashes/$(ledger 'keys[0]')/input"
 	fuzz t_fuzzer 2 --commit ccc
@@ -231,7 +231,7 @@ has_crash() {
 	TARGETS=$WORK/out
 	fuzz t_fuzzer 60 --commit aaa
 	[ "$(ledger '.[].kind')" = asan ]
-	cp "$PLANTED/plain_fuzzer" "$WORK/out/t_fuzzer" # it has a bug of its own
+	cp "$PLANTED/plain_fuzzer" "$WORK/out/t_fuzzer" # has its own bug
 	run "$FUZZCELL" regress --state-dir "$STATE" --targets "$TARGETS"
 	echo "$output"
 	[[ $output == *"left out: "*"the build has no AddressSanitizer"* ]]
@@ -251,7 +251,7 @@ has_crash() {
 	fuzz a_fuzzer 60 --commit aaa
 	fuzz b_fuzzer 60 --commit aaa
 	[ "$(ledger '[length, .[].fuzzer, .[].targets[]] | join(" ")')" = '1 a_fuzzer b_fuzzer' ]
-	# One of them passes, the other was not asked: said, and open.
+	# One target passes, the other was not replayed: this is reported, and the crash stays open.
 	cp "$PLANTED/healthy_fuzzer" "$WORK/out/a_fuzzer"
 	fuzz a_fuzzer 2 --commit bbb
 	[ "$(ledger '.[].state')" = known ]
@@ -260,7 +260,7 @@ has_crash() {
 	[[ $output == *"in a_fuzzer"*"state         fixed"*"in b_fuzzer"*"state         known"*"so far 0"*" in b_fuzzer"* ]]
 	[ -e "$STATE/regressions/a_fuzzer" ]
 	[ ! -e "$STATE/regressions/b_fuzzer" ]
-	# The other one still fails.
+	# The other target still fails.
 	fuzz b_fuzzer 2 --commit bbb
 	[ "$(ledger '.[].state')" = known ]
 	cp "$PLANTED/healthy_fuzzer" "$WORK/out/b_fuzzer"
@@ -273,7 +273,7 @@ has_crash() {
 	done
 }
 
-# found TARGET TEXT: a crash of t_fuzzer, which is TARGET today; SIG is its name.
+# found TARGET TEXT: finds a crash of t_fuzzer, now a copy of TARGET; SIG is its name.
 found() {
 	local sum known
 
@@ -288,7 +288,7 @@ found() {
 }
 
 # bats test_tags=slow
-@test "a crash is not fixed while one that was merged into it still fails" {
+@test "a crash is not fixed while a crash that was merged into it still fails" {
 	local first
 	mkdir "$WORK/out"
 	TARGETS=$WORK/out
@@ -297,7 +297,7 @@ found() {
 	first=$SIG
 	found uaf_fuzzer UA
 	"$FUZZCELL" crash merge --state-dir "$STATE" "$SIG" "$first"
-	# Its own input passes here, the other's does not.
+	# The crash's own input passes here, the merged crash's input does not.
 	fuzz t_fuzzer 2 --commit bbb
 	[ "$(value crashes_fixed)" -eq 0 ]
 	[ "$(ledger ".[\"$first\"].state")" = known ]
@@ -308,13 +308,13 @@ found() {
 	[ "$(value crashes_fixed)" -eq 1 ]
 	[ "$(ledger ".[\"$first\"].state")" = fixed ]
 	[ "$(sort <(cat "$STATE"/regressions/t_fuzzer/* | grep -ao 'FZ\|UA') | uniq | tr -d '\n')" = FZUA ]
-	# Either of them brings it back.
+	# A failure of either crash brings it back.
 	cp "$PLANTED/uaf_fuzzer" "$WORK/out/t_fuzzer"
 	fuzz t_fuzzer 20 --commit ddd
 	[ "$(ledger ".[\"$first\"].state")" = regressed ]
 }
 
-# What the finding cell printed, for a crash that needs what ran before it in its process.
+# The finding cell's output, for a crash that depends on earlier executions in its process.
 check_told() {
 	[ "$(queued)" -eq 0 ]
 	[ "$(ledger '[length, .[].state, .[].kind, .[].severity, .[].security] | join(" ")')" = '1 flaky asan high true' ]
@@ -322,19 +322,19 @@ check_told() {
 	[ "$(ledger '.[].reproduction.hits // 0')" -eq 0 ]
 	[ "$(ledger '.[].first_seen.commit')" = aaa ]
 	grep -q 'ERROR: AddressSanitizer: heap-buffer-overflow' "$STATE/crashes/$(ledger 'keys[0]')/report.txt"
-	# Its cell had no symbolizer.
+	# The finding cell had no symbolizer.
 	named [ "$(ledger '.[].top_frame')" = LLVMFuzzerTestOneInput ]
 	named [ "$(ledger '.[].unsymbolized // false')" = false ]
 	named grep -q ' in LLVMFuzzerTestOneInput .*stateful_fuzzer.c' "$STATE/crashes/$(ledger 'keys[0]')/report.txt"
 }
 
-@test "a failure that never comes back is what the cell that found it printed" {
+@test "a failure that does not reproduce is named by the finding cell's output" {
 	config '"max_crashes": 1'
 	fuzz stateful_fuzzer 60 --commit aaa
 	check_told
 }
 
-@test "... by offsets when the binary is another one by now" {
+@test "a failure that does not reproduce is named by offsets after the binary changed" {
 	mkdir "$WORK/out"
 	cp "$TARGETS/stateful_fuzzer" "$WORK/out"
 	TARGETS=$WORK/out
@@ -348,7 +348,7 @@ check_told() {
 	[[ $(ledger '.[].top_frame') == stateful_fuzzer+0x* ]]
 }
 
-@test "... also when a later run, or crash triage, comes to it" {
+@test "a failure that does not reproduce is named also by a later run or crash triage" {
 	local report
 	config '"max_crashes": 1, "triage_time": "off"'
 	fuzz stateful_fuzzer 60 --commit aaa
@@ -360,9 +360,9 @@ check_told() {
 	check_told
 	rm -r "$STATE/known_crashes.json" "$STATE/crashes" "$STATE/triage"
 	mv "$WORK/triage" "$STATE/triage"
-	fuzz healthy_fuzzer 1 --commit bbb # of another target: it waits on
+	fuzz healthy_fuzzer 1 --commit bbb # of another target: the artifact still waits
 	[ "$(queued)" -eq 2 ]
-	# A report without its artifact is of no use.
+	# A report without its artifact is removed.
 	report=$(find "$STATE/triage" -name '.report-*')
 	cp "$report" "${report%/*}/.report-crash-gone"
 	fuzz stateful_fuzzer 60 --commit bbb
@@ -381,8 +381,8 @@ check_told() {
 	fuzz syscall_fuzzer 60
 	[[ $(ledger '.[].kind') == *cell* ]]
 	[[ $(ledger '.[].crash_type') == *[Ss]ystem* ]]
-	# Its input is asked for among dozens of processes that want the CPU, which may be too late on
-	# a machine that has others, too; it is that it comes at all.
+	# The fork bomb's input is requested while dozens of processes compete for the CPU.  Under
+	# more CPU pressure the request may come too late, so only the crash's existence is checked.
 	for _ in 1 2 3; do
 		fuzz forkbomb_fuzzer 60
 		[ "$(failures pids)" -ge 1 ]
@@ -392,25 +392,25 @@ check_told() {
 }
 
 # bats test_tags=slow
-@test "a full disk during triage: what is queued stays queued" {
+@test "a full disk during triage: queued artifacts stay queued" {
 	mkdir "$WORK/small"
 	mount -t tmpfs -o size=24m,mode=0755 fuzzcell "$WORK/small"
 	STATE=$WORK/small/state
 	mkdir "$STATE"
 	sed -e 's/"disk_reserve": "64MiB"/"disk_reserve": "none"/' "$WORK/state/config.json" >"$STATE/config.json"
 	queue 'BUGA one' 'BUGE two' 'BUGI three'
-	# Room for the directories of a run, not for a crash's.
+	# Space for the directories of a run, but not for a crash.
 	head -c 30m /dev/zero >"$WORK/small/fill" 2>/dev/null || true
 	truncate -s -64K "$WORK/small/fill"
 	fuzz twenty_fuzzer 2
 	[ "$status" -ne 0 ]
-	# What left the queue is in the ledger, on disk.
+	# Artifacts that left the queue are in the ledger, on disk.
 	[ $(($(queued) + $(ledger length 2>/dev/null || echo 0))) -ge 3 ]
 	rm "$WORK/small/fill"
 	fuzz twenty_fuzzer 2
 	[ "$(queued)" -eq 0 ]
 	[ "$(ledger '[.[] | select(.count >= 1)] | length')" -ge 3 ]
-	# (An artifact that the full disk cut is kept, as one that does not reproduce.)
+	# (An artifact that the full disk cut does not reproduce; it is kept as flaky.)
 	for i in $(ledger 'to_entries[] | select(.value.state != "flaky") | .key'); do
 		[ -s "$STATE/crashes/$i/input" ] || { ledger ".\"$i\""; ls -la "$STATE/crashes" "$STATE/crashes/$i"; false; }
 	done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A push starts a run, once; whatever is killed, no two run at a time.
+# A push starts one run; no two runs live at a time, whichever process is killed.
 load lib
 load repo
 setup() {
@@ -29,7 +29,7 @@ push() { # TEXT
 
 pushed() { git -C "$WORK/dev" rev-parse HEAD; }
 
-# configure INTERVAL SECONDS [TRIGGER]: of each run.
+# configure INTERVAL SECONDS [TRIGGER]: SECONDS is the time of each run.
 configure() {
 	config "\"max_time\": \"$(($2 * TIMES))s\", \"merge_time\": \"off\""
 	mkdir -p "$WORK/out"
@@ -58,7 +58,7 @@ lives() { [ -e "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/nu
 holder() { sed -n 1p "$STATE/lock"; }
 
 # bats test_tags=slow
-@test "a push is fuzzed once, then there is nothing to do" {
+@test "a push is fuzzed once; then there is nothing to do" {
 	trigger --dry-run
 	[ "$status" -eq 0 ]
 	[[ $output == *"would start: $(pushed | cut -c -12) is new"* ]]
@@ -82,21 +82,21 @@ holder() { sed -n 1p "$STATE/lock"; }
 }
 
 # bats test_tags=slow
-@test "a second push within the interval waits for it, and what is fuzzed is checked out" {
+@test "a second push within the interval waits for its end, and the fuzzed commit is checked out" {
 	configure 1h 1
 	trigger_background --loop 2s
 	wait_until 120 done_is "$(pushed)"
 	began=$(record '.start.real_us - .start.age_us')
 	push second
 	push third
-	sleep 5 # two looks
+	sleep 5 # two checks
 	[ "$(runs)" -eq 1 ]
-	# It is over in some seconds, however long all that took here.
+	# The interval ends in some seconds, however long the steps above took.
 	interval=$(($(date +%s) - began / 1000000 + 8))
 	configure "${interval}s" 1
 	kill -HUP "$PID"
 	wait_until 120 done_is "$(pushed)"
-	[ "$(runs)" -eq 2 ] # second was never alone
+	[ "$(runs)" -eq 2 ] # the second push had no run of its own
 	grep -q third "$WORK/tree/code"
 	[ "$(record '.start.real_us - .start.age_us')" -ge $((began + (interval - 1) * 1000000)) ]
 	kill "$PID"
@@ -115,13 +115,13 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ ! -e "$STATE/last_run_commit" ]
 	kill "$PID"
 	wait "$PID"
-	[ ! -e "$STATE/last_run_commit" ] # it was stopped, it is not done
+	[ ! -e "$STATE/last_run_commit" ] # a stopped run is not done
 	outcome_is stopped
 	[ "$(record .failures)" = 0 ]
 }
 
 # bats test_tags=slow
-@test "one trigger at a time, and a dead one keeps nothing" {
+@test "one trigger at a time, and a dead trigger keeps no lock" {
 	configure 1s 600
 	trigger_background --loop 2s
 	wait_until 60 run_fuzzes
@@ -133,7 +133,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[[ $output == *"is being fuzzed"* ]]
 	kill -9 "$PID"
 	wait "$PID" || true
-	# The run goes on, and the next trigger finds it: no second one beside it.
+	# The run continues, and the next trigger finds it: no second run starts.
 	fuzzer=$(holder)
 	kill -0 "$fuzzer"
 	trigger_background --loop 2s
@@ -141,7 +141,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	sleep 5
 	[ "$(runs)" -eq 1 ]
 	kill -0 "$fuzzer"
-	# It ends that one politely, too.
+	# It also stops this run by SIGTERM.
 	push second
 	wait_until 120 run_fuzzes 2
 	wait_until 60 eval '! lives "$fuzzer"'
@@ -151,7 +151,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 }
 
 # bats test_tags=slow
-@test "a run that is killed is no run: tried again, after the interval, and then later" {
+@test "a killed run does not count: it is retried after the interval, and then later (backoff)" {
 	configure 8s 600
 	trigger_background --loop 2s
 	wait_until 60 run_fuzzes
@@ -164,21 +164,21 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$status" -eq 3 ]
 	[[ $(jq -r '.service.findings[] | select(.code == "trigger-failing").reason' <<<"$output") == *"signal 9"* ]]
 	sleep 12
-	[ "$(runs)" -eq 1 ] # a minute at least between failures
+	[ "$(runs)" -eq 1 ] # at least a minute between failures
 	push fix
 	wait_until 120 run_fuzzes 2
 	kill "$PID"
 	wait "$PID"
 }
 
-@test "both are killed at once: the next one starts no second run within the interval" {
+@test "trigger and run are killed at once: the next trigger starts no second run within the interval" {
 	configure 1h 600
 	trigger_background --loop 2s
 	wait_until 60 run_fuzzes
 	fuzzer=$(holder)
 	kill -9 "$PID" "$fuzzer"
 	wait "$PID" || true
-	# Nobody waits for the run: it is dead some time, and then what it held is free.
+	# The run is no child of this shell: poll until it is dead and its locks are free.
 	wait_until 60 eval '! lives "$fuzzer"'
 	wait_until 60 let_go
 	outcome_is running
@@ -188,12 +188,12 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[[ $output == *"failed 1 time"* ]]
 	[ "$(runs)" -eq 1 ]
 	[ "$(record .failures)" = 1 ]
-	# What the dead run left on a tmpfs goes with any next start.
+	# Any next start removes the dead run's files on a tmpfs.
 	"$FUZZCELL" run --dry-run --state-dir "$STATE"
 }
 
 # bats test_tags=slow
-@test "what a person has to do is said, and nothing is touched" {
+@test "a change in the work tree is reported as the user's task, and nothing is touched" {
 	trigger
 	[ "$status" -eq 0 ]
 	push second
@@ -221,7 +221,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$status" -eq 2 ]
 }
 
-@test "what is not committed is not fuzzed as the commit that is checked out" {
+@test "uncommitted changes are not fuzzed as the commit that is checked out" {
 	echo changed >>"$WORK/tree/code"
 	trigger --dry-run
 	[ "$status" -eq 2 ]
@@ -237,7 +237,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	trigger
 	[ "$status" -eq 0 ]
 	done_is "$(pushed)"
-	# With nothing to start, it is nobody's business.
+	# While there is no run to start, the change is not reported.
 	echo changed >>"$WORK/tree/code"
 	trigger
 	[ "$status" -eq 0 ]
@@ -248,7 +248,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 }
 
 # bats test_tags=slow
-@test "a disk too full to write down that a run starts: none does, and that is an error" {
+@test "a disk too full to record the start of a run: no run starts, and this is an error" {
 	mkdir "$WORK/small"
 	mount -t tmpfs -o size=64m none "$WORK/small"
 	configure 1s 2
@@ -290,14 +290,14 @@ holder() { sed -n 1p "$STATE/lock"; }
 		wait_until 60 run_fuzzes
 		tr '\0' ' ' <"/proc/$(holder)/cmdline" | grep -e '--workers-from'
 	done
-	# Read again: the second one is to be quicker.
+	# SIGHUP reads the configuration again, with a shorter interval for the second repository.
 	sed -i 's/"600s"/"1s"/; s/"1800s"/"1s"/' "$WORK/2.json"
 	kill -HUP "$PID"
 	wait_until 60 grep -q '^configurations read again' "$WORK/out.txt"
 	push second
 	wait_until 180 done_is "$(pushed)"
 	kill "$PID"
-	wait "$PID" || true # it says how the runs that it stopped ended
+	wait "$PID" || true # its status is about the runs that it stopped
 	for i in 1 2; do
 		STATE=$WORK/state$i
 		wait_until 60 nothing_left
@@ -305,7 +305,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	STATE=$WORK/state
 }
 
-@test "SIGHUP with a configuration that became wrong: it is said, and the old one goes on" {
+@test "SIGHUP with an invalid configuration: it is reported, and the old configuration stays" {
 	git -C "$WORK/tree" rev-parse HEAD >"$STATE/last_run_commit"
 	date +%s >"$STATE/last_run_timestamp"
 	trigger_background --loop 600s

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Never green when a target did not really fuzz.
+# A run never succeeds when a target was not really fuzzed.
 load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
-@test "a target that exits at start: startup-failed, with its words, exit status 5" {
+@test "a target that exits at start: startup-failed, with its output, exit status 5" {
 	fuzz startexit_fuzzer 20
 	[ "$status" -eq 5 ]
 	[ "$(value reason)" = startup-failed ]
@@ -20,19 +20,19 @@ teardown() { e2e_teardown; }
 	[[ $output == *"NOT FUZZED"* ]]
 }
 
-@test "a target without instrumentation is said to be so" {
+@test "a target without instrumentation is reported as such" {
 	fuzz noinstr_fuzzer 20
 	[ "$status" -eq 5 ]
 	[ "$(value reason)" = not-instrumented ]
 }
 
 # bats test_tags=slow
-@test "a target that exits quietly in the middle does not pass for finished" {
+@test "a target that exits quietly in the middle does not count as finished" {
 	fuzz quietexit_fuzzer 20
 	[ "$(value reason)" != finished ] || [ "$(value failures_total)" -ge 1 ]
 }
 
-@test "a target that closes stderr is not taken for a fuzzed one" {
+@test "a target that closes stderr does not count as fuzzed" {
 	fuzz silent_fuzzer 4
 	[ "$status" -eq 5 ]
 	[ "$(value fuzzed)" = false ]
@@ -41,7 +41,7 @@ teardown() { e2e_teardown; }
 	jq -e '.targets[0].findings[] | select(.code == "not-fuzzed" and .severity == "error")' <<<"$output"
 }
 
-@test "a target that cannot be executed" {
+@test "a target that cannot be executed does not count as fuzzed" {
 	mkdir "$WORK/out"
 	cp "$TARGETS/healthy_fuzzer" "$WORK/out/broken_fuzzer"
 	truncate -s 20000 "$WORK/out/broken_fuzzer"
@@ -52,14 +52,14 @@ teardown() { e2e_teardown; }
 	[ "$(value reason)" = startup-failed ]
 }
 
-@test "a binary that is gone when its turn comes" {
+@test "a binary that is gone at its turn does not count as fuzzed" {
 	mkdir "$WORK/out"
 	cp "$TARGETS"/{healthy,forge}_fuzzer "$WORK/out"
 	config '"max_time": "4s"'
 	"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/out" >"$WORK/log" 2>&1 3>&- &
 	PID=$!
 	wait_until 60 grep -q started "$WORK/log"
-	kill -STOP "$PID" # the other one has to wait for us
+	kill -STOP "$PID" # the other target waits until its binary is gone
 	first=$(sed -n 's/.*] \(.*_fuzzer\) started/\1/p' "$WORK/log" | head -n 1)
 	for f in "$WORK/out"/*_fuzzer; do
 		[ "$(basename "$f")" = "$first" ] || { rm "$f" && TARGET=$(basename "$f"); }
@@ -73,7 +73,7 @@ teardown() { e2e_teardown; }
 	[ "$(value reason)" = no-binary ]
 }
 
-@test "the lock: a second run is refused with 4, and the first goes on" {
+@test "the lock: a second run is refused with 4, and the first continues" {
 	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
 	run "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" --filter healthy_fuzzer
@@ -84,7 +84,7 @@ teardown() { e2e_teardown; }
 	grep -q '"reason": "stopped"' "$(last_logs)/healthy_fuzzer.stats"
 }
 
-@test "what this machine cannot keep is refused, and named" {
+@test "a limit that this machine cannot keep is refused, and named" {
 	config '"cpus": 1'
 	sed -i 's/"memory": "256MiB"/"memory": "900GiB"/' "$STATE/config.json"
 	fuzz healthy_fuzzer 5
@@ -92,14 +92,14 @@ teardown() { e2e_teardown; }
 	[[ $output == *memory* ]]
 }
 
-@test "a wrong configuration is refused with its line" {
+@test "an invalid configuration is refused with its line" {
 	printf '{\n "defaults": {\n  "memry": "1GiB"\n }\n}\n' >"$STATE/config.json"
 	fuzz healthy_fuzzer 5
 	[ "$status" -eq 2 ]
 	[[ $output == *"config.json:3"*memory* ]]
 }
 
-@test "a full disk at the end: nothing is lost, and it is said" {
+@test "a full disk at the end: no input is lost, and the error is reported" {
 	mkdir "$WORK/small"
 	mount -t tmpfs -o size=16m tmpfs "$WORK/small"
 	cp "$STATE/config.json" "$WORK/config.json"
@@ -114,7 +114,8 @@ teardown() { e2e_teardown; }
 	ended=0
 	wait "$PID" || ended=$?
 	cat "$WORK/out"
-	# Moved into the corpus, which takes no space, or still where the cell wrote them.
+	# Inputs were moved into the corpus, which takes no space, or are still in the cell's
+	# directory.
 	found=$(find "$STATE/work" "$STATE/corpus" -type f | wc -l)
 	rm "$WORK/small/fill"
 	fuzz healthy_fuzzer 1 --config "$WORK/config.json"
@@ -126,7 +127,7 @@ teardown() { e2e_teardown; }
 	[ "$saved" -ge 10 ]
 }
 
-@test "a reader that goes away does not end the run" {
+@test "a closed output pipe does not end the run" {
 	"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" --filter healthy_fuzzer \
 		--max-fuzzer-time 3s | head -n 1
 	LOGS=$(last_logs)
@@ -134,7 +135,7 @@ teardown() { e2e_teardown; }
 	[ -s "$STATE/stats/run_history.jsonl" ]
 }
 
-@test "a file that looks like a forgotten target is warned of by run, too" {
+@test "run, too, warns of a file that looks like a forgotten target" {
 	mkdir "$WORK/out"
 	cp "$TARGETS"/{healthy,forge}_fuzzer "$WORK/out"
 	chmod -x "$WORK/out/forge_fuzzer"
@@ -156,7 +157,7 @@ teardown() { e2e_teardown; }
 	TARGETS=$WORK/out
 	config '"timeout": "2s"'
 	fuzz idle_fuzzer 25
-	# Where starting a shell is all the work of a second, it is seen to hold still.
+	# On a slow machine, where the start of a shell takes a second, the target counts as stuck.
 	[ "$(failures stuck)" -ge 1 ]
 	[ "$SLOW" -gt 1 ] || [ "$status" -eq 5 ]
 	run "$FUZZCELL" doctor --json --state-dir "$STATE" --targets "$TARGETS"

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# An ordinary user for the tests of user.bats, in a group that was delegated to it: on the
-# unified layout in a scope of its own service manager, as a login has them; on the hybrid
-# one in a namespace that sees nothing but the v2 tree, which has no controllers there:
-# all can be tried but the limits.  lib.bash comes first.
-USER_ID=4711 USER_GROUP=4712 # not the same number: nothing may take one for the other
-USER_LIMIT=()                # of time; the scope has one, and wants no second process
+# An ordinary user for the tests of user.bats, in a delegated group.  On the unified layout the
+# group is a scope of the user's own service manager, as after a login.  On the hybrid layout it is
+# in a namespace that sees only the v2 tree, which has no controllers there: everything but the
+# limits can be tested.  Needs lib.bash.
+USER_ID=4711 USER_GROUP=4712 # different numbers, to detect a mix-up
+USER_LIMIT=()                # timeout command; the scope has its own limit
 USER_TREE=/sys/fs/cgroup/user.slice/user-$USER_ID.slice/user@$USER_ID.service
 USER_DROP_IN=/run/systemd/system/user@$USER_ID.service.d
 USER_DIR_DROP_IN=/run/systemd/system/user-runtime-dir@$USER_ID.service.d
 USER_DELEGATED=/sys/fs/cgroup/unified/fuzzcell-test-$$ # hybrid
 
-# A home, a runtime directory, and copies of what the user may not be able to reach.
+# Makes a home, a runtime directory, and copies of files that the user may not be able to reach.
 user_setup() { # TARGET...
 	local name
 
@@ -34,17 +34,17 @@ user_setup() { # TARGET...
 	fi
 }
 
-# For all tests of a file: the account, its service manager.
+# For all tests of a file: makes the account, and starts its service manager.
 user_begin() {
 	[ "$(layout)" = unified ] || return 0
-	[ -n "${FUZZCELL_TEST_VM:-}" ] || return 0 # adding users to a person's machine is not ours
+	[ -n "${FUZZCELL_TEST_VM:-}" ] || return 0 # never add users to a developer's machine
 	groupadd --gid "$USER_GROUP" fuzzer
 	useradd --uid "$USER_ID" --gid "$USER_GROUP" --no-create-home fuzzer
 	user_delegate 'cpu cpuset io memory pids'
 }
 
-# The user's manager anew, with these controllers delegated to it.  The guest has no
-# logind, of which PAM and the runtime directory's unit would ask what is written here.
+# Restarts the user's manager with these controllers delegated to it.  The guest has no logind; this
+# function sets what PAM and the runtime directory's unit would ask it.
 user_delegate() {
 	mkdir -p "$USER_DROP_IN" "$USER_DIR_DROP_IN"
 	printf '%s\n' '[Service]' 'ExecStart=' 'ExecStop=' \
@@ -97,13 +97,14 @@ user_config() {
 user_become=(setpriv "--reuid=$USER_ID" "--regid=$USER_GROUP" --clear-groups
 	--inh-caps=-all env -i "PATH=$PATH")
 
-# In a child of its own: becomes COMMAND, as the user, in a delegated group.
+# Call it in a child process: becomes COMMAND, as the user, in a delegated group.
 user_exec() {
 	local v2=$USER_DELEGATED
 	local become=("${user_become[@]}" "HOME=$WORK/home" "XDG_RUNTIME_DIR=$RUNTIME")
 
 	if [ "$(layout)" = unified ]; then
-		# From here only root can move a process to where the user's manager may.
+		# Only root can move a process from here to a group where the user's manager may
+		# move it.
 		echo "$BASHPID" >"$USER_TREE/init.scope/cgroup.procs" || exit
 		exec "${become[@]}" systemd-run --user --quiet --scope --property=Delegate=yes \
 			--property=RuntimeMaxSec=$((300 * SLOW)) "$@"
@@ -119,7 +120,7 @@ user_exec() {
 		exec "$@"' - "${become[@]}" "$@"
 }
 
-# In the background: user_exec itself, so that $! is the command's.
+# For the background call user_exec itself, so that $! is the command's number.
 as_user() {
 	(user_exec "$@")
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# As an ordinary user: every limit that delegation allows, and said which it does not.
+# As an ordinary user: every limit that the delegation allows, and a message about the others.
 load lib
 load user
 setup_file() { user_begin; }
@@ -21,7 +21,7 @@ unified_only() {
 ended() { ! kill -0 "$PID" 2>/dev/null; }
 
 # bats test_tags=slow
-@test "a user fuzzes: inputs are found, merged and the user's own; nothing is left" {
+@test "a user fuzzes: inputs are found and merged, and belong to the user; nothing is left" {
 	user_setup healthy_fuzzer
 	user_fuzz healthy_fuzzer 4
 	[ "$status" -eq 0 ]
@@ -38,13 +38,13 @@ ended() { ! kill -0 "$PID" 2>/dev/null; }
 	user_config '"max_crashes": 2, "triage_time": "off", "merge_time": "off"'
 	user_fuzz closed_fuzzer 10
 	[ "$status" -eq 5 ]
-	[ "$(value reason)" = crash-loop ] # each cell could begin
+	[ "$(value reason)" = crash-loop ] # each cell could start
 	[ -z "$(ls "$STATE/work")" ]
 	user_fuzz healthy_fuzzer 2
 	[ "$status" -eq 0 ]
 }
 
-# of DIRECTORY FILE: what it says, in one line.
+# of DIRECTORY FILE: prints its content in one line.
 of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 
 @test "every limit that is delegated is in force in the cell [unified only]" {
@@ -78,7 +78,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	unified_only
 	user_setup membomb_fast_fuzzer forkbomb_fuzzer
 	user_config '"max_crashes": 1, "pids": 32'
-	# How reliably the input is saved, memory.bats says; that it can be is enough here.
+	# memory.bats tests how reliably the input is saved; here one saved input is enough.
 	for _ in 1 2 3; do
 		user_fuzz membomb_fast_fuzzer 60
 		[ "$(value memory_peak_bytes)" -le $((256 << 20)) ]
@@ -92,7 +92,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 }
 
 # bats test_tags=slow
-@test "no escape, though both sides are the same user" {
+@test "no escape, although cell and fuzzcell have the same user" {
 	user_setup escape_fuzzer network_fuzzer
 	user_exec sleep 600 3>&- &
 	outside=$!
@@ -110,7 +110,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 }
 
 # bats test_tags=slow
-@test "after kill -9 nothing runs, and what was found is recovered" {
+@test "after kill -9 no process runs, and the findings are recovered" {
 	user_setup healthy_fuzzer
 	user_fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
@@ -127,7 +127,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 }
 
 # bats test_tags=slow
-@test "what is not delegated is named with what to do; best-effort goes on without" {
+@test "missing delegation is named with advice; best-effort continues without it" {
 	user_setup healthy_fuzzer
 	user_config '' strict
 	[ "$(layout)" = hybrid ] || user_delegate 'memory pids'
@@ -148,7 +148,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	[ "$(layout)" = hybrid ] || user_delegate 'cpu cpuset io memory pids'
 }
 
-# user_build SCRIPT [KEY VALUE]: as the user, in a tree of the user's.
+# user_build SCRIPT [KEY VALUE]: builds as the user, in the user's own tree.
 user_build() {
 	mkdir -p "$WORK/home/tree/out"
 	chown -R "$USER_ID:$USER_GROUP" "$WORK/home/tree"
@@ -160,7 +160,7 @@ user_build() {
 	echo "$output"
 }
 
-@test "a user's build has the limits that are delegated, leaves nothing, and can be in a cell" {
+@test "a user's build has the delegated limits, leaves no process, and can run in a cell" {
 	user_setup healthy_fuzzer
 	user_build "setsid sleep 1000.$$ >/dev/null 2>&1 & cp $WORK/targets/healthy_fuzzer out"
 	[ "$status" -eq 0 ]
@@ -173,7 +173,7 @@ user_build() {
 	[ "$(stat -c %u:%g "$WORK/home/tree/made")" = "$USER_ID:$USER_GROUP" ]
 	[ ! -e /tmp/y ]
 	wait_until 60 nothing_left
-	# git and shells outside of the cell read their configuration in the home directory.
+	# git and shells outside of the cell read their configuration from the home directory.
 	user_build 'touch .gitconfig' build_isolation '"cell"'
 	jq --arg home "$WORK/home" '.discovery[0].build_dir = $home' "$STATE/config.json" >"$WORK/c" &&
 		cp "$WORK/c" "$STATE/config.json"
@@ -183,7 +183,7 @@ user_build() {
 	[[ $output == *"'$WORK/home' holds the home directory of its owner"* ]]
 	[ ! -e "$WORK/home/.gitconfig" ]
 	wait_until 60 nothing_left
-	if [ "$(layout)" = hybrid ]; then # none is delegated
+	if [ "$(layout)" = hybrid ]; then # no controller is delegated
 		user_config '' strict
 		user_build true
 		[ "$status" -eq 3 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How each end of a target counts: the exit status, the summary and doctor say the same.
+# The verdict on each end of a target: exit status, summary and doctor agree.
 load lib
 setup() {
 	e2e_setup
@@ -8,7 +8,7 @@ setup() {
 }
 teardown() { e2e_teardown; }
 
-# leave WAY...: targets that leave in these ways.
+# leave WAY...: makes targets that end their process in these ways.
 leave() {
 	local way
 	for way; do
@@ -16,7 +16,7 @@ leave() {
 	done
 }
 
-# given_up REASON STATUS [OPTION...]: OUT's one target is given up for this reason.
+# given_up REASON STATUS [OPTION...]: the only target in OUT is given up for this reason.
 given_up() {
 	local reason=$1 want=$2
 	shift 2
@@ -33,7 +33,7 @@ given_up() {
 	jq -e '.targets[0].severity == "error"' <<<"$output"
 }
 
-# merge_one_bad TARGET: of its inputs only the one that begins with L is taken out of its corpus.
+# merge_one_bad TARGET: the merge removes only the input that begins with L from the corpus.
 merge_one_bad() {
 	local target=$1 i
 	printf 'L too' >"$WORK/input"
@@ -49,7 +49,7 @@ merge_one_bad() {
 	[ "$(ls "$STATE/triage/$target")" = "crash-$(printf 'L too' | sha1sum | cut -c 1-40)" ]
 }
 
-@test "a target that leaves without an artifact has failed, whatever it says" {
+@test "a target that ends without an artifact has failed, whatever it prints" {
 	local ways=(term int usr1 forged 'done' silent exec again daemon sigkill sighup reset)
 	leave "${ways[@]}"
 	config '"max_crashes": 2, "merge_time": "off", "minimize_time": "off"'
@@ -60,7 +60,7 @@ merge_one_bad() {
 	[ "$status" -eq 1 ]
 	[ "$(jq -c '[.given_up, .not_fuzzed, .failures, .new_crashes]' "$LOGS/summary.json")" = '[12,0,24,12]' ]
 	[ "$(jq -c '[.targets[].reason] | unique' "$LOGS/summary.json")" = '["crash-loop"]' ]
-	# What is known of each is in the ledger, by name, with its last words.
+	# The ledger has each end, by name, with the target's last output.
 	run "$FUZZCELL" crash list --json --state-dir "$STATE"
 	[ "$(jq -r '.[] | "\(.fuzzer) \(.crash_type) \(.count)"' <<<"$output" | sort)" = "$(
 		cat <<-'END'
@@ -81,7 +81,7 @@ merge_one_bad() {
 	sig=$(jq -r '.[] | select(.fuzzer == "leave_term_fuzzer").signature' <<<"$output")
 	grep -q 'run interrupted' "$STATE/crashes/$sig/report.txt"
 	[ -z "$(find "$STATE/triage" -type f)" ]
-	# Once more: the crashes are known, and the run is no better for that.
+	# In a second run the crashes are known, but the run fails all the same.
 	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$OUT" \
 		--filter 'leave_t*' --max-fuzzer-time "$((60 * TIMES))s"
 	echo "$output"
@@ -90,8 +90,8 @@ merge_one_bad() {
 	[[ $output == *", 2 failures, 0 new crashes, 1 given up, 0 not fuzzed"* ]]
 }
 
-# Ten seconds pass until the end counts.  On a fast machine that leaves under a hundredth for the
-# target's CPU time, and it was not fuzzed.
+# Ten seconds pass until the end is noticed.  On a fast machine the target's CPU time is under a
+# hundredth of this, so it does not count as fuzzed.
 # bats test_tags=slow
 @test "a target has failed, also if the kernel reports its end to another process" {
 	leave seized
@@ -124,7 +124,7 @@ merge_one_bad() {
 	leave disk
 	config '"merge_time": "off", "triage_time": "off"'
 	given_up disk-limit 5
-	rm -r "$STATE/corpus" # the input that writes is in it: it would end before it fuzzed
+	rm -r "$STATE/corpus" # its input would fill the disk before fuzzing begins
 	given_up disk-limit 1 --fail-on-crash
 }
 
@@ -136,14 +136,14 @@ merge_one_bad() {
 	given_up pids-limit 1 --fail-on-crash
 }
 
-@test "memory that nothing saves the input of: a crash all the same, and given up" {
+@test "out of memory without a saved input: a crash all the same, and given up" {
 	leave memory
 	config '"max_crashes": 1, "merge_time": "off"'
 	TARGETS=$OUT fuzz leave_memory_fuzzer 60 --fail-on-crash
 	[ "$status" -eq 1 ]
 	[ "$(artifacts oom)" -eq 0 ]
 	[ "$(value given_up)" = true ]
-	# Which came first, the kernel's kill or that of fuzzcell, is chance.
+	# Either the kernel or fuzzcell kills first, by chance.
 	[[ $(value reason) == @(oom-killed|crash-loop) ]]
 	run "$FUZZCELL" crash list --json --state-dir "$STATE"
 	[ "$(jq -r '.[] | "\(.fuzzer) \(.crash_type) \(.crash_file)"' <<<"$output")" = \
@@ -160,7 +160,7 @@ merge_one_bad() {
 	[ "$(jq -r '.[] | "\(.reproduction.hits) of \(.reproduction.tries)"' <<<"$output")" = '3 of 3' ]
 }
 
-@test "an input that interrupts fails in a replay, a merge and regress, too" {
+@test "an input that sends SIGINT fails in a replay, a merge and regress, too" {
 	leave term
 	TARGET=leave_term_fuzzer
 	config '"minimize_time": "off"'
@@ -187,18 +187,19 @@ merge_one_bad() {
 	queue leave_again_fuzzer crash 'L and more'
 	run timeout $((300 * SLOW)) "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$OUT"
 	echo "$output"
-	# One crash: the name of the lost input's failure is that of the replayed one.
+	# One crash: the failures with the lost input and with the replayed input have the same
+	# name.
 	run "$FUZZCELL" crash list --json --state-dir "$STATE"
 	echo "$output"
 	[ "$(jq -r '.[] | "\(.crash_type): \(.crash_state[0]): \(.count)"' <<<"$output")" = \
 		'Unexpected-exit: executed itself: 2' ]
-	# That input is the crash's now.
+	# The replayed input is now the crash's input.
 	[ "$(jq -r '.[] | "\(.reproduction.hits) of \(.reproduction.tries)"' <<<"$output")" = '3 of 3' ]
 	[ "$(cat "$STATE/$(jq -r '.[].crash_file' <<<"$output")")" = 'L and more' ]
 	merge_one_bad leave_again_fuzzer
 }
 
-@test "what a target does to its relatives does not end it, or is a failure" {
+@test "signals to its parent or children do not end a target, or are a failure" {
 	leave kill
 	config '"max_crashes": 1, "merge_time": "off"'
 	TARGETS=$OUT fuzz leave_kill_fuzzer 60 --fail-on-crash

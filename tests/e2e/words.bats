@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A dictionary from the program.
+# A dictionary from the program's own literals.
 
 load lib
 
@@ -27,7 +27,7 @@ plain() {
 }
 
 # bats test_tags=slow
-@test "a keyword that no comparison shows is found by a word of the program" {
+@test "a keyword that no traced comparison shows is found by a word of the program" {
 	plain
 	fuzz literal_fuzzer 10
 	[ "$status" -eq 0 ]
@@ -36,13 +36,13 @@ plain() {
 	[ "$(value dictionary_entries)" -eq 0 ]
 	[ "$(value dictionary_words)" -ge 1 ]
 	words
-	# It brought something.
+	# The word added coverage.
 	words | grep -B 1 '^"OPEN-SESAME:"$' | grep -Eq '^# [1-9][0-9]* [0-9]+ literal$'
 	grep -q 'dictionary: [0-9]* words of the program' "$LOGS/literal_fuzzer.log"
 }
 
 # bats test_tags=slow
-@test "without it, nothing is found" {
+@test "without the program's words, the keyword is not found" {
 	plain off
 	fuzz literal_fuzzer 5
 	[ "$status" -eq 0 ]
@@ -52,7 +52,7 @@ plain() {
 }
 
 # bats test_tags=slow
-@test "beside a given dictionary they are left out, or joined" {
+@test "beside a given dictionary the program's words are left out, or joined" {
 	printf '# mine\nkw="OPEN-SESAME:"\n"\\x01other"' >"$WORK/my.dict"
 	chmod 0644 "$WORK/my.dict"
 	plain alone "\"dictionary\": \"$WORK/my.dict\""
@@ -63,7 +63,7 @@ plain() {
 	fuzz literal_fuzzer 10
 	[ "$status" -eq 0 ]
 	[ "$(value cov)" -gt 100 ]
-	# All literals of the target are in it already.
+	# The dictionary already has all literals of the target.
 	[ "$(($(value dictionary_entries) + $(value dictionary_words)))" -ge 2 ]
 	printf '"\\x01other"\n' >"$WORK/my.dict"
 	fuzz literal_fuzzer 5
@@ -83,7 +83,7 @@ plain() {
 }
 
 # bats test_tags=slow
-@test "whatever stands in the place of its file, the target is fuzzed" {
+@test "the target is fuzzed, whatever stands in the place of its words file" {
 	plain
 	mkdir "$STATE/dictionaries"
 	mkfifo "$STATE/dictionaries/literal_fuzzer.dict"
@@ -105,7 +105,7 @@ plain() {
 	[ "$status" -eq 0 ]
 	[ "$(value cov)" -gt 100 ]
 	words | grep -q '^"good"$'
-	# The engine takes every byte that a word may have.
+	# The engine accepts every byte that a word may have.
 	printf '# 9 9 learned\n"\\x00\\xFF\\"\\\\ ~\\x0A"\n' >"$STATE/dictionaries/literal_fuzzer.dict"
 	fuzz literal_fuzzer 3
 	grep -Eq '^Dictionary: [0-9]+ entries' "$LOGS/literal_fuzzer.log"

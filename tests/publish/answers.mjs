@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server can answer instead, at every kind of request: in the end there is one
-// issue, one comment, and nothing was asked for before the server let us.
+// Error answers to every kind of request: in the end there is one issue and one comment, and no
+// request came before the server allowed it.
 import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOKEN, equal, like } from './harness.mjs';
@@ -42,10 +42,10 @@ const uploads = {
   'PUT contents': /^PUT .*\/contents\//,
 };
 
-// What never answers is given up sooner than elsewhere.
+// Requests without an answer time out sooner than in other tests.
 const soon = (fault) => (fault.stall ? ['--total-ms', '500'] : []);
 
-// A crash is found and fixed, while requests of a kind fail so, twice.
+// A crash is found and fixed, while requests of one kind fail with this fault, twice.
 async function once(bench, on, fault, options, upload) {
   bench.fresh();
   bench.server.script = [{ on, ...fault, times: 2 }];
@@ -77,7 +77,7 @@ async function refusals(test, bench) {
       bench.holds();
     });
   }
-  await test('a repository that is not there', async () => {
+  await test('a missing repository', async () => {
     bench.fresh();
     const r = await bench.drive([bench.event('new', { repository: 'octo/none' })]);
     equal(r.last.result, 'refused', 'result');
@@ -93,14 +93,14 @@ async function refusals(test, bench) {
   });
 }
 
-// Wherever it is cut, no beginning of what was shown is left.
+// Wherever the text is cut, no beginning of the token is left.
 async function echoes(test, bench) {
   const parts = (secret) => [...Array(secret.length - 3).keys()].map((n) => secret.slice(0, n + 4));
   const clean = (r, secret) => {
     for (const t of r.tries)
       for (const p of parts(secret)) if (t.why.includes(p)) throw new Error(`"${p}" in ${t.why}`);
   };
-  await test('a server that repeats the token where its words are cut', async () => {
+  await test('a server that repeats the token where its message is cut', async () => {
     for (let n = 160; n < 200; n += 1) {
       bench.fresh();
       bench.server.script = [{ on: /^GET .user$/, status: 404, message: `${'x'.repeat(n)}${TOKEN}` },
@@ -129,7 +129,7 @@ async function echoes(test, bench) {
     delete s.send;
     equal(r.tries.length > 0 && r.tries.every((t) => !t.why.includes('eyJh')), true, `a statement in ${r.tries[0].why}`);
   });
-  await test('a server whose addresses have the token in them', async () => {
+  await test('a server that returns URLs with the token in them', async () => {
     bench.fresh();
     const s = bench.server;
     const send = s.send.bind(s);
@@ -143,7 +143,7 @@ async function echoes(test, bench) {
 }
 
 async function limits(test, bench) {
-  await test('after an answer for the whole host, nothing is asked for the others', async () => {
+  await test('after an error for the whole host, no request is sent for other entries', async () => {
     bench.fresh();
     bench.server.script = [{ on: /^GET .*\/issues$/, status: 403, headers: reset, times: 3 }];
     const events = [...Array(5).keys()].map((i) => bench.event('new', { signature: `${i}`.padStart(16, 'b') }));
@@ -151,7 +151,7 @@ async function limits(test, bench) {
     equal(r.tries.filter((t) => t.result === 'later').every((t) => t.whole_host && t.wait >= 1700), true, 'waits');
     bench.holds({ issues: 5, requests: 30 });
   });
-  await test('nothing left after an answer that was good: the next one waits', async () => {
+  await test('a good answer without rate limit left: the next request waits', async () => {
     bench.fresh();
     const s = bench.server;
     const send = s.send.bind(s);
@@ -166,7 +166,7 @@ async function limits(test, bench) {
     equal(r.last.result, 'done', 'result');
     bench.holds({ comments: 1 });
   });
-  await test('a wish of years is cut to a day', async () => {
+  await test('a Retry-After of years is cut to a day', async () => {
     bench.fresh();
     bench.server.script = [{ on: /^POST .*\/issues$/, status: 429, headers: () => ({ 'retry-after': '999999999' }) }];
     bench.server.obey = () => {};
@@ -187,7 +187,7 @@ async function tokens(test, bench) {
     equal(bench.server.seen.length, 0, 'requests');
     bench.noSecrets();
   });
-  await test('a token that is not there: nobody was asked, and nothing is to be waited for', async () => {
+  await test('a missing token: no request is sent, and there is no wait', async () => {
     bench.fresh();
     rmSync(join(bench.dir, 'token'));
     const r = await bench.drive([bench.event('new')]);
@@ -199,7 +199,7 @@ async function tokens(test, bench) {
     await bench.drive([bench.event('new')]);
     bench.holds();
   });
-  await test('a token that is refused is named, for the next one', async () => {
+  await test('a refused token is named by its hash, so that the next run knows it', async () => {
     bench.fresh();
     bench.put('token', 'ghp_old');
     const old = await bench.drive([bench.event('new')]);
@@ -210,7 +210,7 @@ async function tokens(test, bench) {
     const names = [old, old, other].map((r, i) => r.tries[i % 2].refused_token);
     equal(names[0] > 0 && names[0] === names[1] && names[0] !== names[2], true, `names ${names}`);
   });
-  await test('an App that was uninstalled is asked for once an hour', async () => {
+  await test('an uninstalled App is tried once an hour', async () => {
     bench.fresh();
     const options = asApp(bench);
     bench.server.model.app.installation = 5;
@@ -220,7 +220,7 @@ async function tokens(test, bench) {
     equal(bench.server.seen.length, 30, 'requests of as many attempts');
     bench.noSecrets();
   });
-  await test('a server without TLS that is not this machine', async () => {
+  await test('a server without TLS on another machine', async () => {
     bench.fresh();
     bench.server.shown = 'http://192.0.2.1';
     const r = await bench.drive([bench.event('new')]);
@@ -240,7 +240,7 @@ export async function answers(test, bench) {
       bench.fresh();
       const options = asApp(bench);
       bench.server.script = [{ on: /^POST \/app\/|^GET \/app/, ...fault, times: 2 }];
-      if (fault.status === 401) bench.server.obey = () => {}; // it may be the clock: once more
+      if (fault.status === 401) bench.server.obey = () => {}; // tried once more: the clock may be wrong
       const r = await bench.drive([bench.event('new'), bench.event('fixed')], [...options, ...soon(fault)]);
       delete bench.server.obey;
       equal(r.last?.result, 'done', `result (${r.err})`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of request that we make, as GitHub's own description of its API wants it:
-// what was sent to our server is sent again to prism, which checks it against that.
+// Every kind of request that we send, checked against GitHub's own description of its API: prism
+// gets each request that was sent to our server, and validates it.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -29,15 +29,15 @@ const used = [
   '/repos/{owner}/{repo}/git/trees', '/repos/{owner}/{repo}/git/commits',
 ];
 
-// prism takes everything for a schema that its validator cannot read, and it cannot read
-// "nullable" beside "oneOf".  We send no null: without it the description is stricter.
+// prism accepts everything for a schema that its validator cannot read, such as "nullable" beside
+// "oneOf".  We send no null, so the description without "nullable" is stricter.
 function readable(v) {
   if (!v || typeof v !== 'object') return;
   if (v.nullable === true && v.type === undefined) delete v.nullable;
   Object.values(v).forEach(readable);
 }
 
-// Of its 13 MiB what these paths need: prism reads that in a second.
+// The part of the description's 13 MiB that these paths need: prism reads it in a second.
 function cut(api) {
   const out = { ...api, paths: {}, components: {} };
   const follow = (v) => {
@@ -61,7 +61,7 @@ function cut(api) {
   return out;
 }
 
-// One that nobody has now.
+// A port that is free now.
 const free = () => new Promise((done, fail) => {
   const s = createServer().on('error', fail).listen(0, '127.0.0.1', () => {
     const { port } = s.address();
@@ -89,21 +89,21 @@ async function start(dir, port) {
   return child;
 }
 
-// "{path}" and "{ref}" have slashes in them at GitHub, which OpenAPI cannot say.
+// At GitHub "{path}" and "{ref}" may have slashes, which OpenAPI cannot express.
 const one = (path) => path.replace(/(\/contents\/|\/git\/ref\/)(.+)$/, (_, a, b) => a + encodeURIComponent(decodeURIComponent(b)));
 
 async function verdict(prism, r) {
-  // It lists what it answers as application/json, and says in prose to ask for the other.
+  // The description lists the answer as application/json, but its text asks for the other type.
   const headers = { ...r.headers, accept: 'application/json' };
   for (const h of ['host', 'content-length', 'connection', 'expect', 'transfer-encoding']) delete headers[h];
   const a = await fetch(prism + one(r.path) + r.search, { method: r.method, headers, body: r.body || undefined });
   const text = await a.text();
-  // Its own examples violate it too.
+  // The description's own examples violate it, too.
   const violations = JSON.parse(a.headers.get('sl-violations') ?? '[]').filter((v) => v.location[0] === 'request');
   return { status: a.status, violations, text: text.slice(0, 500) };
 }
 
-// All that we ever ask for.
+// All kinds of request that we send.
 async function everything(bench) {
   const raw = [];
   const upload = { path: 'crashes/x/minimized', bytes: 5000 };
@@ -135,31 +135,31 @@ export async function contract(test, bench, dir) {
     for (let tries = 1; !child; tries += 1) {
       const port = await free();
       prism = `http://127.0.0.1:${port}`;
-      child = await start(join(dir, 'npm'), port).catch((e) => { // somebody was quicker
+      child = await start(join(dir, 'npm'), port).catch((e) => { // another process took the port
         if (tries === 5 || !/EADDRINUSE/.test(e.message)) throw e;
       });
     }
   });
   if (!child) return;
   try {
-    await test('it refuses what is wrong', async () => {
+    await test('prism refuses invalid requests', async () => {
       const bad = { method: 'POST', path: '/repos/o/r/issues', search: '', headers: { authorization: 'Bearer x', 'content-type': 'application/json' }, body: '{"body": "no title"}' };
       equal((await verdict(prism, bad)).status, 422, 'status of an issue without a title');
-      equal((await verdict(prism, { ...bad, path: '/repos/o/r/issue' })).status, 404, 'status of no such path');
+      equal((await verdict(prism, { ...bad, path: '/repos/o/r/issue' })).status, 404, 'status of an unknown path');
     });
     const kinds = new Set();
     for (const r of await everything(bench)) {
       const kind = `${r.method} ${r.path.replace(/\d+/g, 'N').replace(/contents\/.*/, 'contents/...')}${r.search.replace(/=[^&]*/g, '=')}`;
       if (kinds.has(kind)) continue;
       kinds.add(kind);
-      await test(`it takes ${kind}`, async () => {
+      await test(`prism accepts ${kind}`, async () => {
         const v = await verdict(prism, r);
         if (v.status >= 300 || v.violations.length > 0) throw new Error(JSON.stringify(v));
-        if (r.body) // and so that this says something
-          equal((await verdict(prism, { ...r, body: '[]' })).status, 422, 'status of a list instead');
+        if (r.body) // proves that prism validates this kind of request
+          equal((await verdict(prism, { ...r, body: '[]' })).status, 422, 'status of a list as the body');
       });
     }
-    await test('and that was all that we ask for', async () => { equal(kinds.size, 16, [...kinds].join('\n')); });
+    await test('every kind of request was checked', async () => { equal(kinds.size, 16, [...kinds].join('\n')); });
   } finally {
     child.kill();
   }

@@ -16,10 +16,9 @@
 #include <unistd.h>
 
 /* Makes deliveries as the outbox would, each until it is done or refused: drive OPTION...
- * EVENT.json...  An event file is {"id", "created", "event"}. What is in progress, and what came of
- * it, is in the state directory.  Time is the test server's: waiting tells it to put its clock
- * forward.  Prints one line of JSON for each attempt.  --die N and --fail N: at the Nth call that
- * can fail. */
+ * EVENT.json...  An event file is {"id", "created", "event"}.  Progress and results are in the
+ * state directory.  Time is the test server's: a wait makes the server advance its clock.  Prints
+ * one line of JSON for each attempt.  --die N and --fail N: at the Nth call that can fail. */
 
 enum { ATTEMPTS = 30, WAIT_S = 60 };
 
@@ -30,7 +29,7 @@ struct drive {
 	uint64_t ahead_ms;
 	unsigned at; /* of the fault; 0: none */
 	enum fault_how how;
-	bool sleeps; /* between writes, instead of telling the server's clock */
+	bool sleeps; /* between writes, instead of advancing the server's clock */
 	struct http_limits limits;
 	struct github_config config;
 };
@@ -64,7 +63,7 @@ static bool ask_forward(struct drive *dr, uint64_t ms, struct err *e)
 	return true;
 }
 
-/* Twice: the fault may be here, where it is no part of what is tested. */
+/* Tried twice: the injected fault may hit this request, which is not under test. */
 static void put_forward(struct drive *dr, uint64_t ms)
 {
 	struct err e;
@@ -125,8 +124,8 @@ static void forget_progress(const struct drive *dr, json_t **progress, const cha
 		*progress = json_object();
 }
 
-/* As after a restart: what is not on disk is forgotten.  How long it is to wait; 0: it came
- * to an end. */
+/* Attempts an entry as after a restart: state that is not on disk is forgotten.  Returns the time
+ * to wait, or 0 when the entry is done or refused. */
 static uint64_t attempt(struct drive *dr, struct github *g, const char *id, const json_t *file)
 {
 	_autojson_ json_t *progress = NULL;
@@ -165,7 +164,7 @@ static const char *signature_of(const struct file *f)
 	return json_string_value(json_object_get(json_object_get(f->json, "event"), "signature"));
 }
 
-/* What is to be told of a crash waits for what was to be told before. */
+/* A notification of a crash waits for the earlier notifications of this crash. */
 static bool waits(const struct file *files, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -175,7 +174,7 @@ static bool waits(const struct file *files, size_t i)
 	return false;
 }
 
-/* Each that has not come to its end, once, at one time; how long to wait then, or 0. */
+/* Attempts each unfinished entry once, at one time.  Returns the time to wait, or 0. */
 static uint64_t go_round(struct drive *dr, struct github *g, struct file *files, size_t n)
 {
 	uint64_t most = 0;

@@ -37,7 +37,7 @@ export class Bench {
     this.fresh();
   }
 
-  // Nothing was ever told.
+  // No notification was sent yet.
   fresh() {
     rmSync(this.dir, { recursive: true });
     mkdirSync(join(this.dir, 'state/crashes/x'), { recursive: true });
@@ -71,7 +71,7 @@ export class Bench {
 
   drive(events, options = [], env = {}) {
     const s = this.server;
-    s.ahead += 2000; // a new process does not know when the last one wrote
+    s.ahead += 2000; // a new process does not know the time of the last write
     const given = options.includes('--token-env') || options.includes('--app') ? [] : ['--token-file', join(this.dir, 'token')];
     return new Promise((done) => {
       const child = spawn(this.program, ['--api', s.shown ?? s.origin, '--control', s.origin, '--state',
@@ -91,7 +91,7 @@ export class Bench {
     });
   }
 
-  // --- what must hold at the end -------------------------------------------------------
+  // --- invariants at the end -----------------------------------------------------------
 
   issuesOf(signature) {
     return this.server.model.issues.filter((i) => i.body.includes(`<!-- fuzzcell-signature: ${signature} -->`));
@@ -107,7 +107,7 @@ export class Bench {
   noSecrets() {
     const all = [...this.server.secrets, 'DOWNLOADSECRET', 'PRIVATE KEY'];
     for (const s of all) {
-      if (this.said.includes(s)) throw new Error(`a secret was said: ${this.said}`);
+      if (this.said.includes(s)) throw new Error(`a secret was printed: ${this.said}`);
       for (const f of this.files())
         if (readFileSync(f, 'latin1').includes(s)) throw new Error(`a secret in ${f}`);
       for (const i of [...this.server.model.issues, ...this.server.model.comments])
@@ -115,7 +115,7 @@ export class Bench {
     }
   }
 
-  // Exactly one issue of each signature, so many comments, nothing that is not done.
+  // Checks: exactly one issue for each signature, the number of comments, and no unfinished work.
   holds({ issues = 1, comments = 0, requests = 60 } = {}) {
     const s = this.server;
     const of = new Map();

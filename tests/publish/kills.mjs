@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Killed, or failed once, at each call that can fail: the next process tells the rest,
-// and nothing twice.
+// Killed, or failed once, at each call that can fail: the next process sends the remaining
+// notifications, and none twice.
 import { equal } from './harness.mjs';
 import { closed, given, withInput } from './stories.mjs';
 
@@ -38,14 +38,14 @@ async function again(bench, story, events, what) {
   equal(r.last?.result, 'done', `${what}: result (${r.err})`);
   try {
     bench.holds(story.holds);
-    // What could not be uploaded takes nothing's place.
+    // A failed upload replaces nothing.
     const edits = bench.server.model.issues[0].edits ?? 0;
     if (story.edits && !(what.startsWith('--fail') && edits === 0)) equal(edits, story.edits, 'edits');
     if (story.state) equal(bench.server.model.issues[0].state, story.state, 'state');
   } catch (e) { throw new Error(`${what}: ${e.message}`); }
 }
 
-// Each fault in turn, until a run meets none; how many there were.
+// Injects each fault in turn, until a run meets none.  Returns the number of faults.
 async function each(bench, story, option) {
   for (let at = 1; at < 5000; at += 1) {
     bench.fresh();
@@ -59,7 +59,7 @@ async function each(bench, story, option) {
   throw new Error('no end');
 }
 
-// By the server, with SIGKILL, before or after it did what the nth request asks for.
+// The server kills the client with SIGKILL, before or after it serves the nth request.
 async function signals(bench, story, done) {
   for (let n = 0; n < 60; n += 1) {
     bench.fresh();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of GitHub as we talk to: issues, comments, files on branches, an App.  Each
+// A model of the part of GitHub that we use: issues, comments, files on branches, an App.  Each
 // function takes {model, parts, query, body, now} and returns [status, body, headers].
-// What is made shows in a list only after LAG_MS, as on real servers that are copies.
+// New objects appear in lists only after LAG_MS, as on GitHub's replicated servers.
 import { createHash, createPublicKey, verify } from 'node:crypto';
 
 export const LAG_MS = 30_000;
@@ -45,7 +45,7 @@ function show(origin, i) {
   };
 }
 
-// One page, and the Link header's next.
+// Returns one page, and the Link header with the next page.
 function page({ query, origin, path }, all) {
   const per = Math.min(Number(query.get('per_page') ?? 30), 100);
   const at = Number(query.get('page') ?? 1);
@@ -185,14 +185,14 @@ export function putFile(r) {
   return [old ? 200 : 201, { content: file(r.parts[0], blob(content)), commit: { sha: '2'.repeat(40) } }];
 }
 
-// --- who asks --------------------------------------------------------------------
+// --- the token's user --------------------------------------------------------------
 
 export function getUser(r) {
   return r.model.tells_login ? [200, { ...r.model.me, id: 1 }]
     : [403, { message: 'Resource not accessible by integration' }];
 }
 
-// The statement of an App, by RFC 7515 and 7519; null or what is wrong with it.
+// Checks the statement (JWT) of an App, by RFC 7515 and 7519.  Returns null or the fault.
 export function badStatement(model, jwt, now) {
   const [head, claims, signature] = jwt.split('.');
   const read = (s) => JSON.parse(Buffer.from(s, 'base64url').toString());

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Included by the top Makefile.  `make publish-tests` tells a server that stands in for
-# GitHub's and fails in every way, and checks all requests against GitHub's own
-# description of its API, which is fetched as a package.
+# Included by the top Makefile.  `make publish-tests` notifies a server that stands in for GitHub's
+# and fails in every way.  It also checks all requests against GitHub's own description of its
+# API, which is fetched as a package.
 
 $B/publish/drive: $B/t/tests/publish/drive.o $B/t/lib.a
 	@mkdir -p $(@D)

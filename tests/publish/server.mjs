@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that stands in for GitHub's: keeps a model of it (model.mjs), fails as a script
-// says, has a clock that only goes on when it is told to, and writes down what a
-// client must not do: ask before it was let, write twice within a second, show a
-// secret in its command line.
+// A server that stands in for GitHub's.  It keeps a model of GitHub (model.mjs), fails as a script
+// says, and has a clock that advances only on request.  It records violations by the client: a
+// request before it is allowed, two writes within a second, a secret in its command line.
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import * as model from './model.mjs';
@@ -43,9 +42,9 @@ export class Server {
     this.ahead = 0; // ms
     this.script = []; // {on: RegExp of "METHOD path", skip, times, ...fault}
     this.seen = []; // "METHOD path" of each request
-    this.raw = []; // all of it, but for the authorization
+    this.raw = []; // whole requests, without the authorization
     this.wrong = [];
-    this.token = null; // what is to be shown
+    this.token = null; // the expected token
     this.secrets = [];
     this.child = null;
     this.not_before = 0;
@@ -66,7 +65,7 @@ export class Server {
 
   now() { return Date.now() + this.ahead; }
 
-  // --- what a client must not do ---------------------------------------------------
+  // --- violations by the client ----------------------------------------------------
 
   watch(method, path) {
     const now = this.now();
@@ -74,7 +73,7 @@ export class Server {
     if (now < this.not_before)
       this.wrong.push(`${what}: ${Math.round((this.not_before - now) / 1000)} s before it was let`);
     if (method !== 'GET' && !path.startsWith('/app/')) {
-      if (now - this.wrote < 998) // two clocks that cut their milliseconds
+      if (now - this.wrote < 998) // two clocks round to milliseconds
         this.wrong.push(`${what}: ${now - this.wrote} ms after another write`);
       this.wrote = now;
     }
@@ -86,7 +85,7 @@ export class Server {
     }
   }
 
-  // null, or an answer for who does not show what is asked for.
+  // null, or the answer to a request without the necessary headers or token.
   refuse(q, path) {
     if (!/^fuzzcell\//.test(q.headers['user-agent'] ?? '') ||
         !/application\/vnd\.github\+json/.test(q.headers.accept ?? '') ||
@@ -159,7 +158,7 @@ export class Server {
   take(q, a, body) {
     const url = new URL(q.url, 'http://x');
     if (url.pathname === '/__advance') { this.control(url, a); return; }
-    // A repository that has moved: the same, under its number.
+    // A repository that has moved: the same repository, under its number.
     const moved = /^\/repos\/octo\/old\//.test(url.pathname);
     if (moved) {
       const to = url.pathname.replace('/repos/octo/old/', `${R}/`) + url.search;
@@ -175,7 +174,7 @@ export class Server {
   answer(q, a, url, body) {
     const f = this.fault(`${q.method} ${url.pathname}`);
     const die = () => { this.child?.kill('SIGKILL'); };
-    if (f && !f.done) { // before anything is done
+    if (f && !f.done) { // before the request takes effect
       if (f.kill) die();
       if (f.stall) return; // the client gives up
       if (f.close || f.kill) { a.destroy(); return; }

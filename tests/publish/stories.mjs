@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told, to a server where all goes well.
+// The notifications to a server without faults.
 import { generateKeyPairSync } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,13 +20,13 @@ export function asApp(bench, { secret = 'ghs_PLANTEDinstallation' } = {}) {
   return ['--app', '4711', '--installation', '99', '--key', bench.put('key.pem', privateKey)];
 }
 
-// An issue as we make it, long ago.
+// An old issue, as fuzzcell files it.
 export function given(bench, fields = {}) {
   const s = bench.server;
   return addIssue(s.model, s.now() - 86_400_000, { title: 'Fuzzing crash', body: `# Crash\n\n${MARK}\n`, labels: ['fuzzing'], ...fields });
 }
 
-// A body with its reproducer between the lines by which it is found.
+// A body with its reproducer between the marker lines.
 export const withInput = (input) =>
   `# Crash\n\n<!-- reproducer -->\n\n${input}\n<!-- end of reproducer -->\n\n${MARK}\n`;
 
@@ -64,7 +64,7 @@ export async function stories(test, bench) {
     bench.holds();
   });
 
-  await story('a marker of a stranger keeps no crash from being filed', async (m) => {
+  await story('the marker of an outsider does not stop a crash from being filed', async (m) => {
     const stranger = { login: 'mallory', type: 'User' };
     given(bench, { user: stranger });
     given(bench, { user: stranger, pull_request: {}, author_association: 'OWNER' });
@@ -72,7 +72,7 @@ export async function stories(test, bench) {
     equal(m.issues.filter((i) => i.user.login === 'fuzzbot').length, 1, 'issues of ours');
   });
 
-  await story('a marker of a member counts, also with line ends of a browser', async (m) => {
+  await story('the marker of a member counts, also with CRLF line ends', async (m) => {
     given(bench, { user: { login: 'anna' }, author_association: 'MEMBER', body: `By hand\r\n ${MARK} \r\n` });
     const r = await bench.drive([bench.event('new')]);
     equal(r.last.result, 'done', 'result');
@@ -80,7 +80,7 @@ export async function stories(test, bench) {
     equal(m.issues.length, 1, 'issues');
   });
 
-  await story('a token that may not ask whose it is', async (m) => {
+  await story('a token that may not ask for its own user', async (m) => {
     m.tells_login = false;
     m.me = { login: 'github-actions[bot]', type: 'Bot' };
     await bench.drive([bench.event('new')]);
@@ -90,7 +90,7 @@ export async function stories(test, bench) {
     bench.holds();
   });
 
-  await story('a server that says neither whose the token is nor who belongs to it', async (m) => {
+  await story('a server that names neither the user of the token nor the members', async (m) => {
     m.tells_login = false;
     m.association = undefined;
     await bench.drive([bench.event('new')]);
@@ -107,7 +107,7 @@ export async function stories(test, bench) {
     bench.holds();
   });
 
-  await story('an App, whose clock and token are wrong at first', async (m) => {
+  await story('an App with a wrong clock and a wrong token at first', async (m) => {
     const options = asApp(bench);
     bench.server.ahead -= 600_000; // we are ten minutes ahead of the server
     bench.server.script = [{ on: /POST .*issues$/, status: 401 }];
@@ -119,7 +119,7 @@ export async function stories(test, bench) {
     bench.holds({ comments: 1 });
   });
 
-  await story('the reproducer goes to a branch, which is made', async (m) => {
+  await story('the reproducer is uploaded to a new branch', async (m) => {
     const r = await bench.drive([bench.event('new', { upload })], ['--branch', 'fuzzing/inputs']);
     equal(r.last.result, 'done', 'result');
     const [[path, file]] = m.branches.get('fuzzing/inputs');
@@ -129,7 +129,7 @@ export async function stories(test, bench) {
     bench.holds();
   });
 
-  await story('a repository without a commit takes the issue, without the reproducer', async (m) => {
+  await story('a repository without a commit gets the issue, without the reproducer', async (m) => {
     m.empty = true;
     await bench.drive([bench.event('new', { upload })], ['--branch', 'b']);
     like(m.issues[0].body, /It is not attached \(409: Git Repository is empty\.\); its path in the state directory is `crashes\/x\/minimized`/, 'body');
@@ -140,7 +140,7 @@ export async function stories(test, bench) {
     const i = given(bench, closed(bench));
     await bench.drive([bench.event('again', {}, 'a1')]);
     equal(`${i.state} ${i.state_reason}`, 'open reopened', 'state');
-    await bench.drive([bench.event('again', {}, 'a2')]); // it is open
+    await bench.drive([bench.event('again', {}, 'a2')]); // the issue is open
     bench.server.ahead += 86_400_000;
     Object.assign(i, closed(bench));
     await bench.drive([bench.event('again', { action: 'comment' }, 'a3')]);
@@ -150,7 +150,7 @@ export async function stories(test, bench) {
     bench.holds({ comments: 2 });
   });
 
-  await story('closed as not planned: told once, not reopened', async () => {
+  await story('closed as not planned: one comment, not reopened', async () => {
     const i = given(bench, closed(bench, { state_reason: 'not_planned' }));
     await bench.drive([bench.event('again')]);
     equal(i.state, 'closed', 'state');
@@ -166,13 +166,13 @@ export async function stories(test, bench) {
     equal(m.issues[0].changes, 1, 'changes');
   });
 
-  await story('a smaller input takes the place of the other one, and of nothing else', async (m) => {
+  await story('a smaller input replaces the old input, and nothing else', async (m) => {
     const i = given(bench, { body: `Assigned to Anna.\r\n${withInput('large')}More.` });
     await bench.drive([bench.event('smaller', { body: withInput('small'), comment: '' })]);
     equal(i.body, `Assigned to Anna.\r\n${withInput('small')}More.`, 'body');
     await bench.drive([bench.event('smaller', { body: withInput('small'), comment: '' }, 'again')]);
     equal(i.edits, 1, 'edits');
-    i.body = `Shortened by a person.\n${MARK}\n`;
+    i.body = `Shortened by a user.\n${MARK}\n`;
     await bench.drive([bench.event('smaller', { body: withInput('tiny'), comment: '' }, 'third')]);
     equal(i.edits, 1, 'edits');
     i.deleted = true;
@@ -181,7 +181,7 @@ export async function stories(test, bench) {
     equal(m.issues.length, 1, 'issues');
   });
 
-  await story('label wrong: a fix is not told', async (m) => {
+  await story('label wrong: a fix is not notified', async (m) => {
     given(bench, { labels: ['Wrong'] });
     const r = await bench.drive([bench.event('fixed'), bench.event('regressed', { action: 'comment' })]);
     equal(r.last.result, 'done', 'result');
@@ -189,14 +189,14 @@ export async function stories(test, bench) {
     bench.holds({ comments: 1 });
   });
 
-  await story('label ignore: nothing is told', async () => {
+  await story('label ignore: no notification is sent', async () => {
     given(bench, { labels: ['ignore'], ...closed(bench) });
     const r = await bench.drive(['new', 'again', 'regressed', 'fixed'].map((k) => bench.event(k)));
     equal(r.tries.map((t) => `${t.result} ${t.ignored}`).join(), Array(4).fill('done true').join(), 'results');
     bench.holds();
   });
 
-  await story('a comment that was sent before all was lost is not sent again; a stranger\'s marker is none', async (m) => {
+  await story('a comment sent before all state was lost is not sent again; an outsider\'s marker does not count', async (m) => {
     const i = given(bench);
     addComment(m, bench.server.now(), 1, '<!-- fuzzcell-delivery: fixed f -->', { login: 'mallory' }, 'NONE');
     const event = bench.event('fixed', { action: 'comment' }, 'f');
@@ -208,7 +208,7 @@ export async function stories(test, bench) {
     bench.holds({ comments: 1 });
   });
 
-  await story('a known address spares the search; another repository\'s is not believed', async () => {
+  await story('a known issue URL saves the search; another repository\'s URL is not trusted', async () => {
     given(bench, { body: 'of an older ledger, without a marker' });
     const event = (url, id) => bench.event('fixed', { action: 'comment', issue_url: url }, id);
     await bench.drive([event('https://github.example/octo/widgets/issues/1', 'a')]);
@@ -217,14 +217,14 @@ export async function stories(test, bench) {
     equal(bench.server.model.comments.length, 1, 'comments');
   });
 
-  await story('an issue that was deleted is not filed again by what comes after', async (m) => {
+  await story('a deleted issue is not filed again by later notifications', async (m) => {
     await bench.drive([bench.event('new')]);
     m.issues[0].deleted = true;
     await bench.drive([bench.event('new'), bench.event('regressed'), bench.event('fixed')]);
     equal(m.issues.length, 1, 'issues');
   });
 
-  await story('an issue that only the ledger or the record knew, and that was deleted, is not filed again', async (m) => {
+  await story('a deleted issue that only the ledger or the record knows is not filed again', async (m) => {
     given(bench, { deleted: true });
     addIssue(m, bench.server.now(), { body: 'noise', user: { login: 'x' } });
     const texts = { title: 'Fuzzing crash', body: MARK, issue_url: 'https://github.example/octo/widgets/issues/1' };
@@ -234,19 +234,19 @@ export async function stories(test, bench) {
     equal(m.issues.length, 2, 'issues');
   });
 
-  await story('deleted, but a person keeps its marker in another issue', async (m) => {
+  await story('deleted, but a user keeps its marker in another issue', async (m) => {
     given(bench, { deleted: true });
     given(bench, { user: { login: 'anna' }, author_association: 'MEMBER' });
     const r = await bench.drive([bench.event('fixed', { issue_url: 'https://github.example/octo/widgets/issues/1' })]);
     equal(`${r.last.result} ${r.last.deleted} ${m.issues[1].state}`, 'done false closed', 'result');
   });
 
-  await story('a repository that cannot be seen is no deletion', async () => {
+  await story('an inaccessible repository does not count as a deleted issue', async () => {
     const r = await bench.drive([bench.event('again', { repository: 'octo/none', title: 't', body: MARK, issue_url: 'https://github.example/octo/none/issues/1' })]);
     equal(`${r.last.result} ${r.last.deleted}`, 'refused false', 'result');
   });
 
-  await story('what nobody knows an issue of is filed by what would have commented on it', async (m) => {
+  await story('a comment on an unknown issue files the issue instead', async (m) => {
     const r = await bench.drive([bench.event('again', { title: 'Fuzzing crash', body: MARK })]);
     equal(`${r.last.result} ${r.last.deleted} ${m.issues.length}`, 'done false 1', 'result');
     bench.holds();
@@ -261,14 +261,14 @@ export async function stories(test, bench) {
     equal(`${r.last.result} ${r.last.deleted} ${bench.server.model.issues[0].state}`, 'done false open', 'again');
   });
 
-  await story('an API with a slash at its end', async () => {
+  await story('an API URL with a slash at its end', async () => {
     bench.server.shown = `${bench.server.origin}/`;
     await bench.drive([bench.event('new')]);
     bench.server.shown = undefined;
     bench.holds();
   });
 
-  await story('more issues than are read in one go', async (m) => {
+  await story('more issues than one search reads', async (m) => {
     for (let i = 0; i < 10100; i += 1) addIssue(m, 1e12, { body: 'noise', user: { login: 'x' } });
     given(bench);
     const r = await bench.drive([bench.event('fixed', { action: 'comment' })]);
@@ -277,7 +277,7 @@ export async function stories(test, bench) {
     bench.holds({ comments: 1, requests: 110 });
   });
 
-  await story('a cache that is damaged, or no longer so', async (m) => {
+  await story('a damaged or stale cache', async (m) => {
     const forget = () => {
       bench.server.ahead += 3_600_000;
       rmSync(join(bench.dir, `state/progress-github-new-${SIG}.json`), { force: true });
@@ -291,7 +291,7 @@ export async function stories(test, bench) {
       await bench.drive([bench.event('new')]);
       bench.holds({ requests: 100 });
     }
-    // A person moved the marker to another issue.
+    // A user moved the marker to another issue.
     forget();
     m.issues[0].body = 'see the other one';
     given(bench, { user: { login: 'anna' }, author_association: 'OWNER' });
@@ -305,7 +305,7 @@ export async function stories(test, bench) {
     bench.holds({ issues: 2 });
   });
 
-  await story('texts as long as one likes', async (m) => {
+  await story('texts of any length', async (m) => {
     const body = `${'ü'.repeat(70000)}\n${MARK}\n`;
     const r = await bench.drive([bench.event('new', { title: 'ö'.repeat(500), body })]);
     equal(r.last.result, 'done', 'result');
@@ -313,7 +313,7 @@ export async function stories(test, bench) {
     bench.holds();
   });
 
-  await story('pages of issues that are larger than we take', async (m) => {
+  await story('pages of issues above our size limit', async (m) => {
     for (let i = 0; i < 120; i += 1) addIssue(m, bench.server.now() - 100_000, { body: '\u{1F600}'.repeat(65000), user: { login: 'x' } });
     given(bench);
     const r = await bench.drive([bench.event('fixed', { action: 'comment' })]);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the report parser agrees with a triage system that has seen millions of
- * reports.  DIRECTORY holds reports and expected.json, which says for each report
- * `crash_type`, `crash_state`, `is_security`, `crash_address` (absent: not known) and
- * `settings` on which the answer depends.
+/* Compares the report parser with a triage system that has seen millions of reports.  DIRECTORY
+ * holds reports and expected.json.  It has for each report `crash_type`, `crash_state`,
+ * `is_security`, `crash_address` (absent: unknown), and the `settings` on which these depend.
  *
  * usage: agree DIRECTORY    prints each disagreement and
  *        "type: A of N, state: B of N, security: C of N, address: D of N"; status 1
@@ -24,7 +23,7 @@ struct score {
 	size_t agree, n;
 };
 
-/* The largest redzone with which an out-of-memory or a timeout means anything. */
+/* The largest redzone for which an out-of-memory or a timeout is compared. */
 enum { REDZONE_MAX = 64 };
 
 static bool setting(const json_t *settings, const char *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chosen bug, and those that AddressSanitizer is for. */
+/* The choice of the bug, and the bugs that AddressSanitizer finds. */
 #include "tests/reports/bugs.h"
 
 #include <sanitizer/asan_interface.h>
@@ -19,8 +19,7 @@ NOINLINE static int dispatch(const struct bug *bug)
 	return HIDE(r);
 }
 
-/* With $BUG, any input but the empty one starts that bug: for engines that make their
- * own inputs. */
+/* With $BUG, any non-empty input starts this bug: for engines that make their own inputs. */
 static const struct bug *find_bug(const uint8_t *data, size_t size)
 {
 	const char *always = getenv("BUG");
@@ -91,7 +90,7 @@ static int heap_under_read(void)
 	return got;
 }
 
-/* memcpy is the runtime's own, above ours in the stack. */
+/* The runtime's own memcpy is above our function in the stack. */
 static int heap_over_copy(void)
 {
 	char to[64];
@@ -114,7 +113,7 @@ static int heap_over_strlen(void)
 	return got;
 }
 
-/* Several frames of the runtime above ours. */
+/* Several frames of the runtime are above our function. */
 static int heap_over_print(void)
 {
 	char text[32];
@@ -133,7 +132,7 @@ NOINLINE static int compare_over(const void *a, const void *b)
 	return x[1000] < y[1000] ? -1 : 1;
 }
 
-/* A frame of libc between two of ours. */
+/* A frame of libc is between two of our functions. */
 static int heap_over_sort(void)
 {
 	int *p = HIDE((int *)calloc(4, sizeof(int)));

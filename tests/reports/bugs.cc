@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planted bugs in functions whose names only C++ has.
+// Planted bugs in functions with names that only C++ has.
 #include "tests/reports/bugs.h"
 
 #include <algorithm>

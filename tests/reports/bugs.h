@@ -2,22 +2,21 @@
 #ifndef TESTS_REPORTS_BUGS_H
 #define TESTS_REPORTS_BUGS_H
 
-/* Planted bugs, to see how sanitizers and libFuzzer report them.  An input is the
- * name of the bug that it starts; other inputs do nothing.  Each bug is a function of
- * that name; expected.table says what a report of it must be read as.
+/* Planted bugs, which show how sanitizers and libFuzzer report them.  An input is the name of the
+ * bug that it starts; other inputs do nothing.  Each bug is a function of that name.
+ * expected.table has the reading that the parser must produce for its report.
  *
- * None of them may depend on what the optimiser knows, or the clangs' stacks would
- * differ: values go through HIDE(), helpers are NOINLINE, and no call that a stack
- * must show is a function's last act (a tail call has no frame).
+ * No bug may depend on the optimiser, or the clangs' stacks would differ: values go through HIDE(),
+ * helpers are NOINLINE, and no call that a stack must show is a tail call (it has no frame).
  *
- * Everything is bounded here as well as from outside: loops by time, memory by a cap. */
+ * Loops are bounded by time and memory by a cap, here as well as from outside. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define NOINLINE __attribute__((noinline))
 
-/* x, of which the compiler no longer knows the value.  Integers and pointers. */
+/* Hides the value of x from the compiler.  For integers and pointers. */
 #define HIDE(x)                                                 \
 	__extension__({                                         \
 		__typeof__(x) hidden_ = (x);                    \
@@ -44,7 +43,7 @@ extern "C" {
 #endif
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Each ends with BUG_END. */
+/* Each table ends with BUG_END. */
 extern const struct bug memory_bugs[];
 extern const struct bug shape_bugs[];
 extern const struct bug ending_bugs[];

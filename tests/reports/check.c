@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads every report that generate.sh made with the parser, and compares with what
- * expected.table says of it; then the keys of reports with each other.  Prints TAP.
+/* Parses every report of generate.sh, compares the result with expected.table, and then compares
+ * the keys of the reports with each other.  Prints TAP.
  *
  * usage: check OUT [CLANG...]    versions without a report are skipped tests */
 #include "tests/reports/check.h"
@@ -40,7 +40,7 @@ void fault(const char *fmt, ...)
 	putchar('\n');
 }
 
-/* Ends a test, which failed when fault() was called since the last one. */
+/* Ends a test.  The test failed if fault() was called since the last test. */
 static void test_done(const char *what, const char *who, size_t n)
 {
 	if (faults > FAULTS_SHOWN)
@@ -50,14 +50,14 @@ static void test_done(const char *what, const char *who, size_t n)
 	faults = 0;
 }
 
-/* --- what is expected --------------------------------------------------------- */
+/* --- expectations ------------------------------------------------------------- */
 
 static bool same(const struct item *a, const struct item *b, const char *key)
 {
 	return is(a, key, field(b, key));
 }
 
-/* The value of a remark "NAME=VALUE" in buf, "" without. */
+/* Writes the value of a remark "NAME=VALUE" to buf; "" without this remark. */
 static const char *remark(const struct item *i, const char *name, char *buf, size_t size)
 {
 	const char *at = strstr(field(i, "remarks"), name);
@@ -71,7 +71,7 @@ static const char *remark(const struct item *i, const char *name, char *buf, siz
 
 /* --- keys of two reports ------------------------------------------------------------ */
 
-/* Of one bug in one program. */
+/* Two reports of one bug in one program. */
 static void check_repeated(const struct item *a, const struct item *b)
 {
 	bool same_signature = strcmp(a->is.signature, b->is.signature) == 0;
@@ -92,7 +92,7 @@ static void check_repeated(const struct item *a, const struct item *b)
 		fault("%s: no raw key", field(a, "report"));
 }
 
-/* Told to be one crash, by the remark "same". */
+/* Declared as one crash by the remark "same". */
 static bool said_same(const struct item *a, const struct item *b)
 {
 	char of_a[64], of_b[64];
@@ -102,7 +102,7 @@ static bool said_same(const struct item *a, const struct item *b)
 	return of_a[0] && strcmp(of_a, of_b) == 0;
 }
 
-/* Of two bugs in one program. */
+/* Reports of two bugs in one program. */
 static void check_different_sites(const struct item *a, const struct item *b)
 {
 	if (is_raw(a) && is_raw(b) && has_site(a) && has_site(b) && !said_same(a, b) &&
@@ -110,7 +110,7 @@ static void check_different_sites(const struct item *a, const struct item *b)
 		fault("%s, %s: one raw key", field(a, "report"), field(b, "bug"));
 }
 
-/* One of them is of the clang that sees another stack. */
+/* One of the reports is of a clang that shows another stack. */
 static bool is_apart(const struct item *a, const struct item *b)
 {
 	char of_a[64], of_b[64];
@@ -139,7 +139,7 @@ static size_t state_of(const struct item *i, const char *ret[CRASH_STATE_MAX])
 	return i->is.n_state;
 }
 
-/* Two bugs share the dispatcher and the harness: that makes them no likely one. */
+/* Two bugs share the dispatcher and the harness: this does not make them likely one bug. */
 static void check_links(const struct item *a, const struct item *b)
 {
 	const char *of_a[CRASH_STATE_MAX], *of_b[CRASH_STATE_MAX];

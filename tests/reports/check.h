@@ -2,25 +2,25 @@
 #ifndef TESTS_REPORTS_CHECK_H
 #define TESTS_REPORTS_CHECK_H
 
-/* What a report of generate.sh is expected to be, and what the parser read in it. */
+/* The expected reading of a report of generate.sh, and the parser's reading. */
 #include "base/json.h"
 #include "runner/crash/report/report.h"
 
 #include <stdio.h>
 
 struct item {
-	json_t *json; /* its object of expected.jsonl */
+	json_t *json; /* the report's object in expected.jsonl */
 	struct crash_report is;
-	char prefixed[256]; /* what differs when every line has a log's prefix; "" nothing */
+	char prefixed[256]; /* the differences when every line has a log's prefix; "": none */
 };
 
-/* The current test has failed; says why, as a comment in TAP. */
+/* Marks the current test as failed; prints the reason as a comment in TAP. */
 __attribute__((format(printf, 1, 2))) void fault(const char *fmt, ...);
 
-/* The report against its line of expected.table. */
+/* Compares the report with its line of expected.table. */
 void check_report(const struct item *i);
 
-/* Reads it again with a prefix before each line, of prefixes.h, and fills i->prefixed. */
+/* Parses the report again with a prefix of prefixes.h before each line, and fills i->prefixed. */
 MUST_CHECK int check_prefixed(struct item *i, struct slice text, const struct crash_options *o,
 			      unsigned way, struct err *e);
 
@@ -46,7 +46,7 @@ static inline bool has_frames(const struct item *i)
 	return !is(i, "frames", "-");
 }
 
-/* Timeouts and the like: of the stack nothing is said, so neither of its keys. */
+/* For timeouts and similar ends neither the stack nor its keys are compared. */
 static inline bool has_site(const struct item *i)
 {
 	return has_frames(i) && field(i, "frames")[0] != '.';

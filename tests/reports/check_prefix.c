@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* Prints what differs; false when something does. */
+/* Prints the differences; false if there are any. */
 static bool same_json(json_t *a, json_t *b, char *why, size_t size)
 {
 	const char *key;

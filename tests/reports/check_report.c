@@ -11,7 +11,7 @@ static const char *flat(const char *type, char *buf, size_t size)
 	return buf;
 }
 
-/* The name without the arguments of templates; those of "operator<" are no brackets. */
+/* The name without template arguments; the < of "operator<" is no bracket. */
 static const char *plain(const char *name, char *buf, size_t size)
 {
 	static const struct slice word = {"operator", 8};
@@ -34,7 +34,7 @@ static const char *plain(const char *name, char *buf, size_t size)
 	return buf;
 }
 
-/* Whole names in C; in other languages and after '~' a part of the name. */
+/* In C whole names are compared; in other languages and after '~' a part of the name. */
 static bool name_is(const struct item *i, const char *full, struct slice want)
 {
 	bool part = !is(i, "language", "c") && !is(i, "language", "trap");
@@ -108,7 +108,7 @@ static void check_verdict(const struct item *i)
 		fault("%s: no state", field(i, "report"));
 }
 
-/* "READ 4" is told twice. */
+/* The report has "READ 4" twice. */
 static void check_access(const struct item *i)
 {
 	static const char *const words[CRASH_ACCESS_COUNT] = {

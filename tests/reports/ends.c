@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every way in which libFuzzer ends a run, signals, leaks, and what libc complains of. */
+/* Every way in which libFuzzer ends a run, signals, leaks, and aborts of libc. */
 #include "tests/reports/bugs.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ static time_t now(void)
 	return t.tv_sec;
 }
 
-/* In no function but its own, so that the stack is the same whenever the alarm comes. */
+/* Calls no other function, so that the stack is the same whenever the alarm comes. */
 static int endless_loop(void)
 {
 	for (uint64_t i = 0; HIDE(i) < UINT64_C(1) << 36; i++)
@@ -32,7 +32,7 @@ static int endless_loop(void)
 	return 0;
 }
 
-/* TSan keeps signals back until the next call that waits. */
+/* TSan delays signals until the next blocking call. */
 static int endless_wait(void)
 {
 	for (time_t end = now() + 60; now() < end;)
@@ -40,7 +40,7 @@ static int endless_wait(void)
 	return 0;
 }
 
-/* Above the limit it waits for libFuzzer's watchdog, which looks once a second. */
+/* Above the limit it waits for libFuzzer's watchdog, which checks once a second. */
 static int oom_small(void)
 {
 	enum { CHUNK = 16384, CAP = 512 * MIB };
@@ -68,7 +68,7 @@ static int oom_huge(void)
 	return 0;
 }
 
-/* More than the sanitizers' allocators ever give. */
+/* More than the sanitizers' allocators ever allocate. */
 static int alloc_too_big(void)
 {
 	char *p = HIDE((char *)malloc(HIDE((size_t)1 << 46)));
@@ -96,7 +96,7 @@ static int exit_call(void)
 	return HIDE(0);
 }
 
-/* Nobody notices. */
+/* A clean exit: no sanitizer and no signal reports it. */
 static int quiet_exit(void)
 {
 	_exit(HIDE(0));
@@ -130,7 +130,7 @@ static int file_too_large(void)
 	return 0;
 }
 
-/* Slow, and no failure. */
+/* Slow, but no failure. */
 static int slow_unit(void)
 {
 	for (time_t end = now() + 1; now() <= end;)
@@ -151,7 +151,7 @@ static int illegal_instruction(void)
 	return HIDE(0);
 }
 
-/* The sanitizers and libFuzzer of these versions leave this one alone. */
+/* The sanitizers and libFuzzer of these versions do not handle this signal. */
 static int breakpoint(void)
 {
 	__asm__ volatile("int3");
@@ -172,7 +172,7 @@ static int divide_by_zero(void)
 	return HIDE(7) / HIDE(0);
 }
 
-/* --- what libc says before it aborts --------------------------------------- */
+/* --- aborts of libc -------------------------------------------------------- */
 
 NOINLINE static void check_header(int version)
 {
@@ -235,7 +235,7 @@ NOINLINE static struct node *node_new(struct node *next)
 	return n;
 }
 
-/* Nothing of it stays in a register or on the stack that LSan looks at. */
+/* No pointer to it stays in a register or on the stack, where LSan searches. */
 NOINLINE static void wipe(void)
 {
 	volatile char pad[8192];
@@ -263,7 +263,7 @@ static int leak_list(void)
 	return n != NULL;
 }
 
-/* Each is lost through the other: no direct leak at all. */
+/* Each block is lost through the other: there is no direct leak. */
 static int leak_circle(void)
 {
 	struct node *n = node_new(NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What else only C++ has: destructors, new and delete, exceptions, casts, threads.
+// More bugs of C++ only: destructors, new and delete, exceptions, casts, threads.
 #include "tests/reports/bugs.h"
 
 #include <cstdlib>
@@ -305,8 +305,8 @@ struct counters {
 	}
 };
 
-// Two types of lambdas, so that what the library makes of each is not shared either.  TSan can miss
-// two accesses at the very same moment; it sees no order in the sleep.
+// Two types of lambdas, so that the library's template instances are not shared either.  TSan can
+// miss two accesses at the very same moment; it sees no order in the sleep.
 static int template_race()
 {
 	counters c;

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Crash reports of planted bugs: builds bugs.c and its neighbours, and bugs.cc, with each
-# clang that is here and every sanitizer, runs every line of expected.table and keeps
-# what each process printed, with what must be read in it, for tests/reports/check.c.
+# Crash reports of planted bugs: builds bugs.c and its neighbours, and bugs.cc, with each installed
+# clang and every sanitizer.  Runs every line of expected.table, and keeps the output of each
+# process with its expected reading, for tests/reports/check.c.
 #
 # usage: tests/reports/generate.sh OUT [CLANG...]     default: 14 16 19
 #
@@ -11,15 +11,15 @@
 #   OUT/expected.jsonl                   one object a report
 #   OUT/bin/                             the programs
 #
-# Status 1 when a program could not be built or no clang is here.  A bug that did not end
-# as its line says is told in its object ("ended").  CASES=REGEX: only lines that match.
+# Status 1 when a program could not be built or no clang is installed.  When a bug did not end as
+# its line says, its object has the difference ("ended").  CASES=REGEX: only lines that match.
 set -u -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 here=tests/reports
 
-# What a flavour is: build, the sanitizer of its program; kind, what reports of its own
-# are; and options after those of every run.
+# Sets the properties of a flavour: build, the sanitizer of its program; kind, the kind of its own
+# reports; and options, which follow the options of every run.
 flavour() {
 	build=${1%%-*}
 	extra=
@@ -32,7 +32,7 @@ flavour() {
 	none) kind=ubsan ;; # libFuzzer brings that runtime, which reports the signals
 	esac
 	case $1 in
-	*-strict) # what the big platforms set; also lines that are noise for us
+	*-strict) # the options of the big platforms; also lines that are noise for us
 		extra=handle_abort=1:handle_sigill=1:allocator_may_return_null=0
 		extra+=:print_scariness=1:dedup_token_length=3:verbosity=1 ;;
 	*-on) extra=halt_on_error=0 ;;
@@ -43,15 +43,15 @@ flavour() {
 	esac
 }
 
-# What belongs to an end: statuses, and artifact, the beginning of its name; "-": none,
-# "?": whatever.
+# Sets the properties of an end: its statuses, and the beginning of its artifact's name ("-": no
+# artifact, "?": any).
 end_is() {
 	case $1 in
 	sanitizer) statuses=76 artifact=crash ;;
 	race) statuses=76 artifact='?' ;;
 	runs-on) statuses='0|76' artifact='?' ;;
 	signal | exit | const) statuses=77 artifact=crash ;;
-	# Not always by libFuzzer: what is still on the stack is found at exit, by LSan, when
+	# Not always by libFuzzer: LSan finds a leak that is still on the stack at exit, when
 	# libFuzzer names the empty input.
 	leak) statuses='76|77' artifact='?' ;;
 	timeout) statuses=70 artifact=timeout ;;
@@ -71,7 +71,7 @@ c_sources=("$here"/{bugs,shapes,ends,undefined,threads}.c)
 cc_sources=("$here"/{bugs,ends}.cc)
 llvm=/usr/lib/llvm-14 # a library that programs can be linked with
 
-# Whether this clang, and what the program is made from, are here.
+# Succeeds if this clang, and the sources of the program, are installed.
 is_here() { # CLANG LANGUAGE
 	case $2 in
 	c | cc) ;;
@@ -82,11 +82,11 @@ is_here() { # CLANG LANGUAGE
 	esac
 }
 
-# Other programs than the two large ones: each a file with its own table.
+# The programs other than the two large ones: each is a file with its own table.
 build_other() {
 	case $language in
 	trap) "clang-$clang" -std=c11 "${flags[@]}" -o "$program" "$here/traps.c" ;;
-	# libFuzzer is made with libstdc++, so both C++ libraries are linked.
+	# libFuzzer is built with libstdc++, so both C++ libraries are linked.
 	hard)
 		"clang++-$clang" -std=c++20 -stdlib=libc++ "${flags[@]/fuzzer,/fuzzer-no-link,}" \
 			"-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_${build^^}" -c -o "$program.o" "$here/hardened.cc" &&
@@ -136,7 +136,7 @@ build_one() {
 
 # --- running ------------------------------------------------------------------
 
-# As libfuzzer_env() of runner/engine/ sets them, but for the symbolizer.
+# The variables of libfuzzer_env() in runner/engine/, except for the symbolizer.
 set_options() {
 	local forced=symbolize=$symbolize:exitcode=76:abort_on_error=0:handle_abort=0:color=never
 	local name
@@ -153,8 +153,8 @@ set_options() {
 	done
 }
 
-# The run RUN of a case: symbolize, and the engine's arguments.  Each report is made
-# twice, in different surroundings: nothing of these may get into a signature.
+# Sets symbolize and the engine's arguments for the run RUN of a case.  Each report is made twice,
+# in different environments, which must not get into a signature.
 run_as() {
 	symbolize=1
 	libc=
@@ -189,8 +189,8 @@ limited() {
 		-report_slow_units=1 -artifact_prefix=artifacts/ -print_funcs=0 "$@" </dev/null 2>&1
 }
 
-# Its status.  In a process group of its own: the children of a fork that was stopped
-# stay behind.
+# Sets the process's status.  It runs in its own process group, because the children of a stopped
+# fork stay.
 execute() {
 	local pid
 
@@ -203,7 +203,7 @@ execute() {
 	kill -KILL -- -"$pid"
 }
 
-# ended RUN END STATUS: said is empty when that is as expected, else tells the difference.
+# ended RUN END STATUS: sets said to the difference from the expected end; empty without one.
 ended() {
 	local run=$1 status=$3 statuses artifact name
 
@@ -222,7 +222,7 @@ ended() {
 	[[ ${name/#\*/-} == "$artifact"* ]] || said+=" artifact '$name', not '$artifact'"
 }
 
-# report RUN: one report and its object.
+# report RUN: makes one report and its object.
 report() {
 	local run=$1 status said file=$group/$bug.$1
 
@@ -234,10 +234,10 @@ report() {
 	mkdir -p "$tmp/seeds" "$tmp/artifacts" "$tmp/new"
 	printf %s "$bug" >"$tmp/in"
 	cp "$tmp/in" "$tmp/seeds/in"
-	# Not what bash says of a process that a signal ended.
+	# Without bash's message about a process that a signal ended.
 	{ execute "$program" "${args[@]}" >"$out/$file"; } 2>/dev/null
 	ended "$run" "$end" "$status"
-	# One write: two of us write to that file.
+	# One write: two processes write to this file.
 	printf '{%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s}\n' \
 		"\"report\": \"$file\"" "\"clang\": \"$clang\"" "\"flavour\": \"$flavour\"" \
 		"\"language\": \"$language\"" "\"bug\": \"$bug\"" "\"run\": \"$run\"" \
@@ -253,7 +253,7 @@ one_case() {
 	flavour "$flavour"
 	[[ $said_kind == = ]] || kind=$said_kind
 	program=$out/bin/$clang-$build-$language
-	[[ -x $program ]] || return 0 # told when it was built
+	[[ -x $program ]] || return 0 # reported when it was built
 	symbolizer=$(command -v "llvm-symbolizer-$clang" || command -v llvm-symbolizer)
 	group=$clang-$flavour-$language
 	tmp=$out/tmp/$group-$bug
@@ -270,7 +270,7 @@ one_case() {
 
 # --- all of it ------------------------------------------------------------------
 
-# The table's lines without comments and blanks, a flavour each.
+# The table's lines without comments and blanks, one for each flavour.
 cases() {
 	sed -E '/^(#|$)/d; s/ *\| */|/g' "$here/expected.table" | grep -E -- "${CASES:-.}" |
 		awk -F'|' -v OFS='|' '{ n = split($2, f, ","); for (i = 1; i <= n; i++) { $2 = f[i]; print } }'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Included by the top Makefile.  `make reports` builds planted bugs with every clang that
-# is here and every sanitizer, runs them, and checks what the parser reads in the reports.
+# Included by the top Makefile.  `make reports` builds planted bugs with every installed clang and
+# every sanitizer, runs them, and checks the parser's reading of the reports.
 # REPORT_CLANGS: which; CASES: a regex over lines of expected.table.
 REPORT_CLANGS ?= 14 16 19
 

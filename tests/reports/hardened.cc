@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libc++'s hardening stops, in its fast and extensive modes: the message stands in the
-// name of a frame.
+// Bugs that libc++'s hardening stops, in its fast and extensive modes: the message is in the name
+// of a frame.
 #include "tests/reports/bugs.h"
 
 #include <optional>

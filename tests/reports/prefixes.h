@@ -2,7 +2,7 @@
 #ifndef TESTS_REPORTS_PREFIXES_H
 #define TESTS_REPORTS_PREFIXES_H
 
-/* A report as a log keeps it: with something before each line. */
+/* A report as a log keeps it: with a prefix before each line. */
 #include "base/scan.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { PREFIXES = 19, PREFIX_MOST = 64 };
 
-/* Before a line of that number, in the way number way. */
+/* Writes the prefix of kind `way` for the line of this number. */
 static inline size_t prefix_print(unsigned way, unsigned line, char ret[PREFIX_MOST])
 {
 	unsigned s = line / 7 % 60, us = line * 5431 % 1000000;
@@ -46,7 +46,7 @@ static inline size_t prefix_print(unsigned way, unsigned line, char ret[PREFIX_M
 	return (size_t)n;
 }
 
-/* Text with one before each line, in memory to free(); NULL: there is none. */
+/* Returns the text with a prefix before each line, in memory to free(); NULL: no such kind. */
 static inline char *prefix_all(struct slice text, unsigned way, size_t *ret_n)
 {
 	size_t lines = 1, n = 0;
@@ -60,7 +60,7 @@ static inline char *prefix_all(struct slice text, unsigned way, size_t *ret_n)
 		n += prefix_print(way, i, to + n);
 		memcpy(to + n, line.p, line.n);
 		n += line.n;
-		/* Editors and some logs take blanks off the ends of lines. */
+		/* Editors and some logs remove blanks at the ends of lines. */
 		while (line.n == 0 && i % 2 && n > 0 && to[n - 1] == ' ')
 			n--;
 		to[n++] = '\n';

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Included by the top Makefile.  `make agree` compares the report parser with a mature
-# triage system on real reports, which are not part of the project.
+# Included by the top Makefile.  `make agree` compares the report parser with a mature triage system
+# on real reports, which are not part of the project.
 REPORTS ?= ../shared/testdata/crash-reports
 
 $B/reports/agree: $B/o/tests/reports/agree.o $(OBJ)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks of unusual shape: endless ones, none at all, inlined ones, misleading names. */
+/* Stacks of unusual shape: endless stacks, no stack, inlined frames, misleading names. */
 #include "tests/reports/bugs.h"
 
 #include <pthread.h>
@@ -89,13 +89,13 @@ static int wild_write(void)
 	return 0;
 }
 
-/* Not an address at all: the kernel does not tell it. */
+/* Not a canonical address: the kernel does not report it. */
 static int wild_high_read(void)
 {
 	return *HIDE((const int *)0x4141414141414140);
 }
 
-/* A call of what is no code leaves no trace of the caller, only of the caller's. */
+/* A call to a non-code address leaves no frame of the caller, only of the caller's caller. */
 NOINLINE static int call_hook(int (*hook)(void))
 {
 	int r = HIDE(hook)();
@@ -103,7 +103,7 @@ NOINLINE static int call_hook(int (*hook)(void))
 	return HIDE(r);
 }
 
-/* The report's writer dies of it, too. */
+/* The sanitizer's report code crashes on it, too. */
 static int wild_jump(void)
 {
 	int r = call_hook(HIDE((int (*)(void))0x10001230));
@@ -152,7 +152,7 @@ static int inlined_over_read(void)
 	return got;
 }
 
-/* Names that begin like those of the runtime or libc, and are not theirs. */
+/* Names that begin like names of the runtime or libc, but are the target's own. */
 NOINLINE static int free_list_add(char *p)
 {
 	int got = p[8];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ThreadSanitizer and MemorySanitizer are for. */
+/* Bugs that ThreadSanitizer and MemorySanitizer find. */
 #include "tests/reports/bugs.h"
 
 #include <pthread.h>
@@ -12,10 +12,10 @@
 static int counter;
 static volatile int sink;
 
-/* libFuzzer's coverage counters race as well, and first: not in these two. */
+/* libFuzzer's coverage counters also race, and earlier: these two functions have none. */
 #define UNCOUNTED __attribute__((noinline, no_sanitize("coverage")))
 
-/* TSan sees no order between threads; sleeping only settles who comes second. */
+/* TSan sees no order between the threads; sleeping only settles which thread comes second. */
 UNCOUNTED static void *count_up(void *late)
 {
 	if (late)
@@ -54,7 +54,7 @@ UNCOUNTED static void *raise_flag(void *late)
 	return HIDE((void *)0);
 }
 
-/* The second is of another size; reported when TSan is told to go on. */
+/* The second access has another size; it is reported when TSan continues after a report. */
 static int race_twice(void)
 {
 	run_both(count_up, count_up);
@@ -68,7 +68,7 @@ static int race_same(void)
 	return HIDE(0);
 }
 
-/* One bug from either side. */
+/* One bug with two reports: either the read or the write comes second. */
 static int race_write_last(void)
 {
 	run_both(look, count_up);
@@ -162,7 +162,7 @@ NOINLINE static int is_even(int n)
 	return HIDE(0);
 }
 
-/* Newer clangs report it in the caller, older ones in the function that is called. */
+/* Newer clangs report the bug in the caller, older clangs in the called function. */
 static int uninit_argument(void)
 {
 	int *p = HIDE((int *)malloc(16));

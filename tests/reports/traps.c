@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traps with a message in the name of a frame, as UBSan in trap mode and -fbounds-safety write
- * them since clang 20: here with the builtin of clang 19 and their words. */
+/* Traps with a message in the name of a frame.  UBSan in trap mode and -fbounds-safety write such
+ * messages since clang 20; here the builtin of clang 19 writes the same texts. */
 #include "tests/reports/bugs.h"
 
 #define TRAP(name, category, message)                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What UndefinedBehaviorSanitizer is for, in C. */
+/* Bugs that UndefinedBehaviorSanitizer finds, in C. */
 #include "tests/reports/bugs.h"
 
 #include <limits.h>
@@ -160,7 +160,7 @@ static int object_size(void)
 	return *(int *)(uintptr_t)(&small[0] + 4) & 1;
 }
 
-/* The second is not reported by a process that the first one stopped. */
+/* A process that the first error stops does not report the second. */
 static int two_overflows(void)
 {
 	int a = HIDE(INT_MAX) + HIDE(1);

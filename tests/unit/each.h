@@ -2,8 +2,7 @@
 #ifndef TESTS_EACH_H
 #define TESTS_EACH_H
 
-/* A fresh directory for each test: dir, and *state is its address.  Include unit.h
- * first. */
+/* A fresh directory for each test: dir; *state is its address.  Include unit.h first. */
 #include "tests/unit/scratch.h"
 
 static struct scratch dir;

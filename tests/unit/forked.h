@@ -2,24 +2,24 @@
 #ifndef TESTS_FORKED_H
 #define TESTS_FORKED_H
 
-/* What a test does to the file systems that it sees, in a process that only it is
- * seen by.  Include unit.h first. */
+/* Runs a test that changes file systems in a process with its own mount namespace.  Include unit.h
+ * first. */
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-enum { FORKED_SKIP = 77 }; /* this machine does not let us */
+enum { FORKED_SKIP = 77 }; /* not permitted on this machine */
 
-/* Mounts from here on are this process's own. */
+/* From here on, mounts are private to this process. */
 static inline bool mounts_are_ours(void)
 {
 	return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-/* Runs in a child: 0 as it should be, FORKED_SKIP (with FUZZCELL_MUST_RUN a failure),
- * else what went wrong. */
+/* Runs in a child.  0: success; FORKED_SKIP: skipped (with FUZZCELL_MUST_RUN a failure); other
+ * values: the number of the failed check. */
 static inline void forked(int (*fn)(void))
 {
 	pid_t pid = fork();

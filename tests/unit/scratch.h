@@ -2,7 +2,7 @@
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H
 
-/* A directory of a test's own, and small files in it.  Include unit.h first. */
+/* A test's own directory, and small files in it.  Include unit.h first. */
 #include "base/fs.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static inline void scratch_write(int dirfd, const char *name, const char *text)
 	close(fd);
 }
 
-/* The file's text in buf, "" when there is none. */
+/* Reads the file's text into buf; "" for a missing file. */
 static inline const char *scratch_text(int dirfd, const char *name, char *buf, size_t n)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);

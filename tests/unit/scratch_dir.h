@@ -2,7 +2,7 @@
 #ifndef TESTS_SCRATCH_DIR_H
 #define TESTS_SCRATCH_DIR_H
 
-/* One scratch directory for a test program: its tests begin with an empty one. */
+/* One scratch directory for a test program: each test begins with an empty directory. */
 #include "tests/unit/scratch.h"
 
 static struct scratch dir;

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_H
 #define TESTS_UNIT_H
 
-/* What every unit test includes first: cmocka with TAP output, and a watchdog. */
+/* Every unit test includes this first: cmocka with TAP output, and a watchdog. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* `make SAN=1`: is this the variation that it says it is? */
+/* `make SAN=1`: checks that this is really the sanitizer build. */
 #if defined(SANITIZED) && !defined(__SANITIZE_ADDRESS__)
 #if !defined(__clang__) || !__has_feature(address_sanitizer)
 #error "SAN=1 is set, but the compiler got no -fsanitize=address"
 #endif
 #endif
 
-/* A test that hangs is a test that fails: SIGALRM ends it and prove says so. */
+/* A test that hangs fails: SIGALRM ends it, and prove reports it. */
 enum { UNIT_WATCHDOG_S = 900 };
 
 #define UNIT_MAIN(tests)                                          \

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs inside the guest, started by vm-run.service (image.sh): runs the
-# command that ci/vm.sh wrote on the payload disk as a service of its own with
-# a delegated cgroup, passes its output and its exit status to the host
-# through three virtio-serial ports, and switches the machine off; or boots it again,
-# as a user would, when the command wants that (ci/vm.sh, --boots).
+# Runs inside the guest, started by vm-run.service (image.sh).  Runs the command that ci/vm.sh wrote
+# on the payload disk, as a service of its own with a delegated cgroup.  Passes its output and its
+# exit status to the host through three virtio-serial ports.  Then switches the machine off, or
+# reboots it if the command wants a reboot (ci/vm.sh, --boots).
 set -u
 
 PORTS=/dev/virtio-ports
@@ -43,7 +42,7 @@ main() {
 	local relays=() status
 
 	say "booted in $(cut -d ' ' -f 1 /proc/uptime) s"
-	# A name that is not there yet would become a file.
+	# Writing to a port that does not exist yet would create a file.
 	until [[ -c $PORTS/stdout && -c $PORTS/stderr && -c $PORTS/status || $SECONDS -gt 300 ]]; do
 		sleep 0.1
 	done

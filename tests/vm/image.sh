@@ -10,11 +10,10 @@
 #
 # usage: tests/vm/image.sh [CACHE_DIR]
 #
-# CACHE_DIR is ${XDG_CACHE_HOME:-~/.cache}/fuzzcell/vm unless given.  The
-# directory in it is named by a hash of this script: an unchanged script
-# builds once, a changed one builds anew beside the old.  The build happens
-# under another name and is renamed when all is written, so a killed build
-# leaves nothing that looks finished; the next build sweeps it.
+# CACHE_DIR is ${XDG_CACHE_HOME:-~/.cache}/fuzzcell/vm unless given.  Its subdirectory is named by a
+# hash of this script: an unchanged script builds once, a changed script builds a second directory.
+# The build happens under another name and is renamed at its end, so a killed build leaves no
+# directory that looks finished.  The next build removes its remains.
 #
 # Packages come from the machine's own apt sources.  Needs root (mmdebstrap
 # and mke2fs -d have to keep owners), but mounts nothing that outlives it:
@@ -22,10 +21,10 @@
 set -euo pipefail
 
 SUITE=bookworm
-ROOT_SIZE=8G # sparse: only what is used takes room
+ROOT_SIZE=8G # sparse: only used blocks take space
 
-# What fuzzcell and the planted targets are linked with, what they start, and
-# the tools that tests use.  No compiler, no symbolizer: too big for its worth.
+# Libraries and programs that fuzzcell and the planted targets need, and the tools of the tests.  No
+# compiler and no symbolizer: they are too big.
 PACKAGES=(
 	systemd systemd-sysv udev dbus kmod
 	ca-certificates crun bats jq strace procps util-linux iproute2 zip unzip busybox-static
@@ -33,10 +32,10 @@ PACKAGES=(
 	libseccomp2 libssl3 libstdc++6 libsystemd0
 )
 
-# What the root disk needs; ext4 is built in.
+# Modules for the root disk; ext4 is built in.
 INITRD_MODULES=(virtio_pci virtio_blk)
 
-# Units that a test machine has no use for and that cost emulated seconds.
+# Units that a test machine does not need and that cost emulated seconds.
 MASK=(
 	apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer
 	e2scrub_reap.service fstrim.timer systemd-tmpfiles-clean.timer
@@ -59,7 +58,7 @@ HERE=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/vm/need.sh
 . "$HERE/need.sh"
 
-# Files of a small Debian that only people read.
+# Files of a small Debian that only users read.
 exclude_options() {
 	local dir
 
@@ -80,7 +79,7 @@ apt_sources() {
 }
 
 # The kernel is unpacked, not installed: its maintainer scripts would build an
-# initramfs that nobody boots.  Runs outside the chroot with the chroot's apt.
+# initramfs that is never booted.  Runs outside the chroot with the chroot's apt.
 kernel_hook() {
 	cat <<-'HOOK'
 		set -eu
@@ -116,7 +115,7 @@ build_initrd() {
 	mkdir -p "$dir/bin" "$dir/lib" "$dir/proc" "$dir/dev" "$dir/root"
 	cp "$root/bin/busybox" "$dir/bin/busybox"
 	version=$(ls "$root/usr/lib/modules")
-	# In the order to load: "insmod FILE" for each module after what it needs.
+	# In load order: "insmod FILE" for each module after its dependencies.
 	while read -r _ file; do
 		cp "$root$file" "$dir/lib/"
 		names+=("${file##*/}")
@@ -142,7 +141,7 @@ build_initrd() {
 	rm -r "$dir"
 }
 
-# configure ROOT: a quick boot into the one unit that runs what the payload disk says.
+# configure ROOT: sets up a quick boot into the one unit that runs the payload disk's command.
 configure() {
 	local root=$1 unit
 
@@ -206,7 +205,7 @@ main() {
 	if [[ ! -d $cache/$key ]]; then
 		[[ $EUID -eq 0 ]] || { echo 'vm: building the image needs root' >&2 && exit 1; }
 		need mmdebstrap e2fsprogs
-		# Ours alone while the lock is held: whatever is there was killed.
+		# Only the lock's holder builds here: any remains are of killed builds.
 		rm -rf --one-file-system "$cache"/building.*
 		# Not local: the exit trap reads it.
 		building=$(mktemp -d "$cache/building.XXXXXX")

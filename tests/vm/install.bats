@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# make install, and the units that it puts there, as far as a machine without systemd as its
-# first process can tell.
+# make install, and the installed units, as far as they can be tested without systemd as the first
+# process.
 
 setup() {
 	cd "$BATS_TEST_DIRNAME/../.." || return
@@ -12,7 +12,7 @@ install_in() { # ROOT [VARIABLE=VALUE...]
 	make -s B="${B:-build}" install DESTDIR="$1" "${@:2}" >/dev/null
 }
 
-# Their programs are looked for, so they are put where the units say.
+# systemd-analyze checks that the programs exist, so the copies of the units name those below ROOT.
 units() { # ROOT PREFIX
 	local f
 
@@ -22,7 +22,7 @@ units() { # ROOT PREFIX
 	done
 }
 
-@test "install puts program, man page, example and units in their places, and uninstall takes them away" {
+@test "install copies program, man page, example and units, and uninstall removes them" {
 	install_in "$ROOT"
 	[ -x "$ROOT/usr/local/bin/fuzzcell" ]
 	[ -s "$ROOT/usr/local/share/man/man1/fuzzcell.1" ]
@@ -36,12 +36,12 @@ units() { # ROOT PREFIX
 	[ "$(find "$ROOT" ! -type d)" = "$ROOT/etc/fuzzcell/config.json" ]
 }
 
-@test "another PREFIX is in the units, too; without systemd there are none" {
+@test "another PREFIX is in the units, too; without systemd no units are installed" {
 	install_in "$ROOT" PREFIX=/opt/fuzz SYSTEMD_DIR=/etc/systemd/system
 	for u in fuzzcell fuzzcell-serve; do
 		grep -q '^ExecStart=/opt/fuzz/bin/fuzzcell ' "$ROOT/etc/systemd/system/$u.service"
 	done
-	# Nothing is written outside of it.
+	# No file is written outside of DESTDIR.
 	install_in "$ROOT.3" PREFIX=/srv/it
 	[ "$(ls "$ROOT.3")" = srv ]
 	grep -q '^ExecStart=/srv/it/bin/fuzzcell ' "$ROOT.3/srv/it/lib/systemd/system/fuzzcell.service"
@@ -63,13 +63,13 @@ units() { # ROOT PREFIX
 	[ "$status" -eq 1 ]
 }
 
-@test "nothing keeps the service from starting: it needs no file of a certain name" {
+@test "the service starts without any file of a certain name" {
 	run grep -E '^(Condition|Assert)' systemd/fuzzcell.service systemd/fuzzcell.timer systemd/fuzzcell-serve.service
 	echo "$output"
 	[ "$status" -eq 1 ]
 }
 
-@test "systemd finds nothing wrong with the units" {
+@test "systemd accepts the units" {
 	install_in "$ROOT"
 	units "$ROOT" /usr/local
 	run systemd-analyze verify --man=no "$BATS_TEST_TMPDIR"/units/fuzzcell*
@@ -78,7 +78,7 @@ units() { # ROOT PREFIX
 	[ "$output" = '' ]
 }
 
-@test "the services are not more exposed than they have to be" {
+@test "the services have no more exposure than necessary" {
 	run systemd-analyze security --offline=yes --threshold=75 systemd/fuzzcell.service
 	echo "$output" | tail -n 1
 	[ "$status" -eq 0 ]
@@ -87,19 +87,19 @@ units() { # ROOT PREFIX
 	[ "$status" -eq 0 ]
 }
 
-@test "make deps installs what the service needs to run, where nothing is" {
+@test "make deps installs the packages of the service on a minimal system" {
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	printf '#!/bin/sh\n' | tee "$BATS_TEST_TMPDIR/bin/"{dpkg-query,apt-get,apt-cache,sudo} >/dev/null
 	chmod +x "$BATS_TEST_TMPDIR"/bin/*
 	PATH=$BATS_TEST_TMPDIR/bin:$PATH run ci/deps.sh build
 	echo "$output"
-	[ "$status" -eq 3 ] # and says that they are still not there
+	[ "$status" -eq 3 ] # and reports the packages as still missing
 	for p in crun git ca-certificates; do
 		[[ $output == *'deps: installing '*" $p"* ]]
 	done
 }
 
-@test "the crontab line of the operations page starts what is installed" {
+@test "the crontab line of the operations page starts the installed program" {
 	local program
 
 	install_in "$ROOT"
@@ -107,10 +107,10 @@ units() { # ROOT PREFIX
 	run env -i PATH=/usr/bin:/bin SHELL=/bin/sh /bin/sh -c "$ROOT$program version"
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[[ $program == /* ]] # else it was ROOT that made it a path
+	[[ $program == /* ]] # otherwise only ROOT made it an absolute path
 }
 
-@test "the example configuration is a good one, also before the first build" {
+@test "the example configuration is valid, also before the first build" {
 	run "${B:-build}/fuzzcell" config check --config examples/config.json
 	echo "$output"
 	[ "$status" -eq 0 ]

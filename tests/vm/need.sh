@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # Sourced by the scripts of the VM test bench.
 
-# need PKG...: installs the Debian packages that are not installed yet, and
-# says which.  Needs root only when something is missing.
+# need PKG...: installs the missing Debian packages, and prints their names.  Needs root only when a
+# package is missing.
 need() {
 	local pkg state
 	local missing=()

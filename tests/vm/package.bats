@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# make deb, and the package on a copy of this machine.  With systemd as the first process it is
-# installed and purged in the VM (systemd/).
+# make deb, and the package on a copy of this machine.  The tests in the VM (systemd/) install and
+# purge the package with systemd as the first process.
 
 setup_file() {
 	export DEBFULLNAME='A builder' DEBEMAIL=builder@example.org
@@ -21,8 +21,8 @@ make_deb() { # FILE
 	mv "$(make -s B="${B:-build}" deb | tail -n 1)" "$1"
 }
 
-# on_a_copy COMMAND: as root on a copy-on-write view of this machine, with the packages in /mnt.
-# Then prints what is left of fuzzcell, and which files were changed.
+# on_a_copy COMMAND: runs as root on a copy-on-write view of this machine, with the packages in
+# /mnt.  Then prints the remaining files of fuzzcell, and the changed files.
 on_a_copy() {
 	# shellcheck disable=SC2016
 	unshare --mount --propagation private bash -e -c '
@@ -39,7 +39,7 @@ on_a_copy() {
 	' on_a_copy "$BATS_TEST_TMPDIR" "$DEBS" "$1" 2>&1
 }
 
-@test "the package is the same each time it is built, and lintian finds nothing wrong with it" {
+@test "the package builds reproducibly, and lintian accepts it" {
 	make_deb "$BATS_TEST_TMPDIR/again.deb"
 	cmp "$DEBS/first.deb" "$BATS_TEST_TMPDIR/again.deb"
 	run lintian --fail-on error,warning "$DEBS/first.deb"
@@ -47,11 +47,11 @@ on_a_copy() {
 	[ "$status" -eq 0 ]
 	run grep -v 'running with root privileges' <<<"$output"
 	[ "$output" = '' ]
-	# The only tag that is overridden: the mode of the secrets' directory.
+	# The only overridden tag is for the mode of the secrets' directory.
 	[ "$(grep -vc '^#' "$TOP/deb/lintian-overrides")" -eq 1 ]
 }
 
-@test "the package names what it needs, and has program, units, completion and documents" {
+@test "the package names its dependencies, and has program, units, completion and documents" {
 	depends=$(dpkg-deb -f "$DEBS/first.deb" Depends)
 	echo "$depends"
 	for p in ca-certificates crun git libc6 libcgroup2 libjansson4 libseccomp2; do
@@ -66,7 +66,7 @@ on_a_copy() {
 	grep -q '^ExecStart=/usr/bin/fuzzcell serve ' lib/systemd/system/fuzzcell-serve.service
 	zcat usr/share/man/man1/fuzzcell.1.gz | cmp - "$TOP/docs/fuzzcell.1"
 	zcat usr/share/doc/fuzzcell/changelog.gz | grep -q "^fuzzcell ($(dpkg-deb -f "$DEBS/first.deb" Version)) "
-	# Documents that the README and the pages refer to are there.
+	# The documents that the README and the pages refer to exist.
 	for page in usr/share/doc/fuzzcell/README.md usr/share/doc/fuzzcell/docs/*.md; do
 		while IFS= read -r link; do
 			echo "$page: $link"
@@ -75,7 +75,7 @@ on_a_copy() {
 	done
 }
 
-@test "a release sorts after the commits before its tag, and before those that follow" {
+@test "a release sorts after the commits before its tag, and before later commits" {
 	git() { command git -C "$BATS_TEST_TMPDIR/clone" -c user.name=a -c user.email=a@b "$@"; }
 	version() { "$BATS_TEST_TMPDIR/clone/deb/build.sh" --version; }
 
@@ -101,12 +101,12 @@ on_a_copy() {
 	[[ $after == "$release+git"*".$(git rev-parse --short=12 HEAD)" ]]
 }
 
-@test "installed, upgraded and purged: it works, keeps what was changed, and leaves nothing of its own" {
+@test "the package is installed, upgraded and purged: it works, keeps changed files, and leaves no other" {
 	dpkg-deb -R "$DEBS/first.deb" "$BATS_TEST_TMPDIR/second"
 	sed -i 's/^Version: .*/Version: 999/' "$BATS_TEST_TMPDIR/second/DEBIAN/control"
 	dpkg-deb --root-owner-group -b "$BATS_TEST_TMPDIR/second" "$DEBS/second.deb"
 	run on_a_copy '
-		rm -f /var/lib/man-db/auto-update # indexes all pages again, which takes long
+		rm -f /var/lib/man-db/auto-update # would index all pages again, which takes long
 		dpkg -i /mnt/first.deb
 		fuzzcell version
 		. /usr/share/bash-completion/completions/fuzzcell
@@ -127,7 +127,7 @@ on_a_copy() {
 		dpkg --purge fuzzcell'
 	echo "$output"
 	[ "$status" -eq 0 ]
-	# What the administrator wrote stays.
+	# The administrator's changes stay.
 	[ "$(sed '1,/^== left/d' <<<"$output" | sort)" = "$(printf '%s\n' ./etc/fuzzcell \
 		./etc/fuzzcell/config.json ./etc/fuzzcell/secrets/github-token)" ]
 }

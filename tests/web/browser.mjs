@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page as a person meets it, and what must hold of each.
+// A page as a user sees it, and what must hold for each page.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -31,8 +31,8 @@ export class Browser {
 
   context(mode) { return this.chromium.newContext(MODES[mode]); }
 
-  // Opens a page and keeps what it does that no page of ours may do.  A context has one tab:
-  // to start a tab takes longer than to show most pages.
+  // Opens a page and records its violations.  A context has one tab: to start a tab takes longer
+  // than to show most pages.
   async open(context, url) {
     const page = context.pages()[0] ?? await this.tab(context);
     const heard = { wrong: [], base: url.startsWith('file:') ? 'file:' : new URL(url).origin };
@@ -45,7 +45,7 @@ export class Browser {
     const page = await context.newPage();
     const wrong = (text) => this.tabs.get(page)?.wrong.push(text);
     page.setDefaultTimeout(120_000);
-    // Chromium's warnings are about what it finds slow; a pipe of TAP has room for them.
+    // Chromium warns of slow operations; these warnings do not fail a test.
     page.on('console', (m) => {
       if (m.type() === 'error') wrong(`console: ${m.text()}`);
       if (m.type() === 'warning') console.log(`# console: ${m.text()}`);
@@ -57,10 +57,10 @@ export class Browser {
     return page;
   }
 
-  // What went wrong in a tab is not for the next page of it.
+  // Violations of one page do not count for the tab's next page.
   async forget(context) { for (const page of context.pages()) await page.close(); }
 
-  // serious or critical; the others are told.
+  // Only serious and critical violations fail; the others are printed.
   async axes(page) {
     await page.evaluate(this.axe);
     const found = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
@@ -71,9 +71,9 @@ export class Browser {
   shot(page, name) { return page.screenshot({ path: join(this.shots, `${name}.png`), fullPage: true, timeout: 120_000 }); }
 }
 
-// Waits until every figure is drawn, or found to have nothing to draw; how many pixels of a
-// curve's colour each canvas has.  (Curves may lie upon each other.)  A copy is read: Chromium
-// warns on the console when a canvas that was not made for it is read more than once.
+// Waits until every figure is drawn, or has no data to draw.  Returns how many pixels of a curve's
+// colour each canvas has.  (Curves may overlap.)  A copy is read, because Chromium warns on the
+// console when a canvas without willReadFrequently is read more than once.
 export async function drawn(page) {
   await page.waitForFunction(() => [...document.querySelectorAll('figure.plot')].every((f) => f.dataset.drawn), null, { timeout: 60_000 });
   return page.evaluate(() => {
@@ -101,7 +101,7 @@ export async function drawn(page) {
   });
 }
 
-// Every page that the first one leads to.
+// Returns every page that can be reached from the first.
 export async function crawl(base) {
   const todo = ['index.html'];
   const seen = new Set(todo);

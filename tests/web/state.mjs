@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State directories to show: of real runs, and one whose every text is hostile; and the program
-// that shows them.
+// State directories to show, from real runs and with hostile texts only; and the program that
+// shows them.
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export function config(state) {
   writeFileSync(join(state, 'config.json'), JSON.stringify(CONFIG));
 }
 
-// Its own directory: what else is planted does what it likes to a machine.
+// Copies the targets to a separate directory: the other planted targets may harm the machine.
 export function chosen(targets, dir) {
   mkdirSync(dir, { recursive: true });
   for (const name of readdirSync(targets))
@@ -49,7 +49,7 @@ export async function fuzz(program, state, targets, seconds, commit) {
   if (status !== 0 && status !== 5) throw new Error(`run: ${status} ${said}`);
 }
 
-// A run that goes on until end() is called.
+// Starts a run that lives until end() is called.
 export const running = (program, state, targets) => run(program, state, targets, 900, []);
 
 // No run outlives the tests, and none begins after them.
@@ -71,7 +71,7 @@ const line = (run, ended, extra) => ({
   memory_limit_bytes: 1 << 28, failures_total: 1, failures: { crash: 1 }, wall_seconds: 3, syscalls_refused: SCRIPT, ...extra,
 });
 
-// As a run would have left it, if nothing in it had been looked at.
+// The files as a run without any checks would have left them.
 export function hostile(state) {
   const runs = [['20261120-100000', '2026-11-20T10:00:40Z'], ['20261121-100000', '2026-11-21T10:00:40Z']];
   config(state);
@@ -107,7 +107,7 @@ export function hostile(state) {
 
 // --- broad ----------------------------------------------------------------------------------
 
-// Long names, large figures: what a table has to have room for.
+// Long names and large figures, which a table must have space for.
 export function broad(state) {
   const [run, ended, commit] = ['20261122-190000', '2026-11-22T23:30:00Z', '5f0c'.repeat(10)];
   const names = ['css_stylesheet_declaration_parser_fuzzer', 'http2_hpack_decoder_fuzzer', 'tls'];
@@ -133,7 +133,7 @@ export function broad(state) {
 // --- the program ------------------------------------------------------------------------------
 
 export class Shown {
-  // Resolves when it listens.
+  // Resolves when the program listens.
   static start(program, state) {
     const child = spawn(program, ['serve', '--state-dir', state, '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'pipe'] });
     return new Promise((done, fail) => {

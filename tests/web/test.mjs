@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: node test.mjs FUZZCELL TARGETS DIR     prints TAP; DIR keeps screenshots and packages
 //
-// In light every page is opened, in each other mode one of each kind: a mode changes how a kind
-// of page looks, not what is in it.  Cells fuzz while the browser is at what is there already.
+// In light mode every page is opened, in each other mode one page of each kind: a mode changes the
+// look of a kind of page, not its content.  Cells fuzz while the browser checks the first states.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,16 +19,16 @@ const work = mkdtempSync(join(tmpdir(), 'fuzzcell-web.'));
 const modules = resolve(dir, 'npm');
 const PAGE_MAX = 300 << 10;
 const FUZZ_SECONDS = 20;
-// Hostile text may become markup, or be too long for a phone; it has no colours.
+// Hostile text may become markup, or be too long for a phone; colours do not matter.
 const MODES_OF = { hostile: ['light', 'phone', 'plain'], real: Object.keys(MODES) };
-// Pages that differ in more than what they tell; the first that fits stands for its kind.
+// Kinds of pages that differ in more than their data; the first match stands for its kind.
 const KINDS = [/^index/, /^crashes\.html/, /^runs\.html/, /^health/, /^targets\//, /^crashes\//, /^runs\//];
 const CURVED = /^targets\/healthy_fuzzer/; // has every curve
-// For a person in a hurry: WEB_MODES="light phone" WEB_STATES=hostile
+// For a quick run: WEB_MODES="light phone" WEB_STATES=hostile
 const modes = process.env.WEB_MODES?.split(' ') ?? Object.keys(MODES);
 const states = process.env.WEB_STATES?.split(' ') ?? ['hostile', 'broad', 'real', 'living'];
 
-// Exactly what the lock file names.
+// Installs exactly the packages of the lock file.
 function install() {
   const lock = readFileSync(join(here, 'package-lock.json'), 'utf8');
   const done = join(modules, 'installed');
@@ -44,7 +44,7 @@ function install() {
 const none = (list, what) => equal(list.join('\n'), '', what);
 const shot = (state, mode, path) => `${state}-${mode}-${decodeURIComponent(path).replace(/\.html$/, '').replace(/[^\w.-]/g, '_')}`;
 
-// What must hold of a page in a mode.
+// Checks a page in a mode.
 async function holds(browser, context, mode, state, base, path) {
   try {
     const { page, wrong, answer } = await browser.open(context, `${base}/${path}`);
@@ -83,7 +83,7 @@ async function everyPage(browser, state, base) {
 async function until(what, is, pause = 500) {
   for (const end = Date.now() + 240_000; Date.now() < end; await new Promise((r) => { setTimeout(r, pause); }))
     if (await is()) return;
-  throw new Error(`not within four minutes: ${what}`);
+  throw new Error(`timeout after four minutes: ${what}`);
 }
 
 async function curves(browser, base, paths) {
@@ -104,7 +104,7 @@ async function curves(browser, base, paths) {
 }
 
 async function keyboard(browser, base) {
-  await test('by keyboard: to the content, to a table, and to another order of it', async () => {
+  await test('by keyboard: to the content, to a table, and to another sort order', async () => {
     const context = await browser.context('light');
     const { page } = await browser.open(context, `${base}/index.html`);
     await page.keyboard.press('Tab');
@@ -122,7 +122,7 @@ async function keyboard(browser, base) {
 }
 
 async function withoutScript(browser, base, paths) {
-  await test('without JavaScript there are tables, and curves', async () => {
+  await test('without JavaScript there are tables and curves', async () => {
     const context = await browser.context('plain');
     const { page } = await browser.open(context, `${base}/${paths.find((p) => CURVED.test(p))}`);
     equal(await page.locator('figure.plot svg polyline').count() >= 6, true, 'curves');
@@ -171,7 +171,7 @@ async function textStaysText(browser, base) {
 }
 
 async function vendored() {
-  await test('the plotting library is the one that its page names', () => {
+  await test('the plotting library has the checksums that its README names', () => {
     const vendor = join(here, '../../runner/serve/assets/vendor/uplot');
     const sums = [...readFileSync(join(vendor, 'README.md'), 'utf8').matchAll(/^([0-9a-f]{64}) {2}(\S+)$/gm)];
     equal(sums.length, 2, 'sums');
@@ -180,7 +180,7 @@ async function vendored() {
   });
 }
 
-// Two runs of one state; nobody waits for them yet.
+// Two runs of one state, which the caller awaits later.
 async function fuzzed(state) {
   config(state);
   for (const commit of ['1234567890abcdef1234567890abcdef12345678', '234567890abcdef1234567890abcdef123456789'])
@@ -200,14 +200,14 @@ async function real(browser, state) {
   }
 }
 
-// What a page shows of a run that lives, and that it keeps up with it.
+// A page of a living run, and its updates.
 async function living(browser) {
   const state = join(work, 'living');
   config(state);
   const run = running(resolve(program), state, join(work, 'targets'));
   const shown = await Shown.start(program, state);
   try {
-    await test('a page of a living run keeps up with it', async () => {
+    await test('a page of a living run is updated', async () => {
       const overview = async () => (await fetch(`${shown.base}/api/v1/overview.json`)).json();
       await until('a target is fuzzed', async () => (await overview()).targets.some((t) => t.live && t.state === 'fuzzing'));
       const context = await browser.context('light');
@@ -228,7 +228,7 @@ async function living(browser) {
   }
 }
 
-// Columns that a table shows before it has to be scrolled.
+// Columns that a table shows without scrolling.
 const seen = (page, table) => page.evaluate((id) => {
   const at = document.getElementById(id);
   const { right } = at.closest('.scroll').getBoundingClientRect();
@@ -254,17 +254,17 @@ async function widths(browser) {
         await test(`1280 pixels, ${zone}: ${path} shows the targets with all columns`, () => at(1280, { timezoneId: zone }, path, async (page) => {
           equal((await seen(page, 'targets')).length, 13, 'columns');
         }));
-    await test('a phone shows the columns that matter', () => at(390, {}, 'index.html', async (page) => {
+    await test('a phone shows the most important columns', () => at(390, {}, 'index.html', async (page) => {
       equal((await seen(page, 'targets')).slice(0, 3).join(), 'Target,Health,Crashes', 'targets');
       equal((await seen(page, 'runs')).slice(0, 3).join(), 'Run,Status,New crashes', 'runs');
     }));
-    await test('times are those of the reader, with UTC beside them', () => at(1280, { timezoneId: 'Asia/Kolkata' }, 'index.html', async (page) => {
+    await test('times are in the time zone of the reader, with UTC beside them', () => at(1280, { timezoneId: 'Asia/Kolkata' }, 'index.html', async (page) => {
       equal(await page.locator('#targets tbody time').first().innerText(), '2026-11-23 05:00\n11-22 23:30 UTC', 'in a table');
       like(await page.locator('#updated').innerText(), /as of 2026-11-23 05:00 .*11-22 23:30 UTC/, 'in the head');
       like(await page.locator('footer').innerText(), /fuzzcell \d\S+ Times are in Asia\/(Kolkata|Calcutta), with UTC beside them/, 'foot');
       like(await page.locator('#updated').innerText(), /commit 5f0c5f0c5f0c/, 'commit');
     }));
-    await test('without JavaScript times are UTC, and say so', () => at(1280, { javaScriptEnabled: false }, 'index.html', async (page) => {
+    await test('without JavaScript times are in UTC, and marked as UTC', () => at(1280, { javaScriptEnabled: false }, 'index.html', async (page) => {
       equal(await page.locator('#targets tbody time').first().innerText(), '2026-11-22 23:30 UTC', 'in a table');
       like(await page.locator('footer').innerText(), /Times are UTC\./, 'foot');
     }));

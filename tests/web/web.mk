@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Included by the top Makefile.  `make web-tests` opens every page of `fuzzcell serve` in a real
-# browser: on data of a run in real cells (needs root), and on hostile data.  Screenshots stay
-# in $B/web.
+# browser, with data of a run in real cells (needs root) and with hostile data.  Screenshots stay in
+# $B/web.
 
 WEB_TARGETS := healthy crash leak startcrash
 

@@ -29,7 +29,7 @@ static void test_add(void **state)
 	assert_string_equal(buf_str(&b), "");
 	assert_int_equal(buf_addf(&b, &e, "%s", "again"), 0);
 	assert_string_equal(buf_str(&b), "again");
-	/* Its own text may be what is added. */
+	/* A buffer may add its own text. */
 	assert_int_equal(buf_addf(&b, &e, "%s", buf_str(&b)), 0);
 	assert_string_equal(buf_str(&b), "againagain");
 }
@@ -65,7 +65,7 @@ static void test_done(void **state)
 	buf_done(&b);
 	assert_null(b.p);
 	assert_int_equal(b.n, 0);
-	assert_int_equal(buf_add(&b, SLICE("123456"), &e), -EFBIG); /* still with its ceiling */
+	assert_int_equal(buf_add(&b, SLICE("123456"), &e), -EFBIG); /* the size limit still holds */
 	assert_int_equal(buf_add(&b, SLICE("12345"), &e), 0);
 	buf_done(&b);
 }

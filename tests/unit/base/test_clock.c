@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-/* Between two of the kernel's own answers, in microseconds. */
+/* The result lies between two readings of the kernel's clock, in microseconds. */
 static void between(clockid_t id, uint64_t (*now)(void))
 {
 	struct timespec a, b;

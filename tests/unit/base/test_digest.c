@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* FIPS 180-4 examples, the empty string, and one block's edges (sha1sum). */
+/* FIPS 180-4 examples, the empty string, and lengths around one block (by sha1sum). */
 static const struct {
 	size_t repeat;
 	const char *text, *hex;
@@ -22,7 +22,7 @@ static const struct {
     {1000000, "a", "34aa973cd4c4daa4f61eeb2bdbad27316534016f"},
 };
 
-/* The case's text in memory that is a file. */
+/* Returns a memory file with the case's text. */
 static int make(size_t i, char **ret, size_t *ret_n)
 {
 	size_t n = strlen(cases[i].text);
@@ -51,7 +51,7 @@ static void test_known(void **state)
 		fd = make(i, &text, &n);
 		digest_sha1_hex((struct slice){text, n}, hex);
 		assert_string_equal(hex, cases[i].hex);
-		/* The offset is at the end: it must not matter, and must stay. */
+		/* The file offset is at the end: the digest ignores and keeps it. */
 		assert_int_equal(digest_sha1_file(fd, n, hex2, &e), 0);
 		assert_string_equal(hex2, cases[i].hex);
 		assert_int_equal(lseek(fd, 0, SEEK_CUR), (off_t)n);

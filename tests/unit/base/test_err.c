@@ -10,7 +10,7 @@ static void test_set(void **state)
 	struct err e;
 
 	(void)state;
-	memset(&e, 'x', sizeof(e)); /* never read first */
+	memset(&e, 'x', sizeof(e)); /* not initialised before its first use */
 	assert_int_equal(err_set(&e, ENOENT, "job '%s'", "png"), -ENOENT);
 	assert_int_equal(e.code, ENOENT);
 	assert_string_equal(e.msg, "job 'png'");
@@ -23,7 +23,7 @@ static void test_sys(void **state)
 		const char *msg;
 	} t[] = {
 	    {ENOENT, ENOENT, "open 'x': No such file or directory"},
-	    {524, 524, "open 'x': error 524"}, /* ENOTSUPP: of the kernel, not of libc */
+	    {524, 524, "open 'x': error 524"}, /* ENOTSUPP: known to the kernel only */
 	    {0, EIO, "open 'x': Input/output error"},
 	};
 	struct err e;
@@ -48,7 +48,7 @@ static void test_wrap(void **state)
 	assert_string_equal(e.msg, "start: load 7: inner");
 }
 
-/* Whatever the lengths, the text ends inside, and the outer context stays. */
+/* With any lengths the text fits into the buffer, and the outer context stays. */
 static void test_long(void **state)
 {
 	char text[2 * sizeof(((struct err *)NULL)->msg)];

@@ -13,18 +13,18 @@ static void test_texts(void **state)
 	    {"a\nb\tc\r", "a\\x0ab\\x09c\\x0d"},
 	    {"\x1b[2J\x1b]0;title\x07", "\\x1b[2J\\x1b]0;title\\x07"},
 	    {"\x01\x1f\x7f", "\\x01\\x1f\\x7f"},
-	    {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"}, /* words of other languages stay */
-	    /* U+009B is the escape character and '[' in one, also as UTF-8. */
+	    {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"}, /* letters of other languages stay */
+	    /* U+009B equals the escape character and '[', also in UTF-8. */
 	    {"\xc2\x9b"
 	     "2J",
 	     "\\u009b2J"},
 	    {"\xc2\x80\xc2\x9f\xc2\xa0", "\\u0080\\u009f\xc2\xa0"},
-	    /* No UTF-8: bytes that some terminals obey. */
+	    /* Invalid UTF-8: control bytes of some terminals. */
 	    {"\x9b"
 	     "2J\xff\xc2",
 	     "\\x9b2J\\xff\\xc2"},
 	    {"\xed\xa0\x80\xc0\x80", "\\xed\\xa0\\x80\\xc0\\x80"},
-	    /* Text that runs backwards, or is not seen at all. */
+	    /* Right-to-left marks and invisible characters. */
 	    {"a\xe2\x80\xae"
 	     "b\xe2\x80\x8b\xf3\xa0\x80\x81",
 	     "a\\u202eb\\u200b\\U000e0001"},
@@ -38,7 +38,7 @@ static void test_texts(void **state)
 	}
 }
 
-/* Characters of more than a byte are not cut in two. */
+/* Multi-byte characters are not cut in two. */
 static void test_whole(void **state)
 {
 	static char in[2 * ESCAPE_MAX];
@@ -57,7 +57,7 @@ static void test_whole(void **state)
 	}
 }
 
-/* Cut to fit, wherever the end falls, and never in the middle of an escape. */
+/* The text is cut to any size, but never in the middle of an escape. */
 static void test_long(void **state)
 {
 	static char in[3 * ESCAPE_MAX];

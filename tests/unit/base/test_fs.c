@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-/* One call that must leave either what was or what shall be, whatever fails. */
+/* A call that must leave either the old or the new state, whichever system call fails. */
 struct op {
 	const char *name;
 	int (*run)(int dirfd, struct err *e);
 	const char *old, *new;
-	unsigned calls; /* fallible ones: a forgotten fsync is otherwise invisible */
+	unsigned calls; /* that can fail: this count reveals a missing fsync */
 };
 
 static int op_replace(int dirfd, struct err *e)
@@ -76,14 +76,14 @@ static const struct op ops[] = {
     {"copy", op_copy, "old", "copied", 8},
 };
 
-/* The op's status when its call number at fails or dies: 86 for dying. */
+/* The op's status when its call number `at` fails or kills the process (86). */
 static int run_faulty(const struct op *op, int dirfd, unsigned at, enum fault_how how)
 {
 	struct err e = {.code = 0};
 	int ws, r;
 	pid_t pid;
 
-	if (how == FAULT_FAIL) { /* here, so that LeakSanitizer looks */
+	if (how == FAULT_FAIL) { /* in this process, so that LeakSanitizer checks it */
 		fault_arm(at, how);
 		r = op->run(dirfd, &e);
 		fault_arm(0, how);
@@ -149,8 +149,9 @@ static void test_replace(void **state)
 	assert_int_equal(fs_replace(s->fd, "a", SLICE(""), &e), 0);
 	assert_int_equal(fstatat(s->fd, "a", &st, 0), 0);
 	assert_int_equal(st.st_size, 0);
-	assert_int_equal(st.st_mode & 07, 0); /* not for the world */
-	/* The rest of a dead predecessor is no obstacle, a link in its place is not followed. */
+	assert_int_equal(st.st_mode & 07, 0); /* no access for others */
+	/* The temporary file of a dead process is replaced, and a link in its place is not
+	 * followed. */
 	scratch_write(s->fd, ".a.new", "longer than the new text");
 	assert_int_equal(fs_replace(s->fd, "a", SLICE("text"), &e), 0);
 	assert_string_equal(scratch_text(s->fd, "a", got, sizeof(got)), "text");
@@ -210,7 +211,7 @@ static void test_read(void **state)
 	assert_string_equal(text, "");
 }
 
-/* Its size says 0: only reading tells. */
+/* Files in /proc have size 0: only reading shows their length. */
 static void test_read_kernel(void **state)
 {
 	_autofree_ char *text = NULL;
@@ -226,7 +227,7 @@ static void test_read_kernel(void **state)
 	assert_string_equal(e.msg, "read '/proc/self/status': more than 10 bytes");
 }
 
-/* Anything but a regular file is an error at once, with any flags. */
+/* A path that is no regular file fails at once, with any flags. */
 static void test_open_file(void **state)
 {
 	static const int flags[] = {O_RDONLY, O_RDWR, O_WRONLY | O_CREAT | O_TRUNC,
@@ -273,7 +274,7 @@ static void test_read_odd(void **state)
 	assert_int_equal(symlinkat("a", s->fd, "link"), 0);
 	assert_int_equal(mkfifoat(s->fd, "fifo", 0600), 0);
 	assert_int_equal(fs_read(s->fd, "link", 9, &text, &n, &e), -ELOOP);
-	assert_int_equal(fs_read(s->fd, "fifo", 9, &text, &n, &e), -EINVAL); /* and at once */
+	assert_int_equal(fs_read(s->fd, "fifo", 9, &text, &n, &e), -EINVAL); /* without waiting */
 	(void)snprintf(why, sizeof(why),
 		       "'fifo' is not a regular file but a FIFO: move it away from '%s'", s->path);
 	assert_string_equal(e.msg, why);
@@ -281,7 +282,7 @@ static void test_read_odd(void **state)
 	assert_int_equal(fs_read(s->fd, "none", 9, &text, &n, &e), -ENOENT);
 	assert_int_equal(fs_copy(s->fd, "link", s->fd, "to", 9, &e), -ELOOP);
 	assert_int_equal(fs_copy(s->fd, "fifo", s->fd, "to", 9, &e), -EINVAL);
-	/* A path that a person gave may be a link. */
+	/* A path from the user (AT_FDCWD) may be a link. */
 	assert_true(asprintf(&path, "%s/link", s->path) > 0);
 	assert_int_equal(fs_read(AT_FDCWD, path, 9, &text, &n, &e), 0);
 	assert_string_equal(text, "x");
@@ -303,7 +304,7 @@ static void test_copy(void **state)
 	assert_int_equal(fs_copy(s->fd, "from", s->fd, "to", sizeof(big) - 1, &e), 0);
 	assert_string_equal(scratch_text(s->fd, "to", got, sizeof(got)), big);
 	assert_int_equal(fs_copy(s->fd, "from", s->fd, "x/to", sizeof(big), &e), -EINVAL);
-	/* What is larger than its size said is stopped too, and leaves nothing. */
+	/* A file that grows beyond its size is refused, too, and leaves no copy. */
 	fd = openat(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(fs_copy(fd, "status", s->fd, "status", 10, &e), -EFBIG);

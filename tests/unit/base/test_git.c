@@ -44,12 +44,12 @@ static void test_find(void **state)
 	must("git init -q super; cd super; git submodule --quiet add ../repo sub");
 	expect("super/sub/in", "super/sub", "in");
 	assert_int_equal(git_open(path_of("none"), &g, why, &e), -ENOENT);
-	/* A file that says where the repository is, and lies. */
+	/* A .git file with a false path of the repository. */
 	must("mkdir liar; echo 'gitdir: /nowhere' >liar/.git");
 	expect_none("liar", "not a git repository");
 }
 
-/* Any bytes may be in a path. */
+/* A path may have any bytes. */
 static void test_names(void **state)
 {
 	static const char *const names[] = {"with space", "new\nline", "end\n",	   "quo'te\"",
@@ -72,7 +72,7 @@ static void test_names(void **state)
 		snprintf(path, sizeof(path), "repo/%s/x", names[i]);
 		scratch_write(dir.fd, path, "x");
 		assert_int_equal(git_dirty(&g, g.prefix, &e), 1);
-		assert_int_equal(git_dirty(&g, "in", &e), 0); /* names are no patterns */
+		assert_int_equal(git_dirty(&g, "in", &e), 0); /* names are not taken as patterns */
 		snprintf(path, sizeof(path), "%s/x", names[i]);
 		assert_int_equal(git_ignores(&g, path, &e), 0);
 		assert_int_equal(git_changes(&g, path, changes, &e), 0);
@@ -109,7 +109,7 @@ static void test_questions(void **state)
 	git_done(&g);
 }
 
-/* The first in a work tree that would take a file; else the first that there is. */
+/* The first directory in a work tree that accepts a file; else the first existing directory. */
 static void test_choose(void **state)
 {
 	struct strv dirs = {0};
@@ -141,11 +141,11 @@ static void test_choose(void **state)
 	strv_done(&dirs);
 }
 
-/* A symlink in a repository may lead to anything of this machine's. */
+/* A symlink in a repository may lead to any file of this machine. */
 static void test_links(void **state)
 {
 	static const struct {
-		const char *dir, *leads; /* NULL: it is fine */
+		const char *dir, *leads; /* NULL: accepted */
 	} all[] = {
 	    {"repo/inner", NULL},
 	    {"repo/outer", "repo/outer"},
@@ -182,7 +182,7 @@ static void test_links(void **state)
 				 path_of(all[i].leads), dir.path);
 			assert_memory_equal(link, want, strlen(want));
 			assert_string_equal(why, link);
-			/* The next one is taken, and the link told of. */
+			/* The next directory is taken, and the link is reported. */
 			assert_int_equal(strv_add(&dirs, path_of("repo/in"), &e), 0);
 			assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 1);
 			assert_int_equal(at, 1);
@@ -193,8 +193,8 @@ static void test_links(void **state)
 	}
 }
 
-/* What is set around us does not lead it elsewhere, and what a repository's
- * configuration names is not run. */
+/* Environment variables do not change the repository, and commands in a repository's
+ * configuration are not run. */
 static void test_environment(void **state)
 {
 	struct git g;
@@ -218,7 +218,7 @@ static void test_environment(void **state)
 	git_done(&g);
 }
 
-/* A push can bring the files of a bare repository. git takes them for one, with its
+/* A push can contain the files of a bare repository.  git accepts them as a repository, with its
  * configuration and the commands in it. */
 static void test_pushed_repository(void **state)
 {
@@ -249,7 +249,7 @@ static void test_pushed_repository(void **state)
 	}
 }
 
-/* root asks as the owner: else git would refuse, or run what it should not. */
+/* root runs git as the owner: otherwise git would refuse, or run commands as root. */
 static void test_owner(void **state)
 {
 	const char *const args[] = {"rev-parse", "--verify", "-q", "HEAD", NULL};
@@ -291,7 +291,7 @@ static void test_root_behind_theirs(void **state)
 	expect("repo/in", "repo", "in");
 }
 
-/* Nor does it start with a configuration that another user may write, whatever git trusts. */
+/* Root's git does not start with a configuration that another user may write. */
 static void test_root_with_theirs(void **state)
 {
 	static const char *const theirs[] = {
@@ -346,7 +346,7 @@ static void test_run(void **state)
 	assert_memory_equal(e.msg, "git rev-parse: ", 15);
 	assert_null(strchr(e.msg, '\x1b'));
 	assert_int_equal(git_run(&g, no, &out, &e), 1);
-	/* More than is taken ends it; git does not hang. */
+	/* Output above the limit ends the read; git does not hang. */
 	must("head -c 3000000 /dev/zero | tr '\\0' x >big;"
 	     "git -C repo commit -q --allow-empty -F ../big");
 	assert_int_equal(git_run(&g, many, &out, &e), -EFBIG);
@@ -372,7 +372,7 @@ static void test_faults(void **state)
 		if (r == 1)
 			break;
 		assert_true(r < 0 && *e.msg);
-		assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
+		assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 	}
 	assert_true(nth > 20);
 }

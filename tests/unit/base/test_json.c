@@ -10,7 +10,7 @@ static void test_parse(void **state)
 	static const struct {
 		const char *text;
 		int want;
-		const char *msg; /* how it begins */
+		const char *msg; /* the beginning of the message */
 	} t[] = {
 	    {"{\"a\": [1, 2.5, null, true, \"x\"]}", 0, NULL},
 	    {"7", 0, NULL},
@@ -46,7 +46,7 @@ static void test_bounds(void **state)
 	struct err e;
 
 	(void)state;
-	/* Only the slice is read: no NUL ends it, a NUL in it is an error. */
+	/* Only the slice is read: it needs no NUL at its end, and a NUL in it is an error. */
 	assert_int_equal(json_parse((struct slice){"[1]]]", 3}, &j, &e), 0);
 	assert_int_equal(json_array_size(j), 1);
 	assert_int_equal(json_parse((struct slice){"[1]\0", 4}, &k, &e), -EBADMSG);

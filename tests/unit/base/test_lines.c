@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-/* What was delivered, each line with its length in front: no byte of a line can be
- * mistaken for an end. */
+/* The delivered lines, each after its length: so no byte of a line is ambiguous. */
 struct got {
 	char b[4 * LINES_MAX];
 	size_t n, lines;
@@ -88,7 +87,7 @@ static void long_lines(void **state)
 	}
 }
 
-/* A long line is told as soon as it is too long, and once. */
+/* A long line is reported as soon as it is too long, and once. */
 static void endless_line(void **state)
 {
 	static char chunk[1000];
@@ -163,7 +162,7 @@ static size_t sample(char *to, size_t cap)
 	return n;
 }
 
-/* However the stream is cut, the lines and the count are the same. */
+/* The lines and the count do not depend on the pieces of the stream. */
 static void any_split(void **state)
 {
 	static char text[3 * LINES_MAX];

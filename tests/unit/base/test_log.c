@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* The lines logged since the last look, in text; the log is a file of ours. */
+/* Reads the lines logged since the last call into text; the log is a file of the test. */
 static int file = -1;
 
 static int group_setup(void **state)
@@ -38,7 +38,7 @@ static int each_setup(void **state)
 
 static char text[1 << 16];
 
-/* The one line, checked: whole, at most PIPE_BUF, ASCII, one JSON object. */
+/* Checks the only line: complete, at most PIPE_BUF, ASCII, one JSON object. */
 static json_t *line(void)
 {
 	ssize_t n = pread(file, text, sizeof(text) - 1, 0);
@@ -125,7 +125,7 @@ static void test_hostile(void **state)
 	assert_string_equal(str(j, "end"), "\\\"},{\n");
 }
 
-/* One after the other through the line's end, byte by byte. */
+/* Moves each case through the end of the line, byte by byte. */
 static void test_long(void **state)
 {
 	static char s[5000];
@@ -140,7 +140,7 @@ static void test_long(void **state)
 		s[n] = '\n';
 		j = line();
 		assert_int_equal(json_integer_value(json_object_get(j, "before")), 1);
-		/* Whole or not at all; and a short one after it still fits. */
+		/* A value is written whole or not at all; a short value after it still fits. */
 		if (str(j, "long"))
 			assert_int_equal(strlen(str(j, "long")), n);
 		else
@@ -214,7 +214,7 @@ static void test_appends(void **state)
 	assert_int_equal(*p, '\0');
 }
 
-/* Characters of other languages are themselves, also those above U+FFFF. */
+/* Characters of other languages are not escaped, also above U+FFFF. */
 static void test_utf8(void **state)
 {
 	_autojson_ json_t *j = NULL;
@@ -246,7 +246,7 @@ static void test_level_names(void **state)
 	assert_true(log_console_open("error"));
 	assert_int_equal(log_console, LOG_CONSOLE_LOGFMT);
 	assert_int_equal(log_console_max, LOG_ERROR);
-	assert_int_equal(log_max, LOG_INFO); /* the file keeps what it had */
+	assert_int_equal(log_max, LOG_INFO); /* the file keeps its level */
 	assert_true(log_console_open("debug"));
 	assert_int_equal(log_max, LOG_DEBUG);
 	assert_true(log_console_open(NULL));
@@ -279,7 +279,7 @@ static void test_logfmt(void **state)
 	    {"a=b", "event=x k=\"a=b\""},
 	    {"say \"\\\"", "event=x k=\"say \\\"\\\\\\\"\""},
 	    {"\n\t", "event=x k=\"\\\\x0a\\\\x09\""},
-	    /* A line of its own, that looks like one of ours. */
+	    /* A forged line that looks like one of ours. */
 	    {"x\ntime=1 level=error event=forged",
 	     "event=x k=\"x\\\\x0atime=1 level=error event=forged\""},
 	    {"\x1b[31m\x9b", "event=x k=\"\\\\x1b[31m\\\\x9b\""},
@@ -294,7 +294,7 @@ static void test_logfmt(void **state)
 			    "event=x a=-9223372036854775808 b=7");
 }
 
-/* A long value is cut, and says so; what then does not fit is left out whole. */
+/* A long value is cut with a mark; the next values that do not fit are left out. */
 static void test_logfmt_long(void **state)
 {
 	static char s[20000];
@@ -311,7 +311,7 @@ static void test_logfmt_long(void **state)
 	assert_in_range(l.n, 1, sizeof(l.b) - 3);
 }
 
-/* Standard error as it is after log_console_open(level). */
+/* Returns the standard error of log_console_open(level). */
 static const char *stderr_of(const char *level, enum log_level lv)
 {
 	int saved = dup(STDERR_FILENO), caught = memfd_create("stderr", MFD_CLOEXEC);
@@ -365,7 +365,7 @@ static void test_is_journal(void **state)
 	assert_false(journal_has(file, wrong));
 }
 
-/* Where systemd's journal listens, in a file system of our own. */
+/* The journal's socket path, in a file system of the test. */
 static int fake_journal(void)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX, .sun_path = "/run/systemd/journal/socket"};

@@ -40,13 +40,13 @@ static void test_io(void **state)
 	(void)state;
 	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
 	w.fds[0] = p[0];
-	assert_int_equal(write(p[1], "abc", 3), 3); /* level-triggered: one byte a call */
+	assert_int_equal(write(p[1], "abc", 3), 3); /* level-triggered: one byte per call */
 	close(p[1]);
 	OK(loop_add_io(w.l, p[0], EPOLLIN, on_read, &w, &w.s[0], &e_));
 	OK(loop_run(w.l, &e_));
 	assert_string_equal(w.seen, "abc");
 	remove_all(&w);
-	assert_true(fcntl(p[0], F_GETFD) >= 0); /* stays the caller's */
+	assert_true(fcntl(p[0], F_GETFD) >= 0); /* the caller's descriptor stays open */
 	close(p[0]);
 	done(&w);
 }
@@ -108,7 +108,7 @@ static void test_timer_again(void **state)
 
 	(void)state;
 	OK(loop_add_timer(w.l, far, on_again, &w, &w.s[0], &e_));
-	OK(loop_set_timer(w.s[0], 0, &e_)); /* also an armed one */
+	OK(loop_set_timer(w.s[0], 0, &e_)); /* also when it is armed */
 	OK(loop_run(w.l, &e_));
 	assert_string_equal(w.seen, "ttt");
 	done(&w);
@@ -132,7 +132,7 @@ static void test_signals(void **state)
 	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &old), 0);
 	OK(loop_add_signal(w.l, SIGUSR1, on_signal, &w, &w.s[0], &e_));
 	OK(loop_add_signal(w.l, SIGTERM, on_signal, &w, &w.s[1], &e_));
-	assert_int_equal(raise(SIGTERM), 0); /* would end us if it were not blocked */
+	assert_int_equal(raise(SIGTERM), 0); /* would end the test if it were not blocked */
 	assert_int_equal(raise(SIGUSR1), 0);
 	OK(loop_run(w.l, &e_));
 	assert_non_null(strchr(w.seen, '1'));
@@ -149,7 +149,7 @@ static void on_remove_all(void *arg, uint32_t events)
 
 	(void)events;
 	saw(w, 'i');
-	remove_all(w); /* its own, and those whose event is already there */
+	remove_all(w); /* its own source, and sources with a pending event */
 }
 
 static void test_remove_others(void **state)
@@ -214,7 +214,7 @@ static void test_remove_self(void **state)
 	assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
 }
 
-/* No callback after the one that stopped the loop, and no second life. */
+/* After a callback stops the loop, no other callback is called, and the loop does not run again. */
 static void on_stop(void *arg, uint32_t events)
 {
 	struct world *w = arg;

@@ -23,7 +23,7 @@ static void on_child(void *arg, pid_t pid, int status)
 	loop_stop(w->l);
 }
 
-/* A child that ends by this signal, or with this status; it is reaped after. */
+/* A child ends by this signal, or with this status, and is reaped. */
 static int status_of(int signo, int code, bool removes)
 {
 	struct world w = {.l = new_loop(), .removes_all = removes};
@@ -61,7 +61,7 @@ static void test_child(void **state)
 	}
 }
 
-/* One that is a zombie already when it is added. */
+/* The child is already a zombie when it is added. */
 static void test_child_gone(void **state)
 {
 	struct world w = {.l = new_loop()};
@@ -83,7 +83,7 @@ static void test_child_gone(void **state)
 	done(&w);
 }
 
-/* A source that is removed leaves its child to whoever waits for it. */
+/* After its source is removed, a child can be waited for. */
 static void test_child_left(void **state)
 {
 	struct world w = {.l = new_loop()};
@@ -108,7 +108,7 @@ static void test_child_left(void **state)
 	done(&w);
 }
 
-/* Tells its own child's number and dies before it; ours says when. */
+/* The child reports its own child's number, and dies before that child on our signal. */
 static void orphan(int tell, int wait_for)
 {
 	pid_t pid = fork();
@@ -168,11 +168,11 @@ static void on_exit_after_output(void *arg, pid_t pid, int status)
 
 	(void)pid;
 	(void)status;
-	w->status = (int)w->got; /* what had come until now */
+	w->status = (int)w->got; /* the bytes until now */
 	loop_stop(w->l);
 }
 
-/* Much more output than one callback takes, and then at once the end. */
+/* Much more output than one callback reads, and then the end at once. */
 static void output_once(size_t n)
 {
 	struct world w = {.l = new_loop()};

@@ -16,11 +16,11 @@ static int create(int dirfd, const char *name)
 	return fd;
 }
 
-enum { LARGE = 200000 }; /* more than is read or written at once */
+enum { LARGE = 200000 }; /* more than one read or write */
 
 static char large[LARGE];
 
-/* Three entries: a script, nothing, a large file that does not compress. */
+/* Three entries: a script, an empty file, a large file that does not compress. */
 static int write_all(int dirfd, const char *name, struct err *e)
 {
 	size_t len = strlen(name);
@@ -112,7 +112,7 @@ static ssize_t read_back(int dirfd, const char *name, char *to, size_t n)
 	return got;
 }
 
-/* No time, no owner, no name of a machine: one content is one archive, in every time
+/* Archives have no time, owner or host name: the same content is the same archive, in every time
  * zone (a .zip has local times). */
 static void test_equal(void **state)
 {
@@ -178,7 +178,7 @@ static void fails(const struct scratch *s, const char *name)
 		assert_true(*e.msg);
 		failed++;
 	}
-	/* One allocation, four reads, and at least a write for each 20 KiB. */
+	/* One allocation, four reads, and at least one write per 20 KiB. */
 	assert_true(failed >= 10);
 }
 

@@ -32,7 +32,7 @@ static void no_children(void)
 	assert_int_equal(errno, ECHILD);
 }
 
-/* Runs what the specification says to its end; what it wrote into out. */
+/* Runs the specified program to its end; its output is in out. */
 static void output_of(struct proc_spec *spec, int *fd_of_pipe, char *out, size_t n)
 {
 	struct err e;
@@ -117,7 +117,7 @@ static int keep_fd(void *arg)
 	return fcntl(*(const int *)arg, F_SETFD, 0);
 }
 
-/* What we have open, and what somebody left us, stays here. */
+/* The child inherits neither our descriptors nor descriptors that we inherited. */
 static void test_descriptors(void **state)
 {
 	static const char *const list[] = {"/bin/ls", "/proc/self/fd", NULL};
@@ -149,7 +149,7 @@ static void test_stdin(void **state)
 	close(p[0]);
 }
 
-/* Redirections between our own 0 to 2, where one's target is another's source. */
+/* Redirections between our own descriptors 0 to 2, where a target is also a source. */
 static void test_crossed(void **state)
 {
 	static const char *const argv[] = {"sh", "-c", "echo out; echo err >&2", NULL};
@@ -202,7 +202,7 @@ static int spawns_with_closed(void)
 	return 0;
 }
 
-/* A daemon's parent may have closed 0 to 2: our pipe is one of them then. */
+/* A daemon's parent may have closed descriptors 0 to 2: then our pipe has one of these numbers. */
 static void test_closed(void **state)
 {
 	pid_t pid = fork();
@@ -257,7 +257,7 @@ static void test_kill(void **state)
 	assert_int_equal(proc_open(pid, &fd, &e), -ESRCH);
 }
 
-/* A child of ours starts a program that would run for long, and dies. */
+/* A child starts a long-running program, and dies. */
 static void middle(int fd, bool die_with_us)
 {
 	static const char *const argv[] = {"sleep", "300", NULL};
@@ -286,7 +286,7 @@ static void test_die_with_us(void **state)
 	close(p[1]);
 	assert_int_equal(reap(pid), 0);
 	end = (struct pollfd){.fd = p[0], .events = POLLIN};
-	assert_int_equal(poll(&end, 1, 20000), 1); /* its end of the pipe is gone, so is it */
+	assert_int_equal(poll(&end, 1, 20000), 1); /* its end of the pipe is closed: it is dead */
 	assert_true(end.revents & POLLHUP);
 	close(p[0]);
 }
@@ -305,7 +305,7 @@ static void test_faults(void **state)
 
 		fault_arm(at, FAULT_FAIL);
 		assert_int_equal(proc_spawn(&spec, &pid, &e), want[at - 1]);
-		no_children(); /* one that we cannot report on does not stay */
+		no_children(); /* a child does not outlive its failed start */
 	}
 	fault_arm(0, FAULT_FAIL);
 }
@@ -325,7 +325,7 @@ static void *waits(void *arg)
 	return arg;
 }
 
-/* Two threads, of which only the second one would take a signal of the process. */
+/* Two threads; only the second does not block the signal. */
 static void two_threads(int ready, int go)
 {
 	struct sigaction sa = {.sa_handler = take_it};
@@ -377,7 +377,7 @@ static void end_there(int signo)
 	_exit(signo == SIGUSR1 && gettid() != getpid() ? 7 : 1);
 }
 
-/* A signal to a first thread that has ended would never be taken. */
+/* A signal to an ended first thread would stay pending. */
 static void test_kill_first_after_its_end(void **state)
 {
 	struct sigaction sa = {.sa_handler = end_there};
@@ -429,7 +429,7 @@ static void no_action(int signo)
 	(void)signo;
 }
 
-/* Until it is so: a thread takes its time to begin. */
+/* Polls, because a thread does not start at once. */
 static bool comes_to_nap(pid_t tid, bool want)
 {
 	for (unsigned ms = 0; ms < 20000; ms++) {
@@ -456,7 +456,7 @@ static void test_nap(void **state)
 	assert_true(comes_to_nap(tid, false));
 	close(go[1]);
 	assert_int_equal(pthread_join(reading, NULL), 0);
-	assert_true(comes_to_nap(tid, true)); /* it is gone: unknown */
+	assert_true(comes_to_nap(tid, true)); /* the thread is gone: unknown */
 	assert_int_equal(pthread_create(&napping, NULL, nap, NULL), 0);
 	while (napper == 0)
 		(void)usleep(1000);

@@ -47,7 +47,7 @@ static void other_text_is_refused(void **state)
 	}
 }
 
-/* Every byte comes back, and only printable ones are in the text. */
+/* Every byte can be read back, and the text has only printable bytes. */
 static void what_is_written_is_read(void **state)
 {
 	_autobuf_ struct buf text = BUF_INIT(4096);

@@ -63,12 +63,12 @@ static void expect(const char *name, uid_t uid)
 	assert_int_equal(r.other, uid != 0);
 	assert_int_equal(r.uid, uid);
 	assert_int_equal(r.mixed, uid == NOBODY);
-	if (uid) /* it has no account: not even the group of its files, which is root's */
+	if (uid) /* without an account not even the group of the files counts, which is root's */
 		assert_int_equal(r.gid, NOBODY);
 	assert_int_equal(r.n_groups, 0);
 }
 
-/* Who could make the path lead somewhere else. */
+/* The user who could make the path lead somewhere else. */
 static void test_whose(void **state)
 {
 	char here[60];
@@ -95,7 +95,7 @@ static void test_whose(void **state)
 	expect("theirs/nothing", THEM);
 	expect("theirs/../ours/file", THEM);
 	expect("ours/theirs", THEM);
-	expect("ours/link", THEM); /* it goes through their directory, and back */
+	expect("ours/link", THEM); /* the path goes through the other user's directory, and back */
 	expect("ours/by-them", THEM);
 	expect("ours/round", THEM);
 	expect("theirs/more/file", NOBODY);
@@ -127,7 +127,7 @@ static void test_opens(void **state)
 	need_root();
 	make_file("all", 0, 0644);
 	make_file("root", 0, 0600);
-	make_file("group", 0, 0640); /* root's group is not theirs */
+	make_file("group", 0, 0640); /* the user is not in root's group */
 	make_file("theirs", THEM, 0600);
 	make_file("others", OTHERS, 0640);
 	assert_int_equal(fchownat(dir.fd, "others", OTHERS, OTHERS, 0), 0);
@@ -145,7 +145,7 @@ static void test_opens(void **state)
 	assert_int_equal(open_as(&(struct rights){.uid = THEM}, "hidden/all"), 0);
 }
 
-/* All that a process has is as it was, also what the kernel takes from it on the way. */
+/* Afterwards the process has all its rights again, also those that the kernel drops meanwhile. */
 static void test_back(void **state)
 {
 	const struct rights them = {.other = true, .uid = THEM, .gid = NOBODY};
@@ -207,8 +207,8 @@ static void runs_not(const char *name, int code, const char *why)
 		fail_msg("%s", e.msg);
 }
 
-/* The user of a program is the directory's owner.  In a directory that another user put there,
- * no program runs. */
+/* A program runs as the directory's owner.  In a directory that another user put there, no program
+ * runs. */
 static void test_runs(void **state)
 {
 	char here[60];
@@ -274,7 +274,7 @@ static void test_group(void **state)
 	}
 }
 
-/* Directories of root's in which other users may exchange entries. */
+/* Directories of root in which other users may exchange entries. */
 static void test_writable(void **state)
 {
 	static const struct {
@@ -304,7 +304,7 @@ static void test_writable(void **state)
 		}
 }
 
-/* The same by a list of users: the mode says 0775, and the group is root's. */
+/* The same by an ACL: the mode is 0775, and the group is root's. */
 static void test_listed(void **state)
 {
 	/* acl(5) as the kernel keeps it: version 2; tag, permissions, user (xattr(7)) */
@@ -322,7 +322,7 @@ static void test_listed(void **state)
 	make_dir("d/e", 0);
 	snprintf(path, sizeof(path), "%s/d", dir.path);
 	if (setxattr(path, "system.posix_acl_access", list, sizeof(list), 0) < 0)
-		skip(); /* this file system has none */
+		skip(); /* this file system has no ACLs */
 	assert_int_equal(own("d/e", &o, &fd, &e), 0);
 	assert_true(o.root && *o.writable);
 }
@@ -412,7 +412,7 @@ static void test_named(void **state)
 	assert_int_equal(errno, EACCES);
 }
 
-/* Each kind of file is where its way ends, also behind links. */
+/* Each kind of file is found at the end of its path, also behind links. */
 static void test_end(void **state)
 {
 	static const char *const ends[] = {"dir",     "file",	 "to_dir",
@@ -439,7 +439,7 @@ static void test_end(void **state)
 	}
 }
 
-/* What a process has open is past the directories on its way. */
+/* An open file does not depend on the directories of its path. */
 static void test_proc(void **state)
 {
 	static const char *const bad[] = {"/proc/self/cwd", "/proc/self/root/etc", "/proc/1/root",

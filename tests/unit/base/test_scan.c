@@ -5,7 +5,7 @@
 
 static const struct slice nothing = {NULL, 0};
 
-/* What a scanner that failed must have left alone. */
+/* A value that a failed scanner must not change. */
 #define UNTOUCHED(in, text)                             \
 	do {                                            \
 		assert_ptr_equal((in).p, text);         \

@@ -18,13 +18,13 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* What a test's tasks gave back. */
+/* The results of a test's tasks. */
 struct bench {
 	struct loop *l;
 	unsigned calls, want;
 	char *text;
 	size_t n;
-	char failed[600]; /* "" when it did not */
+	char failed[600]; /* "": success */
 };
 
 static void on_done(void *arg, struct slice result, const char *failed)
@@ -129,12 +129,12 @@ static int fn_dies(void *arg, struct buf *out, struct err *e)
 	(void)out;
 	(void)e;
 	(void)raise(*(const int *)arg);
-	_exit(0); /* as if all was well, without a word */
+	_exit(0); /* a successful exit without a result */
 }
 
 static void test_death(void **state)
 {
-	static int how[] = {SIGKILL, SIGTERM, 0}; /* 0: no signal, it just leaves */
+	static int how[] = {SIGKILL, SIGTERM, 0}; /* 0: no signal, it exits */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
@@ -190,7 +190,7 @@ static int fn_told(void *arg, struct buf *out, struct err *e)
 	int r = fn_large(&n, out, e);
 
 	atomic_store(&s->pid, (int)getpid());
-	return r; /* more than a pipe holds: it waits for us in the middle of it */
+	return r; /* more than a pipe holds: the task blocks in the middle of it */
 }
 
 static char process_state(int pid)
@@ -208,7 +208,7 @@ static char process_state(int pid)
 	return p ? p[2] : '?';
 }
 
-/* Half a result is none, although it began with the sign of success. */
+/* A partial result is a failure, although it begins with the sign of success. */
 static void test_death_in_the_middle(void **state)
 {
 	struct shared *s =
@@ -276,7 +276,7 @@ static void start_one(struct bench *b, struct one *o, unsigned i)
 		    0);
 }
 
-/* At once and mixed: each is told apart, and nothing stays open. */
+/* Several tasks at once: their results are not mixed, and no descriptor stays open. */
 static void test_many(void **state)
 {
 	struct one ones[MANY] = {0};
@@ -343,7 +343,7 @@ static int fn_lingers(void *arg, struct buf *out, struct err *e)
 	return 0;
 }
 
-/* The loop is over before the child is: it is waited for, or killed. */
+/* The loop ends before the child: the child is waited for, or killed. */
 static void test_finish(void **state)
 {
 	struct shared s = {0};
@@ -366,8 +366,8 @@ static void test_finish(void **state)
 	bench_done(&b);
 }
 
-/* When we are killed our workers go with us: nobody works on in a state
- * directory that the next run holds. */
+/* When the process is killed its workers end with it: no worker writes to a state directory that
+ * the next run holds. */
 static void test_dies_with_us(void **state)
 {
 	struct shared *s =
@@ -393,7 +393,7 @@ static void test_dies_with_us(void **state)
 		sched_yield();
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(waitpid(s->pid, NULL, 0), s->pid); /* hangs if it lives on */
+	assert_int_equal(waitpid(s->pid, NULL, 0), s->pid); /* hangs if it still lives */
 	munmap(s, sizeof(*s));
 }
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-/* What the process prints next, into a file that takes the place of descriptor fd. */
+/* Redirects descriptor fd to a file, for the process's next output. */
 static int caught(int fd)
 {
 	int file = memfd_create("printed", MFD_CLOEXEC);
@@ -49,7 +49,7 @@ static void test_escapes(void **state)
 	forked(escapes);
 }
 
-/* A character that comes in pieces is whole; one that never comes to its end is bytes. */
+/* A character that is written in pieces is whole; an incomplete character is escaped as bytes. */
 static int pieces(void)
 {
 	static const char *const part[] = {
@@ -76,7 +76,7 @@ static void test_pieces(void **state)
 	forked(pieces);
 }
 
-/* Longer than every buffer: six bytes of three characters each, wherever a buffer ends. */
+/* Text longer than every buffer: six bytes with three characters, at any buffer's end. */
 static int much(void)
 {
 	static char want[60001];
@@ -103,7 +103,7 @@ static void test_much(void **state)
 	forked(much);
 }
 
-/* Nobody reads, or there is no room: an error of the stream, as ever. */
+/* Without a reader or without space, the stream reports an error, as without the guard. */
 static int full(void)
 {
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -121,7 +121,7 @@ static void test_full(void **state)
 	forked(full);
 }
 
-/* What is said to nobody is no part of a file of ours that comes to have the number. */
+/* Output to a closed stdout does not get into a file that is opened with the same number. */
 static int closed(void)
 {
 	struct err e;
@@ -145,7 +145,7 @@ static void test_closed(void **state)
 	forked(closed);
 }
 
-/* A pipe that does not block, whose reader comes later than it is full. */
+/* A non-blocking pipe that is full before its reader reads. */
 static int slow(void)
 {
 	enum { LINES = 20000 };

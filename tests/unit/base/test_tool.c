@@ -20,7 +20,7 @@ static int add(void *arg, struct slice block, struct err *e)
 	return buf_add(arg, block, e);
 }
 
-/* sh -c SCRIPT in the test's directory; its output in out, NULL for none. */
+/* Runs sh -c SCRIPT in the test's directory; its output is in out (NULL: ignored). */
 static int sh(const char *script, struct buf *out, struct tool t, struct tool_end *end,
 	      struct err *e)
 {
@@ -55,7 +55,8 @@ static void test_ends(void **state)
 	assert_string_equal(buf_str(&out), "out\n");
 	assert_true(said(&end, "err\n"));
 	assert_int_equal(end.signo, 0);
-	/* Without a sink, both are what it says; killed by a signal is an end, too. */
+	/* Without a sink for stderr, both streams are the output.  A death by a signal is an end,
+	 * too. */
 	assert_int_equal(sh("echo out; echo err >&2; kill -9 $$", NULL, plain, &end, &e), 0);
 	assert_true(WIFSIGNALED(end.status));
 	assert_true(said(&end, "out\nerr\n"));
@@ -72,7 +73,7 @@ static void test_where(void **state)
 	assert_int_equal(strncmp(buf_str(&out), dir.path, strlen(dir.path)), 0);
 }
 
-/* A token in our environment stays there. */
+/* A token in our environment is not passed to the tool. */
 static void test_environment(void **state)
 {
 	_autobuf_ struct buf out = BUF_INIT(10000);
@@ -100,7 +101,7 @@ static void own(struct owner *o)
 		fail_msg("%s", e.msg);
 }
 
-/* A process that inherits a session keyring may read its keys, whatever their owner. */
+/* A process that inherits a session keyring may read its keys, whichever user owns them. */
 static void test_keyring(void **state)
 {
 	static const char look[] = "grep -c fuzzcell-test-key /proc/keys";
@@ -133,7 +134,7 @@ static void test_owner(void **state)
 
 	(void)state;
 	own(&o);
-	assert_false(o.other); /* it is our own */
+	assert_false(o.other); /* the directory is our own */
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(chown(dir.path, 65534, 65534), 0);
@@ -145,13 +146,13 @@ static void test_owner(void **state)
 			 0);
 	assert_string_equal(buf_str(&out), "65534\n65534\nnobody\nno\n");
 	assert_true(scratch_has(dir.fd, "made"));
-	/* A group of the directory's without the user as a member is not the user's. */
+	/* The directory's group does not apply when the user is no member of it. */
 	buf_clear(&out);
 	assert_int_equal(chown(dir.path, 65534, 42), 0);
 	own(&o);
 	assert_int_equal(sh("id -G", &out, t, &end, &e), 0);
 	assert_string_equal(buf_str(&out), "65534\n");
-	/* Without an account, in a directory whose group stayed root's. */
+	/* A user without an account, and a directory that still has root's group. */
 	buf_clear(&out);
 	assert_int_equal(chown(dir.path, 4321, 0), 0);
 	own(&o);
@@ -159,7 +160,7 @@ static void test_owner(void **state)
 	assert_string_equal(buf_str(&out), "4321\n65534\n65534\n");
 }
 
-/* Runs the tool in a session with a terminal of root's: 'y' when the tool could open it. */
+/* Runs the tool in a session with root's terminal: 'y' when the tool could open the terminal. */
 static char opens_terminal(const struct tool *t)
 {
 	_autobuf_ struct buf out = BUF_INIT(100);
@@ -233,8 +234,8 @@ static void test_time(void **state)
 	gone_soon((pid_t)atol(buf_str(&out))); /* allow: a test */
 }
 
-/* What it leaves in its group is ended; a daemon that left it is not waited for, though
- * it holds the pipes. */
+/* Processes that stay in the tool's process group are ended.  A daemon that left the group is not
+ * waited for, although it holds the pipes. */
 static void test_left_behind(void **state)
 {
 	_autobuf_ struct buf out = BUF_INIT(100);
@@ -276,7 +277,7 @@ static void test_sink_fails(void **state)
 	(void)state;
 	assert_int_equal(tool_run(&t, &end, &e), -EFBIG);
 	assert_string_equal(e.msg, "yes: too much");
-	assert_true(n > 0 && n <= 65536); /* it was asked once */
+	assert_true(n > 0 && n <= 65536); /* the tool is run once */
 }
 
 static void test_log(void **state)
@@ -292,13 +293,13 @@ static void test_log(void **state)
 	assert_string_equal(scratch_text(dir.fd, "log", text, sizeof(text)), "123456");
 	assert_int_equal(end.log_lost, 3);
 	assert_true(said(&end, "12345678\n"));
-	/* The end of much is kept. */
+	/* Of much output the end is kept. */
 	assert_int_equal(sh("seq 100000; echo last", NULL, t, &end, &e), 0);
 	assert_int_equal(end.said_n, TOOL_SAID_MAX);
 	assert_int_equal(memcmp(end.said + end.said_n - 12, "100000\nlast\n", 12), 0);
 }
 
-/* A log on a full disk ends no build. */
+/* A full disk for the log does not end the build. */
 static void test_full_disk(void **state)
 {
 	_autoclose_ int log = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -326,7 +327,7 @@ static void test_signal(void **state)
 	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &after), 0);
 	for (int i = 1; i < 32; i++)
 		assert_int_equal(sigismember(&before, i), sigismember(&after, i));
-	/* One that does not listen is killed at the second. */
+	/* A command that ignores the first signal is killed at the second. */
 	assert_int_equal(sh("trap '' INT; trap 'kill -INT $PPID' TERM; kill -INT $PPID; "
 			    "while :; do sleep 0.1; done",
 			    NULL, plain, &end, &e),
@@ -347,7 +348,7 @@ static void test_no_program(void **state)
 			    "no-such-program: start 'no-such-program': No such file or directory");
 }
 
-/* Every call that can fail, fails once: an error, and nothing is left running. */
+/* Every call that can fail fails once: an error, and no process is left. */
 static void test_faults(void **state)
 {
 	struct tool_end end;
@@ -361,7 +362,7 @@ static void test_faults(void **state)
 
 		fault_arm(n, FAULT_FAIL);
 		r = sh("echo text", &out, plain, &end, &e);
-		if (!fault_hit("unit", EIO)) { /* it came that far: still armed? */
+		if (!fault_hit("unit", EIO)) { /* the run got through: is the fault still armed? */
 			failed += r < 0;
 			assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 			if (r == 0)
@@ -444,7 +445,7 @@ static void test_group(void **state)
 	assert_string_equal(e.msg, "sh: something still lives");
 }
 
-/* 64 MiB/s are read: a flood waits for us. */
+/* 64 MiB/s are read: a flood of output is slowed down. */
 static void test_flood(void **state)
 {
 	struct tool_end end;

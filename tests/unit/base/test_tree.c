@@ -20,7 +20,7 @@ static void make_dir(int dirfd, const char *path)
 		fail_msg("%s", e.msg);
 }
 
-/* Directories in each other, a file in the last one; no path is that long. */
+/* Nested directories with a file in the last, deeper than any path. */
 static void make_deep(int dirfd, const char *name, unsigned depth)
 {
 	int at = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -77,7 +77,7 @@ static void test_remove(void **state)
 	assert_int_equal(symlinkat("nowhere", s->fd, "t/a/b/dangling"), 0);
 	removes(s->fd, "t");
 	assert_string_equal(scratch_text(s->fd, "out/side/kept", got, sizeof(got)), "kept");
-	/* The path itself may be a link: it goes, what it shows stays. */
+	/* The path itself may be a link: the link is removed, its target stays. */
 	assert_int_equal(symlinkat("out", s->fd, "link"), 0);
 	removes(s->fd, "link");
 	assert_true(scratch_has(s->fd, "out/side/kept"));
@@ -94,7 +94,7 @@ static void test_remove_many(void **state)
 	removes(s->fd, "t");
 }
 
-/* Deeper than descriptors last, twice, beside each other and with other things. */
+/* Two trees deeper than the limit of descriptors, beside each other and with other entries. */
 static void test_remove_deep(void **state)
 {
 	const struct scratch *s = *state;
@@ -114,7 +114,7 @@ static void test_remove_deep(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
-/* Every failure is told, and a second try gets everything. */
+/* Every failure is reported, and a second call removes the rest. */
 static void test_remove_faults(void **state)
 {
 	const struct scratch *s = *state;
@@ -139,7 +139,7 @@ static void test_remove_faults(void **state)
 	}
 }
 
-/* As forked() wants it: mount points are refused. */
+/* For forked(): mount points are refused. */
 static int refuses_mounts(void)
 {
 	char mount_dir[64], file[64];
@@ -150,7 +150,7 @@ static int refuses_mounts(void)
 	snprintf(file, sizeof(file), "%s/precious", dir.path);
 	if (!mounts_are_ours() || mount(file, mount_dir, NULL, MS_BIND, NULL) < 0)
 		return FORKED_SKIP;
-	dirfd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* one that sees the mount */
+	dirfd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* to see the mount */
 	if (fs_remove_tree(dirfd, "t", &e) != -EXDEV)
 		return 1;
 	if (strcmp(e.msg, "remove 't': 'mnt' is a mount point") != 0)
@@ -208,7 +208,7 @@ static void test_usage(void **state)
 	assert_int_equal(fs_usage(-1, 0, 0, &u, &e), -EBADF);
 }
 
-/* Names alone make a directory grow: its own blocks count, also of the one at the top. */
+/* Names make a directory grow: its own blocks count, also at the top. */
 static void test_usage_of_names(void **state)
 {
 	struct scratch *s = *state;
@@ -244,7 +244,7 @@ static void test_usage_stops(void **state)
 	assert_true(u.bytes >= 1 && u.files < 102);
 }
 
-/* What is too deep to look at is above every limit, not below it. */
+/* A tree that is too deep to measure counts as above every limit. */
 static void test_usage_deep(void **state)
 {
 	const struct scratch *s = *state;
@@ -265,7 +265,7 @@ static void __attribute__((noreturn)) keep_moving(int at)
 			_exit(1);
 }
 
-/* A directory that is renamed all the time may be missed: the sum says so. */
+/* A directory that is renamed all the time may be missed: the sum has a mark for this. */
 static void test_usage_moved(void **state)
 {
 	const struct scratch *s = *state;
@@ -286,7 +286,7 @@ static void test_usage_moved(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* For all but root a directory's own mode is in the way. */
+/* A directory's own mode stops every user except root. */
 static void test_remove_closed(void **state)
 {
 	const struct scratch *s = *state;

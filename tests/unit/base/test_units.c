@@ -148,7 +148,7 @@ static void test_print(void **state)
 	prints(counts, sizeof(counts) / sizeof(counts[0]), units_count);
 }
 
-/* What is exact reads back as what it was. */
+/* An exact value reads back as the same value. */
 static void test_back(void **state)
 {
 	char out[UNITS_MAX];

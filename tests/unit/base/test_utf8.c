@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* UTF-8 of a code point, by the definition. */
+/* The UTF-8 of a code point, by the definition. */
 static size_t encode(uint32_t c, char out[4])
 {
 	static const uint32_t first[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -55,7 +55,7 @@ static void test_no_character(void **state)
 	}
 }
 
-/* Whatever the bytes: what is shown is plain, and all of them are read. */
+/* For any bytes the text is plain, and all bytes are read. */
 static void test_shown(void **state)
 {
 	unsigned seed = 1;

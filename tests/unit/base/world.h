@@ -2,7 +2,7 @@
 #ifndef TESTS_WORLD_H
 #define TESTS_WORLD_H
 
-/* What the tests of base/loop.h share.  Include unit.h first. */
+/* Definitions of the tests of base/loop.h.  Include unit.h first. */
 #include "base/cleanup.h"
 #include "base/loop.h"
 
@@ -21,12 +21,12 @@ static inline struct loop *new_loop(void)
 	return l;
 }
 
-/* One loop, sources in it, and what their callbacks saw. */
+/* One loop, its sources, and a log of their callbacks. */
 struct world {
 	struct loop *l;
 	struct source *s[3];
 	int fds[3];
-	char seen[64]; /* one letter a callback */
+	char seen[64]; /* one letter per callback */
 	size_t got;
 	int status;
 	bool removes_all;

@@ -2,9 +2,8 @@
 #ifndef TESTS_CELLS_CELLS_H
 #define TESTS_CELLS_CELLS_H
 
-/* Real cells for the tests: crun and control groups are needed, root's or those that a
- * user was delegated.  Where they are missing a test is skipped; with FUZZCELL_MUST_RUN
- * set it fails. */
+/* Real cells for the tests.  They need crun and control groups, as root or delegated to a user.
+ * Without these a test is skipped, or fails if FUZZCELL_MUST_RUN is set. */
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
@@ -27,14 +26,14 @@ struct world {
 	struct loop *loop;
 	struct cgroup_tree *tree;
 	struct cell_host *host;
-	char dir[64];	  /* ours, passable for everyone */
+	char dir[64];	  /* ours, searchable for every user */
 	char runtime[80]; /* the host's */
 	unsigned fds;	  /* before */
 	unsigned running;
 	bool late;
 };
 
-/* What became of one cell. */
+/* The results of one cell. */
 struct seen {
 	struct world *w;
 	struct cell *cell;
@@ -48,7 +47,7 @@ struct seen {
 	/* Called when out holds the text, once. */
 	const char *when;
 	void (*then)(struct seen *s);
-	void (*memory)(struct seen *s, bool halted); /* NULL: nobody cares */
+	void (*memory)(struct seen *s, bool halted); /* NULL: ignored */
 	void (*exited)(struct seen *s, const struct cell_end *end, bool left);
 	uint64_t first_us; /* when the first byte came */
 };
@@ -123,7 +122,7 @@ static inline void seen_late(void *arg)
 	loop_stop(w->loop);
 }
 
-/* Whose cells are outside: of nobody, or without root our own. */
+/* The user outside of the cells: CELL_UID, or without root our own. */
 static inline uid_t cell_user(void)
 {
 	return geteuid() == 0 ? CELL_UID : geteuid();
@@ -134,7 +133,7 @@ static inline gid_t cell_group(void)
 	return geteuid() == 0 ? CELL_UID : getegid();
 }
 
-/* Small, with room for crun itself. */
+/* Small limits, with space for crun itself. */
 static inline struct cell_spec cell_spec_for(const char *id, const char *const *argv)
 {
 	static const char *const env[] = {"PATH=/usr/bin:/bin", NULL};
@@ -168,7 +167,7 @@ static inline void start(struct world *w, struct seen *s, const struct cell_spec
 	w->running++;
 }
 
-/* Until every started cell ended; once a world, for a stopped loop stays stopped. */
+/* Runs until every started cell has ended.  Only once per world: a stopped loop stays stopped. */
 static inline void run(struct world *w)
 {
 	struct source *deadline = NULL;
@@ -190,7 +189,7 @@ static inline void run_cell(struct world *w, struct seen *s, const struct cell_s
 	assert_int_equal(s->ended, 1);
 }
 
-/* Others may mount what they like meanwhile. */
+/* Other processes may mount file systems meanwhile. */
 static inline unsigned mounts_below(const char *dir)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -226,17 +225,18 @@ static inline void cannot_run(const struct err *e)
 	skip();
 }
 
-/* The world that is open, and whose. */
+/* The open world, and the process that opened it. */
 static char world_dir[64];
 static struct cgroup_tree *world_tree;
 static pid_t world_pid;
 
 static inline void world_instance(char out[32])
 {
-	(void)snprintf(out, 32, "unit-images-%d", (int)getpid()); /* they may run twice at a time */
+	(void)snprintf(out, 32, "unit-images-%d",
+		       (int)getpid()); /* two test processes may run at a time */
 }
 
-/* What a test left that failed: opening its tree kills and removes what is in it. */
+/* Removes the remains of a failed test: opening its tree kills and removes its groups. */
 static inline void world_sweep(void)
 {
 	char instance[32];
@@ -247,7 +247,7 @@ static inline void world_sweep(void)
 	if (!*world_dir || world_pid != getpid())
 		return;
 	world_instance(instance);
-	cgroup_tree_close(world_tree); /* its lock */
+	cgroup_tree_close(world_tree); /* releases its lock */
 	if (cgroup_tree_open(&o, &tree, &e) < 0)
 		print_message("# %s\n", e.msg);
 	cgroup_tree_close(tree);
@@ -257,7 +257,7 @@ static inline void world_sweep(void)
 	world_tree = NULL;
 }
 
-/* The caller's mistakes fail; what this machine lacks skips the test. */
+/* A mistake of the caller fails the test; a missing feature of this machine skips it. */
 static inline void world_open(struct world *w, const struct cell_host_opts *more)
 {
 	char instance[32];
@@ -287,7 +287,7 @@ static inline void world_open(struct world *w, const struct cell_host_opts *more
 		cannot_run(&e);
 }
 
-/* Nothing may be left: no directory, descriptor, mount or child, dead or alive. */
+/* No directory, descriptor, mount or child may be left, dead or alive. */
 static inline void world_close(struct world *w)
 {
 	cell_host_free(w->host);
@@ -302,7 +302,7 @@ static inline void world_close(struct world *w)
 	world_dir[0] = '\0';
 }
 
-/* /bin/sh -c script in a world of its own, to its end. */
+/* Runs /bin/sh -c script in a new world, to its end. */
 static inline void run_sh(struct seen *s, const char *script)
 {
 	const char *argv[] = {"/bin/sh", "-c", script, NULL};

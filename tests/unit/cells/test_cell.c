@@ -30,7 +30,7 @@ static void exit_codes_and_output_arrive(void **state)
 	}
 }
 
-/* Each script says what it finds; a wall that is missing changes the text. */
+/* Each script prints what it finds; a missing isolation changes the text. */
 static void walls_hold(void **state)
 {
 	static const struct {
@@ -59,7 +59,7 @@ static void walls_hold(void **state)
 	     "echo $d; done",
 	     ""},
 	    {"ls -l /proc/self/fd | grep -c -- '->'", "4\n"},
-	    /* Process 1 is ours, and has the same user. */
+	    /* Process 1 is fuzzcell's, and has the same user. */
 	    {"cd /proc/1; for f in fd/3 exe cwd; do readlink $f && echo $f; done; cat mem environ "
 	     "2>/dev/null",
 	     ""},
@@ -134,7 +134,7 @@ static void count_fds(struct seen *s)
 		most_fds = open_fds();
 }
 
-/* Admission counts with this number. */
+/* The admission of cells uses this number. */
 static void a_cell_holds_few_descriptors(void **state)
 {
 	static const char *const argv[] = {"/bin/sh", "-c", "echo up; sleep 1; echo more", NULL};
@@ -155,7 +155,7 @@ static void a_cell_holds_few_descriptors(void **state)
 	print_message("# a cell: %u descriptors\n", most_fds - before);
 	assert_in_range(most_fds - before, 1, CELL_DESCRIPTORS);
 	assert_in_range(open_fds(), before,
-			before + 2); /* the loop opens its own when it needs them */
+			before + 2); /* the loop opens descriptors of its own when needed */
 	world_close(&w);
 }
 
@@ -163,7 +163,7 @@ static void memory_is_limited_and_counted(void **state)
 {
 	(void)state;
 	run_sh(&seen, "tail /dev/zero; echo $?");
-	/* The kernel ends tail alone, or with it the whole cell. */
+	/* The kernel kills tail alone, or the whole cell. */
 	assert_true(seen.end.how == CELL_SIGNALED ? seen.end.code == 9
 						  : strcmp(seen.out, "Killed\n137\n") == 0);
 	assert_true(seen.end.last.oom_kills >= 1);
@@ -219,7 +219,7 @@ static void kill_ends_all(void **state)
 	(void)state;
 	run_until("trap '' 1 2 3 15; (trap '' 15; sleep 1000) & echo ready; while :; do :; done",
 		  "ready", kill_it);
-	/* crun itself may not have ended yet when its job's first words arrive. */
+	/* crun may still run when the program's first output arrives. */
 	assert_true(seen.end.how == CELL_NOT_STARTED ||
 		    (seen.end.how == CELL_SIGNALED && seen.end.code == 9));
 }
@@ -270,7 +270,7 @@ static void kill_later(void *arg)
 		assert_int_equal(cell_kill(d->seen->cell, &e), 0);
 }
 
-/* From the start of a cell to its first output, undisturbed. */
+/* The time from the start of a cell to its first output, without other load. */
 static uint64_t usual_start_us(void)
 {
 	const char *argv[] = {"/bin/echo", "up", NULL};
@@ -307,7 +307,7 @@ static enum cell_how killed_after(uint64_t us)
 	return seen.end.how;
 }
 
-/* Through all that crun does, and beyond; a timer that comes late has missed the start. */
+/* The signal comes at any step of crun, or after it; a late timer misses the start. */
 static void kill_at_any_moment(void **state)
 {
 	enum { N = 40 };
@@ -379,13 +379,13 @@ static void mounts_are_as_told(void **state)
 	remove_file(d.in, "text");
 	remove_file(d.in, "tool");
 	remove_file(d.tool, "tool");
-	remove_file(d.out, "file"); /* it is there: the job wrote it */
+	remove_file(d.out, "file"); /* fails unless the program wrote the file */
 	assert_int_equal(rmdir(d.in) + rmdir(d.out) + rmdir(d.tool), 0);
 	world_close(&w);
 	assert_string_equal(seen.out, "text\nwritten\nro\nnoexec\nran\ntext\n");
 }
 
-/* Where the stack is, twice: 2^-30 says that two are equal by chance. */
+/* Compares the stack addresses of two runs: the chance of equal ones is 2^-30. */
 static void addresses_are_fixed_when_told(void **state)
 {
 	const char *argv[] = {"/usr/bin/sed", "-n", "s/ .*stack.*//p", "/proc/self/maps", NULL};
@@ -409,7 +409,7 @@ static void addresses_are_fixed_when_told(void **state)
 	}
 }
 
-/* A root of one's own: two directories, a link, and mount points that it lacks. */
+/* A root directory of the test: two directories, a link, and no mount points. */
 static void any_directory_can_be_the_root(void **state)
 {
 	const char *argv[] = {"/usr/bin/ls", "/", "/etc", "/lib64/", "/new/deep", NULL};
@@ -488,7 +488,7 @@ static void wrong_specs_are_refused(void **state)
 		spec.n_mounts = t[i].mount ? 1 : 0;
 		assert_int_equal(cell_start(w.host, &spec, &ops, NULL, &c, &e), t[i].want);
 		if (!strstr(e.msg, t[i].says))
-			fail_msg("'%s' does not say '%s'", e.msg, t[i].says);
+			fail_msg("'%s' does not contain '%s'", e.msg, t[i].says);
 		assert_null(c);
 	}
 	world_close(&w);

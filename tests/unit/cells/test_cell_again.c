@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One cell, one program after the other. */
+/* One cell runs several programs, one after the other. */
 #include "tests/unit/cells/cells.h"
 
 #include <signal.h>
 
 static struct {
 	unsigned runs, most;
-	bool left; /* by the last one */
+	bool left; /* by the last program */
 	int codes[200];
 	const char *input; /* host path; its text is the number of the run */
 } again;
@@ -76,8 +76,8 @@ static void run_again(const char *script, unsigned most)
 	run_program((const char *[]){"/bin/sh", "-c", script, NULL}, most);
 }
 
-/* Each has its own process, status and output, all of it before the next one begins, and sees the
- * input that is there then. */
+/* Each program has its own process, status and output, all of it before the next program begins. It
+ * sees the input of that moment. */
 static void each_run_is_told_apart(void **state)
 {
 	const char *at;
@@ -101,7 +101,7 @@ static void each_run_is_told_apart(void **state)
 	assert_int_equal(seen.total, 20 * 3001 + 10 * 6 + 10 * 7);
 }
 
-/* What a program leaves that the next one would meet is seen, and ended. */
+/* A process that a program leaves for the next program is noticed, and ended. */
 static void what_is_left_is_seen(void **state)
 {
 	static const char *const leave[] = {
@@ -127,7 +127,7 @@ static void what_is_left_is_seen(void **state)
 	}
 }
 
-/* A process that ends with the program, as a symbolizer does, is not left. */
+/* A process that ends with the program, as a symbolizer does, does not count as left. */
 static void what_ends_with_it_is_not_left(void **state)
 {
 	static const char *const ends[] = {"sleep 0.01 & wait", "true & kill -9 $$",
@@ -141,7 +141,7 @@ static void what_ends_with_it_is_not_left(void **state)
 	}
 }
 
-/* Each says what it finds, and leaves it for the next one. */
+/* Each program prints what it finds, and leaves something for the next program. */
 static void streams_are_its_own(void **state)
 {
 	static const char *const leave[] = {
@@ -159,7 +159,7 @@ static void streams_are_its_own(void **state)
 	}
 }
 
-/* Fast, as triage runs them; the number of a process is never that of another one. */
+/* Fast, as in triage; process numbers are never reused. */
 static void many_runs_end(void **state)
 {
 	(void)state;
@@ -203,7 +203,7 @@ static void kill_the_program(struct seen *s)
 			 0);
 }
 
-/* A signal from here is the program's; the cell stays. */
+/* Our signal goes to the program; the cell stays. */
 static void a_signal_ends_the_program_alone(void **state)
 {
 	const char *argv[] = {"/bin/sh", "-c", "sleep 1000 & echo up; wait", NULL};
@@ -235,7 +235,7 @@ static void kill_when_it_waits(void *arg)
 		assert_int_equal(cell_kill(seen.cell, &e), 0);
 }
 
-/* A cell in which nothing runs ends as any other. */
+/* A cell without a program ends as any other cell. */
 static void a_waiting_cell_ends(void **state)
 {
 	const char *argv[] = {"/bin/true", NULL};

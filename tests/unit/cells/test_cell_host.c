@@ -20,7 +20,7 @@ static void refused_calls_are_reported(void **state)
 	assert_string_equal(seen.refused[1], "chroot");
 }
 
-/* As fast as it can ask. */
+/* The program writes as fast as it can. */
 static void a_flood_of_refused_calls_waits(void **state)
 {
 	uint64_t begin = clock_mono_us(), took;
@@ -30,7 +30,7 @@ static void a_flood_of_refused_calls_waits(void **state)
 	took = clock_mono_us() - begin;
 	assert_string_equal(seen.out, "done\n");
 	assert_int_equal(seen.n_refused, 1000);
-	assert_true(took > 350 * USEC_PER_MSEC); /* 200 a tick */
+	assert_true(took > 350 * USEC_PER_MSEC); /* 200 per tick */
 }
 
 /* Output ------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static void a_flood_is_read_at_the_rate(void **state)
 	took = clock_mono_us() - seen.first_us;
 	world_close(&w);
 	assert_int_equal(seen.total, 1000004);
-	/* A pipe's worth is read at once at the end, a tick at the beginning. */
+	/* A full pipe is read at once at the end, and a tick's amount at the start. */
 	assert_true(took > 700 * USEC_PER_MSEC);
 }
 
@@ -72,7 +72,7 @@ static void many_at_once(void **state)
 	const char *argv[] = {"/bin/sh", "-c", script, NULL};
 	struct cell_host_opts o = {0};
 	struct world w;
-	/* Without root they are all the same user. */
+	/* Without root all cells have the same user. */
 	unsigned step = geteuid() == 0;
 
 	(void)state;
@@ -117,11 +117,11 @@ static void an_id_is_taken_once(void **state)
 	assert_int_equal(cell_start(w.host, &spec, &ops, NULL, &second, &e), -EEXIST);
 	run(&w);
 	world_close(&w);
-	assert_int_equal(seen.end.how, CELL_EXITED); /* the first was left alone */
+	assert_int_equal(seen.end.how, CELL_EXITED); /* the first cell was not affected */
 	assert_int_equal(seen.end.code, 0);
 }
 
-/* Its own program is gone before the first start. */
+/* The host's own program is gone before the first start. */
 static void cells_start_from_the_copy_of_crun(void **state)
 {
 	const char *argv[] = {"/bin/true", NULL};
@@ -153,7 +153,7 @@ static void cells_start_from_the_copy_of_crun(void **state)
 	assert_int_equal(seen.end.code, 0);
 }
 
-/* A program of that name which is no crun once it is asked to run something. */
+/* A program with the version of crun that fails to run a container. */
 static void run_fake_crun(const char *body, uint64_t start_us)
 {
 	const char *argv[] = {"/bin/true", NULL};
@@ -194,8 +194,8 @@ static void crun_that_fails_is_told(void **state)
 	run_fake_crun("(sleep 1000 & sleep 1000 & sleep 1000) & sleep 1000 & exit 1", 0);
 }
 
-/* What crun mounts to start, and leaves when it is killed there, is gone with the rest:
- * world_close() looks. */
+/* Mounts that crun makes at its start, and leaves when it is killed, are removed with the rest:
+ * world_close() checks. */
 static void what_crun_mounts_does_not_stay(void **state)
 {
 	(void)state;
@@ -217,7 +217,7 @@ static void __attribute__((noreturn)) open_mounts_for_ever(void)
 	_exit(1);
 }
 
-/* The first process of a process namespace: whoever stays behind becomes its child. */
+/* The first process of a process namespace: orphans become its children. */
 static int kill_at_any_moment(void)
 {
 	int ws;
@@ -230,7 +230,7 @@ static int kill_at_any_moment(void)
 
 		if (pid == 0)
 			open_mounts_for_ever();
-		(void)nanosleep(&moment, NULL); /* any moment will do */
+		(void)nanosleep(&moment, NULL); /* at any moment */
 		if (pid < 0 || kill(pid, SIGKILL) < 0 || waitpid(pid, &ws, 0) != pid ||
 		    !WIFSIGNALED(ws))
 			return 1;
@@ -256,7 +256,7 @@ static int kill_while_mounts_open(void)
 	return pid > 0 && waitpid(pid, &ws, 0) == pid && WIFEXITED(ws) ? WEXITSTATUS(ws) : 1;
 }
 
-/* Somebody who stays would hold the locks of one that was killed while it started. */
+/* A process that stayed would hold the locks of the host that was killed while it started. */
 static void killed_while_it_starts_it_leaves_nobody(void **state)
 {
 	(void)state;
@@ -284,7 +284,7 @@ static void a_missing_or_old_crun_is_refused(void **state)
 	world_close(&w);
 }
 
-/* A shell gives a thousand, which are used up by 40 cells. */
+/* A shell's limit is a thousand descriptors, which 40 cells use up. */
 static void it_takes_the_files_that_it_may_have(void **state)
 {
 	struct cell_host_opts none = {0};
@@ -307,8 +307,8 @@ static struct source *look_timer;
 static uint64_t usage_before;
 static bool looked;
 
-/* It stands at latest when the first look comes: from then on it takes no time.  True: the second
- * one saw that. */
+/* The cell stands still at the latest at the first check, and uses no CPU time from then on.  True:
+ * the second check saw this. */
 static bool stood(struct seen *s)
 {
 	struct cgroup_counters now;
@@ -364,8 +364,8 @@ static void a_frozen_cell_stands(void **state)
 	assert_int_equal(seen.end.how, CELL_SIGNALED);
 }
 
-/* One of its processes passed the mark: nothing in the cell runs before there is memory, and what
- * runs then is its first thread's handler. */
+/* A process of the cell passed the mark: nothing in the cell runs before there is memory.  Then the
+ * first thread's handler runs. */
 static void look_halted(void *arg)
 {
 	struct seen *s = arg;
@@ -387,7 +387,7 @@ static void at_mark(struct seen *s, bool halted)
 	is_halted = halted;
 	if (halted)
 		look_soon(s, look_halted);
-	else /* only pages that can be reclaimed */
+	else /* only reclaimable pages */
 		assert_int_equal(cell_kill(s->cell, &e), 0);
 }
 
@@ -402,7 +402,7 @@ static void take(void *arg)
 	source_remove(take_timer);
 }
 
-/* Not before its first process is known, which is not frozen until then. */
+/* The first process is not frozen before its number is known. */
 static void let_it_take(struct seen *s)
 {
 	struct err e;
@@ -483,7 +483,7 @@ static void open_it(struct seen *s)
 static void its_memory_opened_without_a_halt_the_first_thread_is_alone(void **state)
 {
 	(void)state;
-	alarm((unsigned)(60 * slow())); /* the child would sleep on */
+	alarm((unsigned)(60 * slow())); /* otherwise the child would continue to sleep */
 	run_until("trap 'echo open; exit 7' TERM; sh -c 'echo ready; sleep 1000'; :", "ready",
 		  open_it);
 	alarm(0);
@@ -500,7 +500,7 @@ static uid_t null_owner(void)
 	return st.st_uid;
 }
 
-/* crun gives a cell's user what it has as standard streams. */
+/* crun gives its own standard streams to the cell's user. */
 static void the_machines_null_stays_roots(void **state)
 {
 	struct cell_host_opts o = {0};
@@ -509,7 +509,7 @@ static void the_machines_null_stays_roots(void **state)
 	(void)state;
 	if (geteuid() != 0 || chown("/dev/null", CELL_UID, CELL_UID) < 0)
 		skip();
-	world_open(&w, &o); /* what an older version left */
+	world_open(&w, &o); /* removes the remains of an older version */
 	world_close(&w);
 	assert_int_equal(null_owner(), 0);
 	run_sh(&seen, "echo >/dev/null; chmod 666 /dev/null 2>/dev/null || echo refused");

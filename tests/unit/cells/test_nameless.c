@@ -115,7 +115,7 @@ static void mapped_files(void **state)
 	expect(before, 0);
 }
 
-/* Nothing else holds it. */
+/* No other process holds the file. */
 static void a_current_directory_counts(void **state)
 {
 	struct cell_nameless before = look(), now;
@@ -134,7 +134,7 @@ static void a_current_directory_counts(void **state)
 	assert_int_equal(look().files, before.files);
 }
 
-/* A process may have 65,000 mappings of one file; a look at each took seconds. */
+/* A process may have 65,000 mappings of one file; to check each took seconds. */
 static void a_file_that_is_mapped_often_counts_once(void **state)
 {
 	enum { TIMES = 20000 };
@@ -155,7 +155,7 @@ static void a_file_that_is_mapped_often_counts_once(void **state)
 	expect(before, 0);
 }
 
-/* The rest may be anything. */
+/* A check that runs out of time ends, and its sum is marked as unsure. */
 static void a_look_that_takes_too_long_ends(void **state)
 {
 	struct nameless l = {.until_us = 1};

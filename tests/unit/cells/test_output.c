@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 
-/* A pipe that is kept full, read for a while. */
+/* Reads a pipe that is kept full, for some time. */
 struct flood {
 	struct loop *loop;
 	struct output out;
@@ -64,7 +64,7 @@ static void run_flood(struct flood *f, uint64_t per_second, uint64_t for_us)
 static void end_flood(struct flood *f)
 {
 	output_stop(&f->out);
-	output_stop(&f->out); /* again is fine */
+	output_stop(&f->out); /* a second call is allowed */
 	close(f->write_end);
 	loop_free(f->loop);
 }
@@ -104,7 +104,7 @@ static void the_rest_is_read_at_once(void **state)
 	assert_true(f.out.fd >= 0);
 	output_drain(&f.out);
 	assert_true(f.total >= before + 60000);
-	assert_int_equal(f.out.fd, -1); /* it saw the end */
+	assert_int_equal(f.out.fd, -1); /* the end of the pipe was noticed */
 	end_flood(&f);
 }
 

@@ -73,7 +73,7 @@ static int as_user(void)
 		return FORKED_SKIP;
 	if (rootless_check(CGROUP_HYBRID, &e) != -ENOTSUP || !strstr(e.msg, "run as root"))
 		return 1;
-	/* With the unified layout it is the machine's switches that decide. */
+	/* On the unified layout the machine's settings decide. */
 	if (rootless_check(CGROUP_UNIFIED, &e) != 0 && !strstr(e.msg, "sysctl -w"))
 		return 2;
 	return crun_open_mounts(CGROUP_UNIFIED, &mounts, &e) == 0 && mounts == -1 ? 0 : 3;
@@ -95,7 +95,7 @@ static int as_somebody_else(void)
 
 	if (setresgid(USER, USER, USER) < 0 || setresuid(USER, USER, USER) < 0)
 		return FORKED_SKIP;
-	/* Before a host is looked at: there is none. */
+	/* This check comes before the check of the host, which does not exist. */
 	if (cell_start(NULL, &spec, &ops, NULL, &c, &e) != -EPERM || !strstr(e.msg, "we are"))
 		return 1;
 	spec.uid++;

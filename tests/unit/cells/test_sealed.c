@@ -21,7 +21,7 @@
 
 enum { ALL_SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
 
-/* How often it executed a program, the first time included, and its exit status. */
+/* Returns the number of executed programs, including the first, and the exit status. */
 static unsigned executions(int fd, const char *argument, int *ret_status)
 {
 	char *argv[] = {(char[]){"program"}, strdup(argument), NULL}, *env[] = {NULL};
@@ -100,7 +100,7 @@ static int copy_of(const char *name)
 	return crun_open_copy(path);
 }
 
-/* It starts as before: crun makes the copy itself. */
+/* It starts as before: crun makes the copy. */
 static void what_is_not_copied(void **state)
 {
 	(void)state;

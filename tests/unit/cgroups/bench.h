@@ -2,12 +2,12 @@
 #ifndef TESTS_UNIT_CGROUPS_BENCH_H
 #define TESTS_UNIT_CGROUPS_BENCH_H
 
-/* What the tests on real control groups share: a tree of the test's own, and
- * children in its groups.  Nothing stays behind, whatever fails: the teardown
- * (bench_done) sweeps, and so does the keeper when the test itself is killed.
+/* Definitions of the tests on real control groups: a tree of the test's own, and children in its
+ * groups.  No group or process stays, whatever fails: the teardown (bench_done) sweeps, and so does
+ * the keeper when the test itself is killed.
  *
- * A child takes a bounded amount of everything: a limit that does not work must
- * fail its test, not the machine. */
+ * A child takes a bounded amount of every resource: a limit that does not work must fail its test,
+ * not the machine. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -35,8 +35,8 @@ static inline void bench_ok(int r, const struct err *e)
 		fail_msg("%s", e->msg);
 }
 
-/* A tree, or a skip where the machine gives us none; FUZZCELL_MUST_RUN makes
- * that skip a failure. */
+/* Opens a tree, or skips the test on a machine without one; FUZZCELL_MUST_RUN makes the skip a
+ * failure. */
 static inline struct cgroup_tree *bench_open(bool keeper)
 {
 	struct cgroup_tree_opts o = {.instance = bench_instance, .keeper = keeper};
@@ -53,7 +53,7 @@ static inline struct cgroup_tree *bench_open(bool keeper)
 	abort(); /* not reached: skip() jumps */
 }
 
-/* After every test: what it left is killed and removed. */
+/* After every test: kills and removes its remains. */
 static inline int bench_done(void **state)
 {
 	struct cgroup_tree_opts o = {.instance = bench_instance};
@@ -61,7 +61,7 @@ static inline int bench_done(void **state)
 	struct err e;
 
 	(void)state;
-	cgroup_tree_close(bench_tree); /* what still lives in it keeps it; the lock goes */
+	cgroup_tree_close(bench_tree); /* living processes keep the tree; the lock is released */
 	bench_tree = NULL;
 	if (bench_instance[0] && cgroup_tree_open(&o, &t, &e) == 0)
 		cgroup_tree_close(t);
@@ -79,13 +79,14 @@ static inline int bench_enter(void *arg)
 	return cgroup_enter(arg);
 }
 
-/* A child of the test itself in the group: fn(arg) is its exit status. */
+/* Forks a child in the group; fn(arg) is its exit status. */
 static inline pid_t bench_fork(struct cgroup *cg, int (*fn)(void *arg), void *arg)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		/* Not executed, so nothing closes it: it would keep the keeper waiting. */
+		/* The child does not execute, so the descriptor stays open: the keeper would wait
+		 * for it. */
 		close_p(&bench_tree->keeper_fd);
 		_exit(cgroup_enter(cg) < 0 ? 120 : fn(arg));
 	}
@@ -93,7 +94,7 @@ static inline pid_t bench_fork(struct cgroup *cg, int (*fn)(void *arg), void *ar
 	return pid;
 }
 
-/* sh -c text in the group. */
+/* Runs sh -c text in the group. */
 static inline pid_t bench_run(struct cgroup *cg, const char *text)
 {
 	const char *const argv[] = {"/bin/sh", "-c", text, NULL};
@@ -126,7 +127,7 @@ static inline struct cgroup_counters bench_read(struct cgroup *cg)
 	return c;
 }
 
-/* Waits for cgroup_events_fd to say so; false after 10 s. */
+/* Waits for this state by cgroup_events_fd; false after 10 s. */
 static inline bool bench_wait_populated(struct cgroup *cg, bool want)
 {
 	uint64_t until = clock_mono_us() + 10 * USEC_PER_SEC;
@@ -145,7 +146,7 @@ static inline bool bench_wait_populated(struct cgroup *cg, bool want)
 	}
 }
 
-/* cgroup_remove() once the last task is gone. */
+/* Calls cgroup_remove() once the last task is gone. */
 static inline void bench_remove(struct cgroup *cg)
 {
 	struct err e;

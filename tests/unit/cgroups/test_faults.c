@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every call that can fail fails once: an error, and nothing left behind. */
+/* Every call that can fail fails once: an error, and no group or process is left. */
 #include "tests/unit/cgroups/bench.h"
 
 #include "base/fault.h"
@@ -20,7 +20,7 @@ static unsigned open_fds(void)
 	return n;
 }
 
-/* Was the fault that was armed for call number at met?  None is armed afterwards. */
+/* True if the fault that was armed for call number `at` was hit.  Disarms it. */
 static bool was_hit(unsigned at)
 {
 	bool armed = false;
@@ -37,8 +37,8 @@ static void check_error(int r, const struct err *e)
 	assert_true(e->msg[0] != '\0');
 }
 
-/* A fault while looking for what the machine has may also end as a promise that
- * is not made; then it is named. */
+/* A fault during the check of the machine's features may also end as a missing promise; then the
+ * promise is named. */
 static void test_open(void **state)
 {
 	struct cgroup_tree_opts o = {.instance = bench_instance, .keeper = true};
@@ -46,7 +46,7 @@ static void test_open(void **state)
 	char path[4096];
 
 	(void)state;
-	bench_close(bench_open(true)); /* or skip; libcgroup has what it keeps */
+	bench_close(bench_open(true)); /* or skip; now libcgroup has its permanent allocations */
 	before = open_fds();
 	for (at = 1;; at++) {
 		struct cgroup_tree *t = NULL;
@@ -163,7 +163,7 @@ static void test_operations(void **state)
 			assert_true(r < 0);
 			check_error(r, &e);
 		}
-	/* Half removed, and again. */
+	/* Removed in part, and then again. */
 	fault_arm(1, FAULT_FAIL);
 	assert_true(cgroup_remove(cg, &e) < 0);
 	bench_ok(cgroup_remove(cg, &e), &e);

@@ -34,7 +34,7 @@ static void test_tree(void **state)
 		      cgroup_tree_path(t), p->missing);
 	assert_true(bench_exists(cgroup_tree_path(t), "cgroup.procs"));
 	assert_int_equal(cgroup_tree_swept(t), 0);
-	/* missing names a broken promise and nothing else. */
+	/* The field `missing` names broken promises only. */
 	assert_int_equal(p->missing[0] == '\0', p->memory && p->swap_off && p->memory_high &&
 						    p->cpu && p->pids && p->pressure && p->kill);
 	(void)snprintf(path, sizeof(path), "%s", cgroup_tree_path(t));
@@ -79,7 +79,7 @@ static void test_names(void **state)
 	bench_close(t);
 }
 
-/* A child that takes all it can is killed by its own limit. */
+/* A child that takes as much memory as it can is killed at its own limit. */
 static void test_memory(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -135,8 +135,8 @@ static void test_cpu(void **state)
 	bench_close(t);
 }
 
-/* Tries as many children as the limit allows tasks, and is one itself: the last
- * is refused.  No bomb: without the limit these few are all there is. */
+/* Starts as many children as the limit allows tasks.  It is a task itself, so the last child is
+ * refused.  This is no bomb: without the limit only these few children start. */
 static int fork_some(void *arg)
 {
 	const uint32_t *limit = arg;
@@ -177,7 +177,7 @@ static void test_pids(void **state)
 	bench_close(t);
 }
 
-/* Deaf to every signal, three generations: still gone at once. */
+/* Three generations of processes that ignore every signal: still killed at once. */
 static void test_kill(void **state)
 {
 	struct pollfd quiet = {.events = POLLPRI};
@@ -189,7 +189,7 @@ static void test_kill(void **state)
 
 	(void)state;
 	quiet.fd = cgroup_events_fd(cg);
-	assert_int_equal(poll(&quiet, 1, 0), 0); /* nothing changed yet */
+	assert_int_equal(poll(&quiet, 1, 0), 0); /* no change yet */
 	pid = bench_run(cg, "trap '' HUP INT TERM; (setsid sleep 1000 & exec sleep 1001) & "
 			    "exec sleep 1002");
 	while (bench_read(cg).pids_now < 3)
@@ -238,7 +238,7 @@ static bool has_ended(pid_t pid)
 	return n > 0 && strstr(text, ") Z ");
 }
 
-/* The kernel's own kill skips a process whose first thread has ended. */
+/* The kernel's cgroup.kill skips a process after the end of its first thread. */
 static void test_kill_headless(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -291,11 +291,11 @@ static void test_freeze(void **state)
 	while (bench_read(cg).usage_us < 10000)
 		(void)poll(NULL, 0, 1);
 	bench_ok(cgroup_freeze(cg, true, &e), &e);
-	wait_frozen(); /* then no more time is used */
+	wait_frozen(); /* from then on no CPU time is used */
 	a = bench_read(cg);
 	(void)poll(NULL, 0, 100);
 	b = bench_read(cg);
-	/* It is told a moment before the last one stands. */
+	/* The kernel reports the freeze shortly before the last task stops. */
 	assert_in_range(b.usage_us, a.usage_us, a.usage_us + 1000);
 	bench_ok(cgroup_freeze(cg, false, &e), &e);
 	while (bench_read(cg).usage_us < b.usage_us + 10000)

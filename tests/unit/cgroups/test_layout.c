@@ -105,7 +105,7 @@ static void test_no_layout(void **state)
 	};
 
 	(void)state;
-	memset(big, '/', sizeof(big)); /* one path that is longer than any of ours */
+	memset(big, '/', sizeof(big)); /* a path longer than all of ours */
 	memcpy(big, "1 2 0:3 / ", 10);
 	memcpy(big + sizeof(big) - 23, " rw - cgroup2 none rw\n", 22);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

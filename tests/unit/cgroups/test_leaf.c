@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-/* What /proc says is replaced in a mount namespace of a child, and a directory stands in
- * for the group: the kernel's own is seen in tests/vm. */
+/* A child's mount namespace replaces files of /proc, and a directory stands in for the group.
+ * tests/vm tests the kernel's own groups. */
 
 #define OWN "/a.service"
 
@@ -19,7 +19,7 @@
 
 struct machine {
 	bool v2;
-	const char *v1, *groups; /* of mountinfo; of /proc/self/cgroup */
+	const char *v1, *groups; /* lines of mountinfo; of /proc/self/cgroup */
 	bool delegated;
 };
 
@@ -31,7 +31,7 @@ static bool mounted(const char *dir, const char *name, const char *on)
 	return mount(file, on, NULL, MS_BIND, NULL) == 0;
 }
 
-/* In the child: 0 the group is as it was, 1 it was left, 2 the test failed, 3 an error. */
+/* In the child: 0: the group is unchanged, 1: it was left, 2: the test failed, 3: an error. */
 static int look(const char *dir, const struct machine *m)
 {
 	char text[512], group[64];
@@ -92,7 +92,7 @@ static void test_what_is_not_ours_stays(void **state)
 			 0);
 	/* controllers on v1: limits are not kept in this tree */
 	assert_int_equal(left((struct machine){true, V1, "0::" OWN "\n", true}), 0);
-	/* outside of our namespace; no v2 tree at all */
+	/* outside of our namespace; without a v2 tree */
 	assert_int_equal(left((struct machine){true, "", "0::/../b\n", true}), 0);
 	assert_int_equal(left((struct machine){false, "", "", true}), 0);
 }

@@ -17,7 +17,7 @@ static const struct cgroup_limits full = {
     .pids_max = 64,
 };
 
-/* "file=value file?=value": ? may lack. */
+/* "file=value file?=value": a file with ? may be missing. */
 static void check(const struct cg_setting *s, unsigned n, const char *want)
 {
 	char got[1000] = "";
@@ -77,7 +77,7 @@ static void test_check(void **state)
 {
 	static const struct {
 		struct cgroup_limits lim;
-		const char *says; /* NULL: fine */
+		const char *says; /* NULL: accepted */
 	} t[] = {
 	    {{0}, NULL},
 	    {{.memory_max = 2, .memory_high = 1, .cpu_milli = 10, .cpu_weight = 10000}, NULL},

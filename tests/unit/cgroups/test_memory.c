@@ -41,7 +41,7 @@ static void halt(struct cgroup *cg)
 	struct err e;
 
 	assert_true(wait_event(cg, 10000));
-	/* Not each of several threads makes an event. */
+	/* With several threads, not each one causes an event. */
 	for (int i = 0; i < 200 && !halted; i++) {
 		bench_ok(cgroup_memory_event(cg, &halted, &e), &e);
 		if (!halted)
@@ -60,10 +60,10 @@ static void *idle_thread(void *arg)
 	return arg;
 }
 
-/* What an engine does in its handler: write what it holds. */
+/* Like an engine's handler: writes the input that it holds. */
 static void on_abort(int signo)
 {
-	char pages[256 * 1024]; /* needs memory that it does not have yet */
+	char pages[256 * 1024]; /* needs new memory */
 
 	(void)signo;
 	memset(pages, 'x', sizeof(pages));
@@ -82,8 +82,8 @@ static int hog_with_handler(void *arg)
 	return bench_hog(&mib);
 }
 
-/* The fastest allocator there is halts below the limit, and with SIGABRT pending
- * its first act after the raise is the handler, not one more page. */
+/* The fastest possible allocator halts below the limit.  With SIGABRT pending, it runs the handler
+ * first after the raise of the limit, before it takes one more page. */
 static void test_halt_and_dump(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -144,7 +144,8 @@ static int threads_with_handler(void *arg)
 
 	report_fd = *(int *)arg;
 	sigaction(SIGABRT, &sa, NULL);
-	/* The first threads may reach the mark before: then there is no memory for one more. */
+	/* The first threads may reach the mark earlier: then there is no memory for one more
+	 * thread. */
 	for (int i = 1; i < THREADS && pthread_create(&t, NULL, hog_thread, &mib) == 0; i++)
 		;
 	return bench_hog(&mib);
@@ -199,8 +200,8 @@ static int hog_in_child(void *arg)
 	return 1;
 }
 
-/* The watchdog has its turn, then the first thread; the other processes, which hold the memory,
- * have none. */
+/* The watchdog runs, then the first thread; the other processes, which hold the memory, do not
+ * run. */
 static void test_one_thread_after_the_other(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -257,8 +258,8 @@ static int populating_threads(void *arg)
 	return 1;
 }
 
-/* What is in a system call when the group is frozen takes memory until that returns: once the group
- * stands, more memory is no use to it. */
+/* A thread in a system call at the freeze takes memory until the call returns.  Once the group is
+ * frozen, it does not use more memory. */
 static void test_frozen_it_takes_no_more(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -278,7 +279,7 @@ static void test_frozen_it_takes_no_more(void **state)
 		while (!stands && clock_mono_us() < until);
 		assert_true(stands);
 		bench_ok(cgroup_memory_open(cg, &e), &e);
-		(void)poll(NULL, 0, 50); /* in which they took the rest */
+		(void)poll(NULL, 0, 50); /* meanwhile they took the rest */
 		assert_int_equal(bench_read(cg).oom_kills, 0);
 		assert_true(bench_read(cg).mem_now <= marked.memory_high + SLACK);
 		bench_ok(cgroup_kill(cg, &e), &e);
@@ -318,7 +319,7 @@ static void test_limit_after_mark(void **state)
 	bench_close(t);
 }
 
-/* Halted tasks can be killed, and what only is in the page cache does not halt. */
+/* Halted tasks can be killed.  Page cache alone does not cause a halt. */
 static void test_kill_halted(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -377,7 +378,7 @@ static void test_no_mark(void **state)
 	bench_close(t);
 }
 
-/* A slice of systemd's, say: of the groups above ours the least limit counts. */
+/* The lowest limit of the groups above ours counts, for example of a systemd slice. */
 static void test_limit_above(void **state)
 {
 	char path[64], up[300];
@@ -390,7 +391,7 @@ static void test_limit_above(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();	       /* groups above its own are not a user's to make */
+		skip();	       /* a user cannot make groups above its own */
 	t = bench_open(false); /* or skip */
 	before = cgroup_tree_memory(t);
 	bench_close(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stays when a supervisor is killed with SIGKILL, and who removes it. */
+/* The groups that stay when a supervisor is killed with SIGKILL, and their removal. */
 #include "tests/unit/cgroups/bench.h"
 
 #include "base/cleanup.h"
@@ -8,8 +8,8 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-/* A supervisor of our instance with two sleepers in a group, killed the hard way;
- * it reports its keeper and one sleeper first. */
+/* A supervisor of our instance with two sleepers in a group, killed by SIGKILL.  Before, it reports
+ * its keeper and one sleeper. */
 struct victim {
 	pid_t keeper;
 	pid_t sleeper;
@@ -54,7 +54,7 @@ static struct victim make_victim(bool keeper)
 	return v;
 }
 
-/* What a dead parent left is ours to reap: then a wait for it cannot hang. */
+/* This process reaps orphans of a dead parent, so that a wait for them cannot hang. */
 static int adopt(void **state)
 {
 	(void)state;
@@ -70,7 +70,7 @@ static void test_next_start_sweeps(void **state)
 	bench_close(bench_open(false)); /* or skip */
 	v = make_victim(false);
 	assert_int_equal(v.keeper, 0);
-	assert_int_equal(kill(v.sleeper, 0), 0); /* nobody ended it */
+	assert_int_equal(kill(v.sleeper, 0), 0); /* still alive */
 	t = bench_open(false);
 	assert_int_equal(cgroup_tree_swept(t), 2);
 	assert_int_equal(WTERMSIG(bench_wait(v.sleeper)), SIGKILL);
@@ -94,8 +94,8 @@ static void test_keeper_ends_it(void **state)
 	assert_false(bench_exists(v.path, ""));
 }
 
-/* A successor that starts at once waits for the keeper: it finds nothing left,
- * and the keeper does not touch what is new. */
+/* A successor that starts at once waits for the keeper.  It finds no old group, and the keeper does
+ * not touch new groups. */
 static void test_keeper_and_successor(void **state)
 {
 	struct cgroup_limits lim = {.memory_max = 64 * MIB};
@@ -137,7 +137,7 @@ static unsigned count_fds(pid_t pid)
 	return n;
 }
 
-/* Asleep in its own session with nothing of ours but what it needs. */
+/* The keeper sleeps in its own session, and has only the descriptors that it needs. */
 static void test_keeper_is_apart(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -162,7 +162,7 @@ static void test_keeper_is_apart(void **state)
 	assert_int_equal(waitpid(keeper, NULL, WNOHANG), -1); /* reaped */
 }
 
-/* One that somebody killed harms nothing but the promise. */
+/* A killed keeper breaks only the promise that no cell outlives the supervisor. */
 static void test_keeper_is_gone(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -192,8 +192,8 @@ static void test_second_user_is_refused(void **state)
 	bench_close(t);
 }
 
-/* Processes that left the process group, and that fork: gone when it returns.  The group can be
- * used again. */
+/* Processes that left the process group or keep forking are gone when the call returns.  The group
+ * can be used again. */
 static void test_empty(void **state)
 {
 	struct cgroup_tree *t = bench_open(false);
@@ -221,7 +221,7 @@ static void test_empty(void **state)
 	bench_close(t);
 }
 
-/* Without cgroup.kill: each process by hand, deaf ones included. */
+/* Without cgroup.kill each process is killed singly, also if it ignores signals. */
 static void test_kill_each(void **state)
 {
 	struct cgroup_tree *t = bench_open(false);
@@ -234,7 +234,7 @@ static void test_kill_each(void **state)
 	bench_ok(cgroup_new(t, "each", &lim, false, &cg, &e), &e);
 	pid = bench_run(cg, "trap '' HUP INT TERM; i=0; while [ $i -lt 100 ]; do sleep 1000 & "
 			    "i=$((i + 1)); done; wait");
-	while (bench_read(cg).pids_now < 101) /* it starts no more */
+	while (bench_read(cg).pids_now < 101) /* it starts no more processes */
 		(void)poll(NULL, 0, 1);
 	bench_ok(cg_sweep_kill_each(cg->dir[0], &e), &e);
 	assert_int_equal(WTERMSIG(bench_wait(pid)), SIGKILL);
@@ -242,7 +242,7 @@ static void test_kill_each(void **state)
 	bench_close(t);
 }
 
-/* Groups in groups, and a group of somebody else beside ours, which stays. */
+/* Nested groups are removed; a foreign group beside ours stays. */
 static void test_only_ours(void **state)
 {
 	struct cgroup_tree *t = bench_open(false);
@@ -268,7 +268,7 @@ static void test_only_ours(void **state)
 	bench_close(t);
 	assert_int_equal(access(other, F_OK), 0);
 	assert_int_equal(rmdir(other), 0);
-	(void)rmdir("/sys/fs/cgroup/unified/fuzzcell"); /* hybrid: nobody else's */
+	(void)rmdir("/sys/fs/cgroup/unified/fuzzcell"); /* hybrid: only this test uses it */
 	(void)rmdir("/sys/fs/cgroup/fuzzcell");
 }
 
@@ -280,7 +280,7 @@ static void __attribute__((noreturn)) remove_shared(const struct cgroup_tree *t)
 			(void)unlinkat(t->at[i].base_fd, CG_SHARED, AT_REMOVEDIR);
 }
 
-/* What is everybody's is removed by the last who leaves, while others come. */
+/* The last instance that leaves removes the shared groups, while others start. */
 static void test_leaving_while_others_come(void **state)
 {
 	struct cgroup_tree *t = bench_open(false);

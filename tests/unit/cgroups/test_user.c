@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An ordinary user whose group nobody delegated: refused, with what to do. */
+/* An ordinary user without a delegated group is refused, with advice. */
 #include "tests/unit/cgroups/bench.h"
 
 #include "tests/unit/forked.h"
@@ -30,7 +30,7 @@ static int without_path(void)
 	return open_as(NULL);
 }
 
-/* What the configuration names is tried as it is, and is not ours to make. */
+/* A configured group is used as it is, and is not created. */
 static int with_path(void)
 {
 	return open_as("/");

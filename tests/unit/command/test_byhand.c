@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The printed command is run, in both shells that are here, with names of every kind. */
+/* The printed command runs in both installed shells, with names of every kind. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -9,7 +9,7 @@
 
 #include <sys/wait.h>
 
-/* Says what it is, where, and on what; ends with 76. */
+/* A program that prints its name, its directory and its arguments; it ends with 76. */
 static const char program[] = "#!/bin/sh\n"
 			      "for last; do :; done\n"
 			      "IFS= read -r text <\"$last\"\n"
@@ -88,7 +88,7 @@ static void test_every_name(void **state)
 		one_name(names[i]);
 }
 
-/* A script that stands in a directory of any name. */
+/* A script in a directory of any name. */
 static void test_here(void **state)
 {
 	static const char *const names[] = {"plain", "a=b", "it's a \"$x\""};

@@ -20,7 +20,7 @@ static const char report[] =
     "    #3 0x55f1c2c1a22f in LLVMFuzzerTestOneInput /src/uaf.c:46:6\n"
     "SUMMARY: AddressSanitizer: heap-use-after-free /src/uaf.c:26:12 in session_is_open\n";
 
-/* Exactly the application's frames of the failure's own stack. */
+/* Marks exactly the application's frames of the failure's own stack. */
 static void test_report(void **state)
 {
 	struct slice text = SLICE(report), line;

@@ -47,7 +47,7 @@ static void test_pick(void **state)
 	picks(l, "01234", "0123456789abcdef");
 	picks(l, "0123f", "0123ffffffffffff");
 	picks(l, "heap|foo|", "heap|foo|bar");
-	/* A whole signature is itself, although another begins so. */
+	/* A whole signature names its crash, although another signature begins with it. */
 	picks(l, "heap|foo", "heap|foo");
 	refuses(l, "0123", ENOTUNIQ, "'0123' begins 2 crashes: 0123456789abcdef, 0123ffffffffffff");
 	refuses(l, "", ENOENT, "no crash '' (fuzzcell crash list)");
@@ -80,7 +80,7 @@ static void test_many(void **state)
 			 "%s\"ab%02u%0100u\": {\"fuzzer\": \"t\"}", i ? ", " : "", i, i);
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), "}");
 	l = ledger_of(text);
-	/* Long ones are cut: the text stays one line that can be read. */
+	/* Long values are cut: the text stays one readable line. */
 	refuses(l, "ab1", ENOTUNIQ,
 		"'ab1' begins 10 crashes: "
 		"ab1000000000000000000000000000000000000000000000000000000000, "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor prints for people. */
+/* The text output of doctor. */
 #include "runner/command/doctor/doctor.h"
 
 #include "base/cleanup.h"

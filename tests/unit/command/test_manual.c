@@ -15,7 +15,7 @@ enum { TEXT_MAX = 64 * 1024 };
 
 static char manual[2 * TEXT_MAX];
 
-/* What a command prints. */
+/* Returns the output of a command. */
 static const char *help_of(struct scratch *s, int argc, char **argv, char out[TEXT_MAX])
 {
 	int saved = dup(STDOUT_FILENO), fd;
@@ -57,7 +57,7 @@ static void check_options(const char *help, const char *command, unsigned *n)
 	for (const char *at = help; (at = strstr(at, "--")) != NULL;) {
 		size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
 
-		/* At the beginning of a line, behind a letter's at most. */
+		/* At the beginning of a line, or after the option's letter. */
 		if (len > 0 && (at[-1] == ' ') && (at[-2] == ' ' || at[-2] == ',')) {
 			if (!has_option(at + 2, len))
 				fail_msg("%s: the man page lacks --%.*s", command, (int)len,
@@ -112,7 +112,7 @@ static void test_all(void **state)
 		else
 			check_options(out, words, &n);
 	}
-	assert_true(n > 50); /* the help was read at all */
+	assert_true(n > 50); /* the help was read */
 	scratch_remove(&s);
 }
 

@@ -21,7 +21,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-/* words: an argument each, one blank between them */
+/* words: arguments, separated by one blank */
 static int parse(char seen[200], const char *words)
 {
 	static char text[200], name[] = "test";
@@ -47,7 +47,7 @@ static void test_good(void **state)
 	assert_string_equal(seen, "output=file verbose= json= ");
 	assert_int_equal(parse(seen, "--output=a --output b --verbose"), 5);
 	assert_string_equal(seen, "output=a output=b verbose= ");
-	/* Options behind operands, and "-", which is none. */
+	/* Options after operands, and "-", which is no option. */
 	assert_int_equal(parse(seen, "crash --times 3 -"), 3);
 	assert_string_equal(seen, "times=3 ");
 	assert_int_equal(parse(seen, "-- -o"), 2);
@@ -60,7 +60,7 @@ static void test_bad(void **state)
 
 	(void)state;
 	assert_int_equal(parse(seen, "-x"), -1 - EXIT_USAGE);
-	assert_int_equal(parse(seen, "-t"), -1 - EXIT_USAGE); /* it has no letter */
+	assert_int_equal(parse(seen, "-t"), -1 - EXIT_USAGE); /* this option has no letter */
 	assert_int_equal(parse(seen, "-o"), -1 - EXIT_USAGE);
 	assert_int_equal(parse(seen, "--output"), -1 - EXIT_USAGE);
 	assert_int_equal(parse(seen, "--json=1"), -1 - EXIT_USAGE);
@@ -69,7 +69,7 @@ static void test_bad(void **state)
 	assert_string_equal(seen, "");
 }
 
-/* "--target" would be taken for --targets, and something else would be run. */
+/* "--target" must not be accepted as --targets: the wrong targets would run. */
 static void test_abbreviated(void **state)
 {
 	char seen[200];
@@ -80,7 +80,7 @@ static void test_abbreviated(void **state)
 	assert_int_equal(parse(seen, "--verb"), -1 - EXIT_USAGE);
 	assert_int_equal(parse(seen, "--hel"), -1 - EXIT_USAGE);
 	assert_string_equal(seen, "");
-	/* A value may look like anything. */
+	/* A value may look like an option. */
 	assert_int_equal(parse(seen, "--output --out --times -v"), 5);
 	assert_string_equal(seen, "output=--out times=-v ");
 	assert_int_equal(parse(seen, "--output=--out=1 -v"), 3);
@@ -98,7 +98,7 @@ static void test_time(void **state)
 	assert_string_equal(seen, "");
 	assert_int_equal(parse(seen, "--time 10s --times 10"), 5);
 	assert_string_equal(seen, "time=10s times=10 ");
-	/* What is no time at all, the option itself says. */
+	/* An invalid time is the option's own error. */
 	assert_int_equal(parse(seen, "--time none --time="), 4);
 	assert_string_equal(seen, "time=none time= ");
 }

@@ -28,7 +28,7 @@ static void test_line(void **state)
 	}
 }
 
-/* After 5 seconds, and then less and less often. */
+/* Progress is printed after 5 seconds, and then in growing intervals. */
 static void test_due(void **state)
 {
 	struct pace p = {.what = "t"};

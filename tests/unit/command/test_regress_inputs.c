@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* A state with a ledger, a target with an in-tree corpus; the inputs go to "work". */
+/* A state with a ledger, and a target with an in-tree corpus; the inputs go to "work". */
 struct fixture {
 	struct scratch s;
 	struct state state;
@@ -96,7 +96,7 @@ static void test_sources(void **state)
 	scratch_write(f.s.fd, "tree/.hidden", "h");
 	scratch_write(f.s.fd, "tree/empty", "");
 	scratch_write(f.s.fd, "crashes/aa/input", "crash");
-	scratch_write(f.s.fd, "crashes/aa/minimized", "1"); /* as the tree's */
+	scratch_write(f.s.fd, "crashes/aa/minimized", "1"); /* same content as in the tree */
 	scratch_write(f.s.fd, "crashes/bb/input", "no");
 	scratch_write(f.s.fd, "crashes/cc/input", "yes");
 	scratch_write(f.s.fd, "regressions/t/x", "fixed");
@@ -121,7 +121,7 @@ static void test_sources(void **state)
 		assert_int_equal(st.st_mode & 07777, 0644); /* cells read it */
 	}
 	regress_inputs_done(&in);
-	/* Again: what is no longer there is gone. */
+	/* A second call removes files that no longer exist. */
 	assert_int_equal(unlinkat(f.s.fd, "tree/empty", 0), 0);
 	in = lay(&f, &left);
 	assert_int_equal(in.n, 5);
@@ -129,7 +129,7 @@ static void test_sources(void **state)
 	drop(&f);
 }
 
-/* All that is known, what is likely to fail first. */
+/* All known inputs, in the order of their likelihood to fail. */
 static void test_order(void **state)
 {
 	struct fixture f;
@@ -170,7 +170,7 @@ static void test_order(void **state)
 	drop(&f);
 }
 
-/* What cannot be an input is counted, the first is named, the rest still runs. */
+/* Files that cannot be inputs are counted, the first is named, and the rest still runs. */
 static void test_strange(void **state)
 {
 	struct fixture f;
@@ -191,7 +191,7 @@ static void test_strange(void **state)
 	drop(&f);
 }
 
-/* What is not what was noted is no pass: the other one still runs. */
+/* A changed reproducer is no pass; the other one still runs. */
 static void test_damaged(void **state)
 {
 	struct fixture f;
@@ -239,7 +239,7 @@ static void test_archive(void **state)
 	drop(&f);
 }
 
-/* A directory that is not there is a typo that a person wants to know. */
+/* A missing directory may be a typo: it is reported. */
 static void test_missing(void **state)
 {
 	struct fixture f;
@@ -258,8 +258,8 @@ static void test_missing(void **state)
 	drop(&f);
 }
 
-/* Every failing call is an error or a file that is left out and said; never a list that
- * lacks something in silence. */
+/* Every failing call is an error, or a file that is reported as left out.  No list is incomplete
+ * without a report. */
 static void test_faults(void **state)
 {
 	struct fixture f;
@@ -283,7 +283,7 @@ static void test_faults(void **state)
 		if (r == 0 && left.n == 0) {
 			assert_int_equal(in.n, 2);
 			regress_inputs_done(&in);
-			/* A fault that something made good, or the end. */
+			/* The fault was recovered from, or all calls were tried. */
 			if (nth > 100)
 				break;
 			continue;

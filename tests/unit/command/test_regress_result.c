@@ -138,7 +138,7 @@ static void test_note_and_print(void **state)
 	ledger_free(l);
 }
 
-/* Inputs that fail alike are one failure for a reader, and no list of all of them. */
+/* Inputs with the same failure are printed as one failure, without a list of all inputs. */
 static void test_alike(void **state)
 {
 	char sources[][2] = {"e", "d", "c", "b", "a", "z"};
@@ -173,7 +173,7 @@ static void test_alike(void **state)
 	ledger_free(l);
 }
 
-/* 0 only when all that should have run did, and nothing that counts failed. */
+/* 0 only when all expected inputs ran, and no failure counts. */
 static void test_exit(void **state)
 {
 	static const struct {
@@ -226,9 +226,9 @@ static void test_sum(void **state)
 	     .ran = true,
 	     .left = {.n = 3, .why = "x"},
 	     .sum = {.passed = 1}},
-	    /* It ran, but for an input that had no time. */
+	    /* It ran, except for an input without time. */
 	    {.name = "f", .inputs = 3, .ran = true, .why = "too busy", .sum = {.passed = 2}},
-	    /* That was all that it had. */
+	    /* It had no other input. */
 	    {.name = "g", .inputs = 1, .ran = true, .why = "too busy"},
 	};
 	struct regress_total s = regress_sum(t, sizeof(t) / sizeof(t[0]));
@@ -251,7 +251,7 @@ static void test_sum(void **state)
 	targets = json_object_get(j, "targets");
 	for (size_t i = 0; i < json_array_size(targets); i++)
 		n += json_integer_value(json_object_get(json_array_get(targets, i), "not_run"));
-	assert_int_equal(n, 11); /* the parts make the sum */
+	assert_int_equal(n, 11); /* the parts add up to the sum */
 	assert_string_equal(json_string_value(json_object_get(json_array_get(targets, 4), "note")),
 			    "3 left out: x");
 	assert_int_equal(json_integer_value(json_object_get(j, "known")), 1);
@@ -260,7 +260,7 @@ static void test_sum(void **state)
 	assert_string_equal(json_string_value(json_object_get(json_array_get(targets, 5), "why")),
 			    "too busy");
 	assert_true(json_is_false(json_object_get(json_array_get(targets, 6), "ran")));
-	/* It makes the status of the whole. */
+	/* It decides the status of the command. */
 	s = regress_sum(t + 5, 1);
 	assert_int_equal(s.not_run, 0);
 	assert_int_equal(regress_exit(&s, true), EXIT_NOT_FUZZED);

@@ -115,7 +115,7 @@ static void test_fixed(void **state)
 	assert_null(strstr(text, "FPE"));
 }
 
-/* It was killed, or it lives. */
+/* The run was killed, or it lives. */
 static void test_unfinished(void **state)
 {
 	_autofree_ char *text = NULL;
@@ -178,7 +178,7 @@ static void test_hostile(void **state)
 	assert_null(strstr(text, "\n# Heading"));
 	assert_null(strstr(text, "<!-- "));
 	assert_non_null(strstr(text, "From ? to ?, "));
-	/* Each line has its code closed: ticks in runs, and of each length an even number. */
+	/* Each line closes its code spans: runs of backticks of each length come in pairs. */
 	for (const char *at = text; (at = strstr(at, "<script>")); at++) {
 		const char *start = at;
 

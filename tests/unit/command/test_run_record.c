@@ -53,7 +53,7 @@ static void test_end(void **state)
 		char name[64];
 
 		snprintf(name, sizeof(name), "%s.stats", rows[i].name);
-		/* What only waited is in summary.json alone. */
+		/* A target that only waited is in summary.json only. */
 		assert_int_equal(scratch_has(d.logs, name), i != ROW_QUEUED);
 	}
 	assert_int_equal(lines("targets/waits.jsonl", NULL), 0);
@@ -65,7 +65,7 @@ static void test_end(void **state)
 static void test_parts(void **state)
 {
 	struct run_view v = filled();
-	struct run_dirs d = {.logs = -1}; /* nothing can be written there */
+	struct run_dirs d = {.logs = -1}; /* not writable */
 	struct err e;
 
 	(void)state;
@@ -91,7 +91,7 @@ static void test_days(void **state)
 
 	(void)state;
 	assert_int_equal(loop_new(&d.loop, &e), 0);
-	day(&d, &v, 3 * a_day); /* one with an end has its lines then */
+	day(&d, &v, 3 * a_day); /* an ended target has its lines then */
 	assert_int_equal(lines("targets/fuzzes.jsonl", NULL), 0);
 	v.continuous = true;
 	day(&d, &v, a_day - 1);
@@ -105,7 +105,7 @@ static void test_days(void **state)
 	day(&d, &v, 2 * a_day);
 	assert_int_equal(lines("targets/fuzzes.jsonl", NULL), 2);
 	assert_int_equal(lines("run_history.jsonl", NULL), 0);
-	/* What cannot be written now is tried the next day. */
+	/* Lines that cannot be written now are tried the next day. */
 	fault_arm(1, FAULT_FAIL);
 	day(&d, &v, 3 * a_day);
 	fault_arm(0, FAULT_FAIL);

@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-static char path[5][128]; /* home, its .fuzzcell, its configuration, others of both */
+static char path[5][128]; /* home, its .fuzzcell, its configuration, another state directory and
+			     configuration */
 
 static void make(void)
 {
@@ -52,7 +53,7 @@ static void what_is_needed(void **state)
 	said(path[4], NULL, path[1], want);
 	assert_non_null(getcwd(here, sizeof(here)));
 	assert_int_equal(chdir(dir.path), 0);
-	said("home/../c.json", NULL, path[3], want); /* absolute, for everybody */
+	said("home/../c.json", NULL, path[3], want); /* absolute, for every user */
 	assert_int_equal(chdir(here), 0);
 	(void)snprintf(want, sizeof(want), "- %s", path[3]);
 	said(NULL, path[3], path[3], want);

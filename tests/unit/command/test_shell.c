@@ -43,7 +43,7 @@ static void test_quote(void **state)
 	quoted(SHELL_BYTE "hx", "\"$(printf '\\001')\"hx");
 }
 
-/* Runs what was printed, with its output in "out". */
+/* Runs the printed command, with its output in "out". */
 static int run(struct scratch *s, const struct shell_command *c)
 {
 	_autobuf_ struct buf b = BUF_INIT(100000);
@@ -60,7 +60,7 @@ static int run(struct scratch *s, const struct shell_command *c)
 	return WEXITSTATUS(status);
 }
 
-/* Whatever is in a word comes out of sh as it went in. */
+/* sh passes every quoted word unchanged. */
 static void test_words(void **state)
 {
 	static const char *const words[] = {
@@ -85,7 +85,7 @@ static void test_words(void **state)
 	engine_cmd_done(&cmd);
 }
 
-/* The directory, the environment and nothing but it, marks, the status. */
+/* The directory, only the given environment, the marks, and the status. */
 static void test_command(void **state)
 {
 	struct scratch *s = *state;
@@ -110,7 +110,7 @@ static void test_command(void **state)
 	engine_cmd_done(&cmd);
 }
 
-/* Where there is no symbolizer the option is empty, which turns it off. */
+/* Without a symbolizer the option is empty, which turns it off. */
 static void test_without_symbolizer(void **state)
 {
 	struct scratch *s = *state;
@@ -126,7 +126,7 @@ static void test_without_symbolizer(void **state)
 	add(&cmd.argv, "echo $S");
 	assert_int_equal(shell_print(&c, &b, &e), 0);
 	scratch_write(s->fd, "script", buf_str(&b));
-	/* A PATH with env(1) and nothing else. */
+	/* A PATH with env(1) only. */
 	snprintf(line, sizeof(line),
 		 "cd %s && mkdir bin && ln -s /usr/bin/env bin && PATH=$PWD/bin /bin/sh -eu script "
 		 ">out 2>&1",

@@ -33,7 +33,7 @@ static void test_wanted(void **state)
 	    {"a_fuzzer.dict", 10, false, false},
 	    {"a_fuzzer_seed_corpus.zip", 10, false, false},
 	    {"llvm-symbolizer", 10, false, false},
-	    {"a_fuzzer", 10, false, false}, /* it has a place of its own */
+	    {"a_fuzzer", 10, false, false}, /* it has its own directory */
 	    {"sub/b_fuzzer", 10, false, false},
 	    {"b_fuzzer", 10, true, false}, /* the target is in sub/ */
 	};
@@ -51,7 +51,7 @@ static void test_wanted(void **state)
 	}
 }
 
-/* Links to files beside them count as these; to anywhere else, and what is no file, not. */
+/* Links to files beside them count as these files.  Links elsewhere, and non-files, do not. */
 static void test_pack(void **state)
 {
 	struct scratch s = SCRATCH_INIT;
@@ -101,7 +101,7 @@ static void test_pack(void **state)
 	assert_non_null(strstr(names, "x/libx.so.1 "));
 	assert_non_null(strstr(names, "x/liby.so "));
 	assert_non_null(strstr(names, "x/data/table "));
-	/* And the archive itself, which grew there: a file like others. */
+	/* The archive itself is in the directory, and counts as a file like others. */
 	assert_int_equal(sum.files, 5);
 	scratch_remove(&s);
 }

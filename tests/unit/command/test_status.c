@@ -90,7 +90,7 @@ static void test_page(void **state)
 	    "artifacts   1 in logs/<run>/crashes/png\n"
 	    "\n"
 	    "png: healthy\n");
-	/* Whatever answers: a page. */
+	/* Any answer makes a page. */
 	assert_int_equal(status_page(none, &empty, &e), 0);
 	assert_non_null(strstr(buf_str(&empty), "\nlast find   none in this run\n"));
 	assert_int_equal(status_page(o, &full, &e), -EFBIG);

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_CONFIG_PARSED_H
 #define TESTS_UNIT_CONFIG_PARSED_H
 
-/* A configuration from its text, and what it says.  Include unit.h first. */
+/* Reads a configuration from a text.  Include unit.h first. */
 #include "base/cleanup.h"
 #include "runner/config/config.h"
 
@@ -31,7 +31,7 @@ static inline struct target_config resolved(const struct config *c, const char *
 	return t;
 }
 
-/* "key from" as config_explain() has it, in a static inline buffer. */
+/* "key from" of config_explain(), in a static buffer. */
 static inline const char *from_of(const struct config *c, const char *target, const char *key)
 {
 	static char text[300];

@@ -82,7 +82,8 @@ static void test_values(void **state)
 	assert_int_equal(t.grace_us, SEC / 4);
 	assert_int_equal(t.max_crashes, 7);
 	assert_int_equal(t.plateau.rule, PLATEAU_WALL);
-	assert_int_equal(t.plateau.window_us, 600 * SEC); /* the object sets what it names */
+	assert_int_equal(t.plateau.window_us,
+			 600 * SEC); /* the object sets the members that it names */
 	assert_int_equal(t.plateau.cap_us, 0);
 	assert_int_equal(t.priority, -7);
 	assert_int_equal(t.max_len, 4096);
@@ -169,8 +170,8 @@ static void test_order_of_layers(void **state)
 
 	(void)state;
 	assert_int_equal(t.memory, 3 * GIB); /* the last glob */
-	assert_int_equal(t.pids, 10);	     /* the first one, which the last does not touch */
-	assert_int_equal(t.cpu_milli, 2000); /* the defaults, wherever they stand */
+	assert_int_equal(t.pids, 10);	     /* the first glob; the last does not set it */
+	assert_int_equal(t.cpu_milli, 2000); /* the defaults, at any place in the file */
 	assert_int_equal(t.flags.n, 0);	     /* lists replace lists */
 	target_config_done(&t);
 	t = resolved(c, "other");
@@ -283,7 +284,7 @@ static void test_unused_globs(void **state)
 	assert_null(config_unused_glob(c, names, 2, &at));
 }
 
-/* Two globs, fine one by one, that meet in one target. */
+/* Two globs that are valid alone, but contradict each other in one target. */
 static void test_contradiction_of_two_globs(void **state)
 {
 	_config_ struct config *c = parsed("{\"targets\": {\n"
@@ -304,7 +305,7 @@ static void test_contradiction_of_two_globs(void **state)
 	target_config_done(&t);
 }
 
-/* What is explained can be put into a file again and means the same. */
+/* Explained values can be written to a file and have the same meaning. */
 static void test_explained_values_are_values(void **state)
 {
 	_config_ struct config *c = parsed("{\"defaults\": {\"memory\": 33554433, \"cpus\": 0.3, "

@@ -9,11 +9,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-/* docs/configuration.md says what the schema says, and what it shows works. */
+/* docs/configuration.md agrees with the schema, and its examples work. */
 
 static const struct {
 	const struct schema *schema;
-	const char *prefix; /* how the document names its keys */
+	const char *prefix; /* the prefix of the keys in the document */
 } all[] = {
     {&schema_root, ""},
     {&schema_run, "run."},
@@ -108,7 +108,7 @@ static void test_every_key_has_its_row(void **state)
 	assert_int_equal(missing, 0);
 }
 
-/* The examples are files that fuzzcell takes; together they show every key. */
+/* The examples are valid configurations; together they have every key. */
 static void test_examples_are_valid(void **state)
 {
 	_autofree_ char *text = document(), *shown = calloc(1, strlen(text) + 1);
@@ -145,8 +145,7 @@ static void test_examples_are_valid(void **state)
 	}
 }
 
-/* "| `"memory": "2 apples"` | `defaults.memory: ...` |": a member of the file, and
- * what it gets. */
+/* "| `"memory": "2 apples"` | `defaults.memory: ...` |": a member of the file, and its error. */
 static void test_mistakes_get_what_is_said(void **state)
 {
 	_autofree_ char *text = document();

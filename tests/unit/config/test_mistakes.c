@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Every mistake that a person can make in config.json and what he is told, without
- * the "config.json:" before it. */
+/* Every mistake that a user can make in config.json, and its message without the
+ * "config.json:" before it. */
 struct mistake {
 	const char *text, *want;
 };
@@ -304,7 +304,7 @@ static void test_target_lists(void **state)
 	CHECK_ALL(t, "{\"defaults\": {", "}}", "");
 }
 
-/* A list, a path and a value that are too long. */
+/* A list, a path and a value above their size limits. */
 static void test_too_long(void **state)
 {
 	_autofree_ char *text = malloc(16384);
@@ -328,7 +328,8 @@ static void test_too_long(void **state)
 	    "well-formed glob: it has more than 256 bytes");
 }
 
-/* In a glob's section, even one that no target matches, and on the line of the key. */
+/* Mistakes in a glob's section are reported with the key's line, even if the glob matches no
+ * target. */
 static void test_in_globs(void **state)
 {
 	static const struct mistake t[] = {

@@ -101,7 +101,7 @@ static int all_of_it(void)
 	return r;
 }
 
-/* Faults announce themselves on stderr: a thousand lines that nobody wants to read. */
+/* Injected faults print to stderr: a thousand lines of noise. */
 static int hush(int saved)
 {
 	int to = saved < 0 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : saved;

@@ -38,7 +38,7 @@ static void test_walk(void **state)
 	id = places_next(&p, id);
 	assert_int_equal(places_line(&p, id), 3);
 	assert_int_equal(places_next(&p, id), p.n);
-	assert_int_equal(places_next(&p, 1000), 1000); /* stays where it is */
+	assert_int_equal(places_next(&p, 1000), 1000); /* stays at its place */
 }
 
 static void test_one_value(void **state)
@@ -81,7 +81,7 @@ static void test_bounds(void **state)
 	assert_string_equal(e.msg, "line 1: more than 65536 values");
 }
 
-/* Not JSON: no promise but to stay inside of the text. */
+/* For invalid JSON the only promise is to stay inside of the text. */
 static void test_not_json(void **state)
 {
 	static const char *const texts[] = {"",	  "\"",	 "\"\\", "{", "{\"", "}",

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* The sections for what runs by itself. */
+/* The sections of the service: trigger, notifications, dashboard. */
 
 static void test_nothing_said(void **state)
 {
@@ -57,7 +57,7 @@ static void test_all_said(void **state)
 	assert_int_equal(config_trigger(c)->quiet.mode, QUIET_WAIT);
 	assert_int_equal(config_trigger(c)->quiet.steal, 250);
 	assert_int_equal(config_trigger(c)->quiet.load, 0);
-	assert_int_equal(config_github(c)->labels.n, 0); /* an empty list is what was said */
+	assert_int_equal(config_github(c)->labels.n, 0); /* an empty list stays empty */
 	assert_int_equal(config_github(c)->on_again, ISSUE_COMMENT);
 	w = config_webhooks(c, &n);
 	assert_int_equal(n, 2);
@@ -93,7 +93,8 @@ static void test_sources(void **state)
 	assert_int_equal(s[1].bazel_flags.n, 0);
 	assert_string_equal(s[1].query, "//...");
 	assert_int_equal(s[2].build.n, 2);
-	assert_string_equal(s[2].build_dir, "/etc/fuzz"); /* the file's */
+	assert_string_equal(s[2].build_dir,
+			    "/etc/fuzz"); /* the directory of the configuration file */
 	assert_false(s[2].build_as_root);
 	assert_true(s[0].build_as_root);
 	assert_int_equal(s[2].build_time_us, 300 * USEC_PER_SEC);
@@ -112,7 +113,7 @@ static void test_command_line(void **state)
 	assert_int_equal(config_override(c, "triggers.branch", "x", &e), -EINVAL);
 }
 
-/* Alone in the file, and what follows "config.json:1: ". */
+/* A section alone in the file, and the message after "config.json:1: ". */
 static void test_refused(void **state)
 {
 	static const struct {

@@ -2,8 +2,7 @@
 #ifndef TESTS_PEERS_H
 #define TESTS_PEERS_H
 
-/* A server in a directory of the test's own, and a peer in a child process.  Include unit.h
- * first. */
+/* A server in the test's own directory, and a peer in a child process.  Include unit.h first. */
 #include "base/clock.h"
 #include "runner/control/address.h"
 #include "runner/control/client.h"
@@ -23,7 +22,7 @@ struct served {
 	int status;	/* of the child */
 };
 
-/* status: {"run": {}}; target: as long as was wanted; workers: refused; all else: nothing. */
+/* status: {"run": {}}; target: padded to the given length; workers: refused; others: empty. */
 static inline int answer(void *arg, const struct control_request *q, json_t **ret, struct err *e)
 {
 	struct served *s = arg;
@@ -56,7 +55,7 @@ static inline void on_child(void *arg, pid_t pid, int status)
 	loop_stop(s->loop);
 }
 
-/* Runs peer() in a child, which ends with what it returns: 0 as it should be, else a line. */
+/* Runs peer() in a child, which ends with its result: 0, or the number of a failed check. */
 static inline struct served serve(size_t padding, int (*peer)(int dirfd))
 {
 	struct served s = {.padding = padding, .status = -1};
@@ -81,7 +80,7 @@ static inline struct served serve(size_t padding, int (*peer)(int dirfd))
 	return s;
 }
 
-/* In the child: the check that failed ends it. */
+/* In the child: a failed check ends it. */
 #define CHECK(n, cond)            \
 	do {                      \
 		if (!(cond))      \
@@ -106,7 +105,7 @@ static inline void say(int fd, const char *text)
 	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
 }
 
-/* All that comes until it hangs up, or until so many lines; as many bytes as there is room for. */
+/* Reads until the server hangs up, or this number of lines, or the size of the buffer. */
 static inline size_t hear(int fd, char *out, size_t room, unsigned lines)
 {
 	size_t n = 0;

@@ -5,7 +5,7 @@
 
 #include <grp.h>
 
-/* Peers that mean no good: none keeps another one from its answer. */
+/* Hostile clients: none keeps another client from its answer. */
 
 static int talks_nonsense(int d)
 {
@@ -55,7 +55,7 @@ static void a_line_may_come_in_pieces_and_half_of_one_is_none(void **state)
 	assert_int_equal(serve(0, comes_in_pieces).changed, 0);
 }
 
-/* Who has left holds a place until that is seen. */
+/* A client that closed its connection holds a place until the server notices. */
 static bool lives_soon(int d)
 {
 	uint64_t end = clock_mono_us() + SOON;
@@ -79,7 +79,7 @@ static int comes_in_thousands(int d)
 	CHECK(2, hear(connected(d, 0), got, sizeof(got), 1) > 0 && strstr(got, "too many"));
 	close(fds[0]);
 	CHECK(3, lives_soon(d));
-	for (unsigned i = 0; i < 3000; i++) { /* who finds no room in the queue is not waited for */
+	for (unsigned i = 0; i < 3000; i++) { /* does not wait for room in the queue */
 		int fd = connected(d, SOCK_NONBLOCK);
 
 		if (fd >= 0)
@@ -117,7 +117,7 @@ static int asks_without_end(int d)
 
 	for (unsigned i = 0; i < MANY; i++)
 		CHECK(2, hear(fd, got, sizeof(got), 1) > 0);
-	/* 240 of them, 100 a second, and each of the same five a second */
+	/* 240 requests, at 100 a second; the status is made anew five times a second */
 	CHECK(3, clock_mono_us() - before > USEC_PER_SEC);
 	return 0;
 }
@@ -214,7 +214,7 @@ static void who_says_nothing_or_does_not_read_goes(void **state)
 	assert_int_equal(after(ask, CONTROL_STUCK_US), 0);
 }
 
-/* --- who they are ------------------------------------------------------------------- */
+/* --- rights of the peer --------------------------------------------------------------- */
 
 enum { OWNER = 4711, GROUP = 4712, OTHER = 4713 };
 
@@ -239,7 +239,7 @@ static void rights_are_the_kernels_word(void **state)
 	assert_int_equal(right(OTHER, OTHER, GROUP), CONTROL_MAY_LOOK);
 	assert_int_equal(right(OTHER, OTHER, OTHER), CONTROL_NOTHING);
 	assert_int_equal(right(OTHER, 0, 0), CONTROL_NOTHING);
-	/* of another user namespace: anybody */
+	/* of another user namespace: any user */
 	assert_int_equal(control_right_of(&unmapped, &nobody), CONTROL_NOTHING);
 }
 
@@ -291,7 +291,7 @@ static int is_the_owner(int d)
 	json_t *o = NULL;
 	struct err e;
 
-	/* its own socket lets it in by its group here; the run's user is root */
+	/* here the socket's group gives access; the run's user is root */
 	CHECK(1, become(OWNER, GROUP));
 	CHECK(2, control_ask(d, &stop, SOON, &o, &e) == 0);
 	return 0;

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* Lines of whoever may connect. */
+/* Lines of any client that may connect. */
 
 static struct control_request good(const char *line)
 {
@@ -86,7 +86,7 @@ static void all_else_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		if (control_request_parse(slice_of(bad[i][0]), &q, &e) >= 0)
-			fail_msg("taken: %s", bad[i][0]);
+			fail_msg("accepted: %s", bad[i][0]);
 		if (!strstr(e.msg, bad[i][1]))
 			fail_msg("%s: %s", bad[i][0], e.msg);
 	}
@@ -102,7 +102,7 @@ static void what_is_too_long_is_not_looked_at(void **state)
 	memset(line, '[', sizeof(line));
 	assert_int_equal(control_request_parse((struct slice){line, sizeof(line)}, &q, &e),
 			 -EMSGSIZE);
-	/* as deep as it can be */
+	/* at the maximum depth */
 	assert_true(control_request_parse((struct slice){line, sizeof(line) - 1}, &q, &e) < 0);
 }
 

@@ -4,7 +4,7 @@
 #include "base/fault.h"
 #include "tests/unit/control/peers.h"
 
-/* What a run's socket answers, and where it is. */
+/* The answers of a run's socket, and its path. */
 
 static int asks_for_all(int d)
 {
@@ -19,7 +19,7 @@ static int asks_for_all(int d)
 	CHECK(4, strlen(json_string_value(json_object_get(o, "target"))) == 3000000);
 	q = (struct control_request){.cmd = CONTROL_WORKERS, .workers = 4};
 	CHECK(5, control_ask(d, &q, SOON, &o, &e) == -EREMOTEIO);
-	CHECK(6, strcmp(e.msg, "the request failed") == 0); /* what it said was no text */
+	CHECK(6, strcmp(e.msg, "the request failed") == 0); /* the reason was no text */
 	return 0;
 }
 
@@ -41,12 +41,12 @@ static int sends_ahead(int d)
 	CHECK(1, hear(fd, got, sizeof(got), 4) > 0);
 	CHECK(2, strncmp(got, "{\"ok\": true}\n{\"ok\": true, \"run\": {}", 30) == 0);
 	CHECK(3, strstr(got, "\"error\": \"parse the request: ") != NULL);
-	shutdown(fd, SHUT_WR); /* the last line has no end: it was not said */
+	shutdown(fd, SHUT_WR); /* the last line has no newline: it does not count */
 	CHECK(4, hear(fd, got, sizeof(got), 1) == 0);
 	fd = connected(d, 0);
 	say(fd, "{\"cmd\":\"status\"}\n");
 	shutdown(fd, SHUT_WR);
-	CHECK(5, hear(fd, got, sizeof(got), 9) > 0); /* and then the end */
+	CHECK(5, hear(fd, got, sizeof(got), 9) > 0); /* then the end of the connection */
 	fd = connected(d, 0);
 	say(fd, "{\"cmd\":\"skip\",\"target\":\"x\"}\n");
 	close(fd);
@@ -59,7 +59,7 @@ static void requests_may_be_sent_ahead_and_left(void **state)
 	struct served s = serve(0, sends_ahead);
 
 	(void)state;
-	assert_int_equal(s.changed, 2); /* one end, and the skip of the one that left */
+	assert_int_equal(s.changed, 2); /* one end, and the skip of the client that left */
 }
 
 static int asks_once(int d)
@@ -88,7 +88,7 @@ static void a_socket_goes_with_its_run_and_a_dead_one_is_replaced(void **state)
 	assert_int_equal(finds_nobody(dir.fd), 0);
 	(void)serve(0, asks_once);
 	assert_false(scratch_has(dir.fd, CONTROL_SOCKET));
-	/* as a run that was killed leaves it */
+	/* as left by a killed run */
 	assert_int_equal(loop_new(&l, &e), 0);
 	assert_int_equal(control_server_open(l, dir.fd, answer, &s, &first, &e), 0);
 	assert_int_equal(fstatat(dir.fd, CONTROL_SOCKET, &st, AT_SYMLINK_NOFOLLOW), 0);

@@ -2,8 +2,8 @@
 #ifndef TESTS_UNIT_CORPUS_CONTROL_H
 #define TESTS_UNIT_CORPUS_CONTROL_H
 
-/* A control file of four inputs, "cf", and what engines write behind its head.
- * Include unit.h first. */
+/* A control file "cf" of four inputs, and the lines that engines write after its head.  Include
+ * unit.h first. */
 #include "tests/unit/corpus/merge.h"
 
 static struct scratch dir;
@@ -31,7 +31,7 @@ static inline int each_teardown(void **state)
 	return 0;
 }
 
-/* A fresh file with this behind its head. */
+/* Makes a fresh file with this text after its head. */
 static inline struct control *control_of(const char *text)
 {
 	write_control(dir.fd, "cf", &list);

@@ -2,11 +2,11 @@
 #ifndef TESTS_UNIT_CORPUS_COVER_H
 #define TESTS_UNIT_CORPUS_COVER_H
 
-/* Shards as cells leave them.  Include unit.h first. */
+/* Shards after the end of their cells.  Include unit.h first. */
 #include "runner/corpus/measure/cover.h"
 #include "tests/unit/corpus/merge.h"
 
-/* A corpus whose features we know: input i has size[i], and feature f when has[i][f]. */
+/* A corpus with known features: input i has size[i], and feature f when has[i][f]. */
 enum { INPUTS = 200, FEATURES = 400, SHARDS = 5 };
 
 static struct scratch dir;
@@ -14,7 +14,7 @@ static struct candidates all;
 static bool has[INPUTS][FEATURES];
 static unsigned feature_count[INPUTS];
 
-/* The same numbers in every run. */
+/* Random numbers, the same in every run. */
 static uint32_t seed;
 static inline uint32_t rnd(uint32_t below)
 {
@@ -47,7 +47,7 @@ static inline void add_input(uint64_t size)
 	char name[STORE_NAME];
 	struct err e;
 
-	/* In another order than their names. */
+	/* In an order that differs from their names. */
 	snprintf(name, sizeof(name), "%040zx", (all.n * 7919) % 100003);
 	assert_int_equal(candidates_add(&all, name, size, &e), 0);
 }
@@ -67,7 +67,7 @@ static inline size_t index_of(const struct candidate *c)
 	return 0;
 }
 
-/* --- shards as cells leave them ------------------------------------------------------- */
+/* --- shards after a cell -------------------------------------------------------------- */
 
 struct measured {
 	struct cover_shard s[SHARDS];
@@ -76,7 +76,7 @@ struct measured {
 	size_t n;
 };
 
-/* An edge is eight features; each is listed by the first of a shard that has one. */
+/* An edge is eight features.  The first input of a shard that has one of them lists the edge. */
 static inline void write_edges(struct buf *b, size_t input, size_t at, bool seen[FEATURES / 8])
 {
 	struct err e;

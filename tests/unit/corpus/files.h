@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_CORPUS_FILES_H
 #define TESTS_UNIT_CORPUS_FILES_H
 
-/* Files by content, and everything else that a target can leave in a directory.
+/* Files named by content, and every other kind of file that a target can leave in a directory.
  * Include unit.h first. */
 #include "base/digest.h"
 #include "tests/unit/scratch.h"
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* The name that content has in a store. */
+/* The name of this content in a store. */
 static inline const char *name_of(const char *content)
 {
 	static char hex[DIGEST_SHA1_HEX];
@@ -54,7 +54,7 @@ static inline int make_dir_at(int dirfd, const char *path)
 	return open_dir_at(dirfd, path);
 }
 
-/* Entries, those that begin with a dot too; 0 for a directory that is not there. */
+/* The number of entries, including names with a leading dot; 0 for a missing directory. */
 static inline unsigned entries(int dirfd, const char *path)
 {
 	int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,8 +81,8 @@ static inline void sparse_file(int dirfd, const char *name, off_t size)
 	close(fd);
 }
 
-/* What no collection may follow, wait for or copy; named as artifacts of this kind
- * unless it is "".  secret: a path outside, which a link leads to. */
+/* Makes files that no collection may follow, wait for or copy.  They are named as artifacts of this
+ * kind unless it is "".  secret: a path outside, the target of a link. */
 enum { ODD_ENTRIES = 7 };
 static inline const char *odd_name(const char *kind, const char *what)
 {

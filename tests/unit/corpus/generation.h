@@ -2,12 +2,12 @@
 #ifndef TESTS_UNIT_CORPUS_GENERATION_H
 #define TESTS_UNIT_CORPUS_GENERATION_H
 
-/* A corpus that is to be replaced.  Include unit.h first. */
+/* A corpus before its replacement.  Include unit.h first. */
 #include "runner/corpus/generation/generation.h"
 #include "tests/unit/corpus/merge.h"
 
-/* The old corpus is "one", "two", "three" and a person's files; "one" and "four",
- * which is new, will be the next one. */
+/* The old corpus is "one", "two", "three" and a user's files.  The next corpus will be "one" and
+ * the new input "four". */
 static struct scratch dir;
 static int stage;
 static struct candidates known, chosen;
@@ -48,7 +48,7 @@ static inline void fill(void)
 		    linkat(dir.fd, in_corpus(name_of(old[i])), stage, name_of(old[i]), 0), 0);
 		know(&known, old[i]);
 	}
-	input(dir.fd, in_corpus("seed of a person"), "seed");
+	input(dir.fd, in_corpus("seed of a user"), "seed");
 	input(stage, name_of("seed"), "seed");
 	know(&known, "seed");
 	input(stage, name_of("four"), "four");

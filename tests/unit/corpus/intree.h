@@ -2,12 +2,12 @@
 #ifndef TESTS_UNIT_CORPUS_INTREE_H
 #define TESTS_UNIT_CORPUS_INTREE_H
 
-/* What a merge says before an in-tree corpus is updated, and what is told of it.  Include
+/* The merge's result before an update of an in-tree corpus, and the reports of the update.  Include
  * unit.h first. */
 #include "runner/corpus/intree/intree.h"
 #include "tests/unit/corpus/files.h"
 
-static char told[512]; /* a line each */
+static char told[512]; /* one line per report */
 
 static inline void on_name(void *arg, enum intree_what what, const char *name)
 {

@@ -2,8 +2,7 @@
 #ifndef TESTS_UNIT_CORPUS_MERGE_H
 #define TESTS_UNIT_CORPUS_MERGE_H
 
-/* Candidates and control files, as the tests of a merge make them.  Include
- * unit.h first. */
+/* Candidates and control files for the tests of a merge.  Include unit.h first. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fault.h"
@@ -14,7 +13,7 @@
 
 #define STAGE "/inputs"
 
-/* A list of n inputs with sizes 1, 2, 3... and names that only differ. */
+/* A list of n inputs with sizes 1, 2, 3... and different names. */
 static inline struct candidates list_of(size_t n)
 {
 	struct candidates c = {0};
@@ -52,7 +51,7 @@ static inline void append_text(int dirfd, const char *file, const char *text, si
 	close(fd);
 }
 
-/* What a cell went on to write. */
+/* Appends text as a cell would. */
 static inline void append(int dirfd, const char *file, const char *text)
 {
 	append_text(dirfd, file, text, strlen(text));
@@ -77,7 +76,7 @@ static inline off_t size_of(int dirfd, const char *file)
 	return st.st_size;
 }
 
-/* Whether the fault of call number at is still to come. */
+/* True if the fault of call number `at` is still pending. */
 static inline bool armed(unsigned at)
 {
 	while (at-- > 0)

@@ -21,8 +21,8 @@ static void test_write(void **state)
 	assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-/* The cell's user owns it; nothing that the cell left under its name is written
- * through, waited for or in the way. */
+/* The cell's user owns the file.  Files that the cell left under its name are not written through,
+ * not waited for, and not in the way. */
 static void test_write_again(void **state)
 {
 	char text[32];
@@ -72,7 +72,7 @@ static void test_write_refused(void **state)
 	assert_false(scratch_has(dir.fd, "new"));
 }
 
-/* Longer than what is written at a time. */
+/* Longer than one write. */
 static void test_write_many(void **state)
 {
 	struct candidates many = list_of(10000);
@@ -139,7 +139,7 @@ static void test_started(void **state)
 	control_free(c);
 }
 
-/* Nothing says that an engine must write them in order, or once. */
+/* An engine need not write the features in order, or only once. */
 static void test_order(void **state)
 {
 	struct control *c =
@@ -189,7 +189,7 @@ static void test_long(void **state)
 	control_free(c);
 }
 
-/* --- going on --------------------------------------------------------------------- */
+/* --- continuing ------------------------------------------------------------------- */
 
 static void test_skip(void **state)
 {
@@ -198,12 +198,12 @@ static void test_skip(void **state)
 	struct err e;
 
 	(void)state;
-	/* It ran, but who knows what it reached: again. */
+	/* It ran, but its features are unknown: it is run again. */
 	assert_false(c->started);
 	assert_int_equal(c->next, 1);
 	assert_int_equal(control_repair(c, &list, false, &e), 0);
 	assert_string_equal(scratch_text(dir.fd, "cf", got, sizeof(got)) + head, ONE);
-	/* And again the same: it is to blame. */
+	/* The same happens again: the input is to blame. */
 	assert_int_equal(control_repair(c, &list, true, &e), 0);
 	assert_string_equal(scratch_text(dir.fd, "cf", got, sizeof(got)) + head, ONE TWO);
 	assert_int_equal(c->next, 2);
@@ -217,7 +217,7 @@ static void test_skip(void **state)
 	assert_int_equal(control_repair(c, &list, true, &e), -EINVAL);
 	control_free(c);
 
-	/* Of the last one only the caller knows that it was skipped. */
+	/* Only the caller knows that the last input was skipped. */
 	c = read_control(dir.fd, "cf", &list);
 	assert_int_equal(c->next, INPUTS - 1);
 	assert_true(c->started);
@@ -227,7 +227,7 @@ static void test_skip(void **state)
 	control_free(c);
 }
 
-/* In one cell an engine goes on behind a failed input only if the target executed itself. */
+/* Within one cell an engine continues after a failed input only if the target executed itself. */
 static void test_rewind(void **state)
 {
 	struct control *c = control_of(ONE TWO THREE FOUR);
@@ -284,7 +284,7 @@ static int all_of_it(struct err *e)
 	return r;
 }
 
-/* Any failing call is told as what it is, never as damage by the target. */
+/* Any failing call is reported as itself, never as damage by the target. */
 static void test_faults(void **state)
 {
 	unsigned at = 1;

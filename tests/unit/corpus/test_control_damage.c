@@ -3,8 +3,8 @@
 
 #include "tests/unit/corpus/control.h"
 
-/* A file that is cut anywhere: what was whole counts, and after a repair libFuzzer
- * reads it and begins with the right input. */
+/* A file that is cut anywhere: complete records count.  After a repair libFuzzer reads the file and
+ * begins with the right input. */
 static void test_cut(void **state)
 {
 	static const char whole[] = ONE TWO THREE FOUR;
@@ -20,7 +20,7 @@ static void test_cut(void **state)
 
 		memcpy(part, whole, n);
 		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-			/* A failed one counts when the next one was begun. */
+			/* A failed input counts when the next input was started. */
 			size_t needs = strlen(ends[i]) + (i == 1 ? 1 : 0);
 
 			if (n >= needs) {
@@ -41,7 +41,7 @@ static void test_cut(void **state)
 		assert_int_equal(strlen(got + head), good);
 		assert_memory_equal(got + head, whole, good);
 		c = read_control(dir.fd, "cf", &list);
-		/* The last word is a failed input's: it reads as started again. */
+		/* The last record is of a failed input: it reads as started again. */
 		assert_int_equal(c->next, next == 2 ? 1 : next);
 		assert_int_equal(c->started, next == 2);
 		assert_string_equal(c->why, "");
@@ -95,7 +95,7 @@ static void test_damage(void **state)
 		assert_false(c->started);
 		assert_true(strstr(c->why, c->next == INPUTS ? "more behind the last record"
 							     : "not as an engine writes it"));
-		/* Nothing of a record that is not whole. */
+		/* An incomplete record does not count. */
 		for (size_t k = c->next; k < INPUTS; k++) {
 			assert_int_equal(c->inputs[k].state, CONTROL_WAITS);
 			features_are(c, k, NULL, 0);
@@ -142,7 +142,7 @@ static void test_too_many(void **state)
 		assert_true(strstr(c->why, "not as an engine writes it"));
 		control_free(c);
 	}
-	/* One less is fine. */
+	/* One feature less is accepted. */
 	p = text + sprintf(text, "STARTED 0 1\nFT 0");
 	for (size_t i = 2; i < n; i += 2, p += 2)
 		memcpy(p, " 1", 2);
@@ -155,7 +155,7 @@ static void test_too_many(void **state)
 	free(text);
 }
 
-/* The head is ours, byte by byte, and the file is one, and only one. */
+/* The head must be ours, byte by byte, and the file a regular file with one name. */
 static void refused(const char *file, const struct candidates *l)
 {
 	struct control *c = NULL;
@@ -204,7 +204,7 @@ static void test_not_ours(void **state)
 	refused("cf", &list);
 }
 
-/* Somebody still writes: an error, and no number out of bounds. */
+/* A process still writes the file: an error, and no number out of bounds. */
 static void test_changes(void **state)
 {
 	CLEANUP(control_reader_done) struct control_reader reader = {0};

@@ -14,7 +14,7 @@ static int as_libfuzzer(const void *a, const void *b)
 	return strcmp(all.v[*x].name, all.v[*y].name);
 }
 
-/* The same choice, made in the simplest way. */
+/* The same choice by the simplest algorithm. */
 static size_t expect(bool chosen[INPUTS])
 {
 	bool covered[FEATURES] = {0};
@@ -41,7 +41,7 @@ static void random_corpus(void)
 	while (all.n < INPUTS) {
 		unsigned n = rnd(30);
 
-		add_input(rnd(40)); /* many of one size */
+		add_input(rnd(40)); /* many inputs of one size */
 		while (n-- > 0)
 			give(all.n - 1, rnd(rnd(4) ? FEATURES / 4 : FEATURES));
 	}
@@ -79,7 +79,7 @@ static void test_choice(void **state)
 		assert_int_equal(again.edges.count, total.edges.count);
 		measured_done(&m);
 
-		/* The guard: measured alone, they reach all of it. */
+		/* The guard: measured alone, the chosen inputs reach all features. */
 		measure(&m, 1, &chosen, NULL);
 		reach_done(&again);
 		again = reach_of(&m);
@@ -98,12 +98,12 @@ static void test_order(void **state)
 	_autocandidates_ struct candidates chosen = {0};
 
 	(void)state;
-	add_input(9); /* all, but large */
-	add_input(3); /* smaller than what has more */
+	add_input(9); /* all features, but large */
+	add_input(3); /* smaller than the input with more features */
 	add_input(4);
-	add_input(4); /* of this size, more */
-	add_input(4); /* nothing new */
-	add_input(0); /* nothing at all */
+	add_input(4); /* of this size, with more features */
+	add_input(4); /* no new feature */
+	add_input(0); /* no feature */
 	for (unsigned f = 0; f < 6; f++)
 		give(0, f);
 	give(1, 0);
@@ -122,7 +122,7 @@ static void test_order(void **state)
 	measured_done(&m);
 }
 
-/* What is in *io counts as covered: nothing is taken for it. */
+/* Features in *io count as covered: no input is taken for them. */
 static void test_covered_before(void **state)
 {
 	struct measured m;
@@ -159,7 +159,7 @@ static void test_failed(void **state)
 		give(i, i);
 	}
 	measure(&m, 1, &all, failing);
-	assert_true(m.control[0]->started); /* the last one failed */
+	assert_true(m.control[0]->started); /* the last input failed */
 	chosen = chosen_of(&m, &total);
 	assert_int_equal(chosen.n, 2);
 	assert_int_equal(index_of(&chosen.v[0]), 0);
@@ -168,7 +168,7 @@ static void test_failed(void **state)
 	assert_int_equal(total.failed, 2);
 	assert_int_equal(total.waiting, 0);
 
-	/* A list that is another shard's. */
+	/* The list of another shard. */
 	m.s[0].list = &other;
 	candidates_done(&chosen);
 	assert_int_equal(cover_choose(m.s, 1, &chosen, &total, &e), -EINVAL);
@@ -193,7 +193,7 @@ static void test_waiting(void **state)
 	measured_done(&m);
 }
 
-/* --- the fewest --------------------------------------------------------------------- */
+/* --- the smallest choice ------------------------------------------------------------ */
 
 static struct candidates fewest_of(const struct measured *m, const struct candidates *of)
 {
@@ -205,7 +205,7 @@ static struct candidates fewest_of(const struct measured *m, const struct candid
 	return fewest;
 }
 
-/* How many of them have each feature. */
+/* Counts the inputs that have each feature. */
 static void count_features(const struct candidates *c, unsigned ret[FEATURES])
 {
 	memset(ret, 0, FEATURES * sizeof(*ret));
@@ -239,7 +239,7 @@ static void test_fewest(void **state)
 	}
 }
 
-/* A large input reaches what many small ones do. */
+/* A large input reaches the features of many small inputs. */
 static void test_one_for_many(void **state)
 {
 	_autocandidates_ struct candidates fewest = {0}, small = {0};
@@ -262,14 +262,14 @@ static void test_one_for_many(void **state)
 	fewest = fewest_of(&m, &all);
 	assert_int_equal(fewest.n, 1);
 	assert_int_equal(fewest.v[0].size, 100);
-	/* It is not among those that may be taken. */
+	/* The input is not among the candidates. */
 	candidates_done(&fewest);
 	fewest = fewest_of(&m, &small);
 	assert_int_equal(fewest.n, 20);
 	measured_done(&m);
 }
 
-/* The greedy choice takes the widest first, and those after it make it superfluous. */
+/* The greedy choice takes the widest input first, and later choices make it redundant. */
 static void test_superfluous(void **state)
 {
 	_autocandidates_ struct candidates fewest = {0};
@@ -280,8 +280,8 @@ static void test_superfluous(void **state)
 		add_input(1);
 	for (unsigned f = 0; f < 12; f++) {
 		if (f % 3 != 0)
-			give(0, f); /* 8 of them */
-		give(1 + f / 6, f); /* 6 each */
+			give(0, f); /* 8 features */
+		give(1 + f / 6, f); /* 6 features each */
 	}
 	measure(&m, 1, &all, NULL);
 	candidates_sort(&all);

@@ -3,10 +3,10 @@
 
 #include "tests/unit/corpus/cover.h"
 
-/* --- what is missing ---------------------------------------------------------------------- */
+/* --- missing features --------------------------------------------------------------------- */
 
-/* Inputs 0, 1 and 2 had feature 5 when all was measured; only 2 has it again, and
- * nobody has 6, which only 0 had. */
+/* Inputs 0, 1 and 2 had feature 5 when all inputs were measured.  Now only 2 has it, and no input
+ * has feature 6, which only 0 had. */
 static void test_top_up(void **state)
 {
 	struct measured m, some;
@@ -26,13 +26,13 @@ static void test_top_up(void **state)
 		give(i, 5);
 	give(0, 60);
 	for (unsigned i = 1; i < 4; i++)
-		give(i, 0); /* 0 is all that the first one brings for good */
+		give(i, 0); /* 0 is the only lasting feature of the first input */
 	has[0][1] = has[1][2] = has[2][3] = true;
 	measure(&m, 2, &all, NULL);
 	chosen = chosen_of(&m, &total);
 	assert_int_equal(total.features.count, 6);
 
-	/* Only the first one was chosen, say. */
+	/* Suppose that only the first input was chosen. */
 	candidates_done(&chosen);
 	assert_int_equal(candidates_add(&chosen, all.v[0].name, all.v[0].size, &e), 0);
 	has[0][5] = has[1][5] = has[0][60] = has[0][1] = false;
@@ -42,10 +42,10 @@ static void test_top_up(void **state)
 		got = reach_of(&some);
 		assert_int_equal(cover_top_up(m.s, m.n, &total, &got, &chosen, &added, &gap, &e),
 				 0);
-		assert_int_equal(gap.lost_features, 1); /* 60: all that had it are chosen */
+		assert_int_equal(gap.lost_features, 1); /* 60: all inputs that had it are chosen */
 		assert_int_equal(gap.lost_edges, 1);
 		if (round == 0) {
-			/* 1, 2, 3, 5 and 60; the smallest that had each. */
+			/* 1, 2, 3, 5 and 60; for each the smallest input that had it. */
 			assert_int_equal(gap.features, 5);
 			assert_int_equal(gap.edges, 1);
 			assert_int_equal(added, 2);
@@ -61,7 +61,7 @@ static void test_top_up(void **state)
 	measured_done(&m);
 }
 
-/* An edge alone can be missing: from the one that listed it. */
+/* An edge can be missing without a feature: the input that listed the edge is added. */
 static void test_top_up_edge(void **state)
 {
 	struct measured m;

@@ -96,7 +96,7 @@ static bool equal(const char *a, const char *b)
 	return n > 100 && n == m && memcmp(p, q, n) == 0;
 }
 
-/* Out and in again, and out again: the same bytes. */
+/* Export, import and export again: the same bytes. */
 static void test_round(void **state)
 {
 	static const char *const names[][2] = {{"a.tar.gz", "b.tgz"}, {"a.zip", "b.zip"}};
@@ -123,7 +123,7 @@ static void test_tree(void **state)
 	(void)state;
 	fill();
 	close(make_dir_at(dir.fd, "out"));
-	scratch_write(dir.fd, "out/notes", "a person's");
+	scratch_write(dir.fd, "out/notes", "a user's");
 	for (unsigned k = 0; k < 2; k++) {
 		assert_int_equal(export(export_tree, "out", "[cp]*", &e), 0);
 		assert_int_equal(told.files, 3);
@@ -132,7 +132,7 @@ static void test_tree(void **state)
 		snprintf(path, sizeof(path), "out/png/%s", name_of("one"));
 		assert_true(holds(dir.fd, path, "one"));
 	}
-	assert_true(holds(dir.fd, "out/notes", "a person's"));
+	assert_true(holds(dir.fd, "out/notes", "a user's"));
 	assert_int_equal(export(export_seed_corpora, "zips", NULL, &e), 0);
 	assert_int_equal(entries(dir.fd, "zips"), 3);
 	assert_int_equal(import("zips/css_seed_corpus.zip", NULL).known, 1);
@@ -141,7 +141,7 @@ static void test_tree(void **state)
 	assert_int_equal(export(export_tree, "out/notes", NULL, &e), -ENOTDIR);
 }
 
-/* A full disk at any call leaves the old archive, and nothing beside it. */
+/* A full disk at any call leaves the old archive, and no other file. */
 static void export_faults(const char *name)
 {
 	unsigned failed = 0;
@@ -160,7 +160,7 @@ static void export_faults(const char *name)
 			break;
 		failed++;
 		assert_true(*e.msg);
-		/* Only the last call, syncing the directory, comes after it was replaced. */
+		/* Only the last call, the sync of the directory, comes after the replacement. */
 		if (strstr(e.msg, "fsync the directory"))
 			continue;
 		assert_true(holds(dir.fd, name, "the old one"));

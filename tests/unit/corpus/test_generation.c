@@ -5,7 +5,7 @@
 #include "tests/unit/corpus/generation.h"
 #include "tests/unit/forked.h"
 
-/* --- as it should be ------------------------------------------------------------------- */
+/* --- without faults -------------------------------------------------------------------- */
 
 static void test_replace(void **state)
 {
@@ -22,7 +22,7 @@ static void test_replace(void **state)
 	assert_int_equal(entries(dir.fd, "generations/t"), 1);
 	assert_int_equal(entries(dir.fd, "generations/t/1"), 4);
 	assert_true(holds(dir.fd, in_generation(1, name_of("two")), "two"));
-	assert_true(holds(dir.fd, in_generation(1, "seed of a person"), "seed"));
+	assert_true(holds(dir.fd, in_generation(1, "seed of a user"), "seed"));
 	assert_int_equal(recovers(2), GENERATION_CLEAN);
 
 	/* Links, not copies. */
@@ -53,7 +53,7 @@ static void test_kept(void **state)
 	assert_false(scratch_has(dir.fd, in_generation(4, name_of("eight"))));
 	assert_false(scratch_has(dir.fd, "generations/t/2"));
 
-	/* Fewer from now on, then none; the count goes on. */
+	/* Fewer generations are kept from now on, then none; the numbers continue. */
 	assert_int_equal(replaces(1).kept, 5);
 	assert_int_equal(entries(dir.fd, "generations/t"), 1);
 	assert_int_equal(replaces(0).kept, 0);
@@ -61,7 +61,7 @@ static void test_kept(void **state)
 	assert_int_equal(entries(dir.fd, "corpus/t"), 6);
 }
 
-/* What is no candidate stays, whatever it is. */
+/* Every file that is no candidate stays. */
 static void test_carried(void **state)
 {
 	struct generation_result r;
@@ -89,14 +89,14 @@ static void test_carried(void **state)
 	assert_int_equal(size_of(dir.fd, in_corpus("large")), (off_t)WORKDIR_INPUT_MAX + 1);
 	assert_int_equal(entries(dir.fd, "corpus/t"), 9);
 	assert_int_equal(entries(dir.fd, "generations/t"), 0);
-	/* A file whose name is not its content's is a candidate by its content only. */
+	/* A file with another name than its hash is a candidate by its content only. */
 	input(dir.fd, in_corpus(name_of("two")), "liar");
 	assert_int_equal(replaces(0).carried, 8); /* the inputs again, and this */
 	assert_true(corpus_has("liar"));
 	assert_false(scratch_has(dir.fd, in_corpus(name_of("two"))));
 }
 
-/* Owner and mode are a person's choice. */
+/* Owner and mode are the user's choice. */
 static void test_owner(void **state)
 {
 	struct stat st;
@@ -130,7 +130,7 @@ static void test_first(void **state)
 static void old_is_intact(void)
 {
 	assert_true(corpus_has("one") && corpus_has("two") && corpus_has("three"));
-	assert_true(holds(dir.fd, in_corpus("seed of a person"), "seed"));
+	assert_true(holds(dir.fd, in_corpus("seed of a user"), "seed"));
 	assert_int_equal(entries(dir.fd, "corpus/t"), 4);
 	assert_int_equal(entries(dir.fd, "generations/t"), 0);
 }
@@ -151,7 +151,7 @@ static void test_refused(void **state)
 	assert_false(ret.replaced);
 	old_is_intact();
 
-	/* Something in the stage is not what was measured. */
+	/* A file in the stage differs from the measured one. */
 	chosen.n = 1;
 	scratch_write(stage, chosen.v[0].name, "changed");
 	assert_int_equal(replace(2, &ret, &e), -EBADMSG);
@@ -162,7 +162,7 @@ static void test_refused(void **state)
 	assert_int_equal(entries(dir.fd, "generations/t"), 0);
 }
 
-/* --- a corpus on a file system of its own --------------------------------------------------- */
+/* --- a corpus on its own file system -------------------------------------------------------- */
 
 static int on_its_own(void)
 {
@@ -173,7 +173,7 @@ static int on_its_own(void)
 	if (!mounts_are_ours() || mount("none", path, "tmpfs", 0, "size=1m") < 0)
 		return FORKED_SKIP;
 	close(dir.fd);
-	dir.fd = open_dir_at(AT_FDCWD, dir.path); /* one that sees the mount */
+	dir.fd = open_dir_at(AT_FDCWD, dir.path); /* opened again, to see the mount */
 	close(make_dir_at(dir.fd, "corpus/t"));
 	input(dir.fd, in_corpus(name_of("two")), "two");
 	r = replaces(1);

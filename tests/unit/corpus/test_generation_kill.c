@@ -3,7 +3,7 @@
 
 #include "tests/unit/corpus/generation.h"
 
-/* Whatever a process that died leaves: no input is nowhere. */
+/* Whatever a killed process leaves: every input still exists somewhere. */
 static bool anywhere(const char *content)
 {
 	static const char *const places[] = {"corpus/t", "generations/t/next", "generations/t/1",
@@ -29,25 +29,25 @@ static void clear(void)
 	candidates_done(&chosen);
 	close(stage);
 	fill();
-	/* What is no candidate, to be carried over. */
+	/* Files that are no candidates, and are carried over. */
 	input(dir.fd, in_corpus(name_of("late")), "late");
 	input(dir.fd, in_corpus(".notes"), "notes");
 }
 
-/* The corpus is the old one or the new one, whole, and has what was never measured. */
+/* The corpus is completely the old or the new one, and has the unmeasured files. */
 static bool is_new(void)
 {
-	bool fresh = corpus_has("four") && !scratch_has(dir.fd, in_corpus("seed of a person"));
+	bool fresh = corpus_has("four") && !scratch_has(dir.fd, in_corpus("seed of a user"));
 
 	assert_true(corpus_has("one"));
 	if (!fresh) {
 		assert_true(corpus_has("two") && corpus_has("three"));
-		assert_true(holds(dir.fd, in_corpus("seed of a person"), "seed"));
+		assert_true(holds(dir.fd, in_corpus("seed of a user"), "seed"));
 	}
 	return fresh;
 }
 
-/* After a recovery: nothing half is left, and nothing that must stay is missing. */
+/* After a recovery no partial file is left, and no needed file is missing. */
 static void check_recovered(unsigned keep)
 {
 	bool fresh = is_new();
@@ -59,7 +59,7 @@ static void check_recovered(unsigned keep)
 	assert_false(scratch_has(dir.fd, "generations/t/pending"));
 	assert_int_equal(entries(dir.fd, "generations/t"), fresh && keep ? 1 : 0);
 	if (fresh && keep)
-		assert_true(holds(dir.fd, in_generation(1, "seed of a person"), "seed"));
+		assert_true(holds(dir.fd, in_generation(1, "seed of a user"), "seed"));
 	if (fresh && keep)
 		assert_true(holds(dir.fd, in_generation(1, name_of("two")), "two"));
 }
@@ -77,7 +77,7 @@ static int dies_at(unsigned at, unsigned keep)
 		struct generation_result ret;
 		struct err e;
 
-		close(STDERR_FILENO); /* where each says at which call it died */
+		close(STDERR_FILENO); /* each child prints there at which call it died */
 		fault_arm(at, FAULT_DIE);
 		_exit(generation_replace(&g, &with, &ret, &e) < 0 ? 1 : 0);
 	}
@@ -121,7 +121,7 @@ static void killed_everywhere(unsigned keep, bool merge_again)
 	if (!merge_again)
 		print_message("# killed at each of %u calls: %u undone, %u finished\n", at - 1,
 			      undone, finished);
-	/* A call that is gone, a sync say, is seen here only. */
+	/* Only this number reveals a missing call, for example a sync. */
 	assert_int_equal(at - 1, keep ? 71 : 73);
 	assert_true(merge_again || (undone > 10 && finished > 10));
 }
@@ -144,8 +144,8 @@ static void test_killed_and_again(void **state)
 	killed_everywhere(2, true);
 }
 
-/* A call fails: the old corpus as it was and nothing beside it, or the new one and
- * an error that says so. */
+/* A call fails: either the old corpus is unchanged, without other files; or the new corpus is in
+ * place, and the error says so. */
 static void test_fails(void **state)
 {
 	unsigned at = 1, before = 0, after = 0;
@@ -186,7 +186,7 @@ static void test_fails(void **state)
 	check_recovered(2);
 }
 
-/* The first call at which it is too late for the old corpus. */
+/* The first call after which the new corpus is in place. */
 static unsigned call_behind_exchange(void)
 {
 	unsigned at = 1;
@@ -196,7 +196,7 @@ static unsigned call_behind_exchange(void)
 	return at;
 }
 
-/* A recovery that fails, or is killed, is begun again: on both sides of the exchange. */
+/* A recovery that fails, or is killed, starts again: before and after the exchange. */
 static void test_recovery_fails(void **state)
 {
 	unsigned behind = call_behind_exchange();
@@ -227,7 +227,7 @@ static void test_recovery_fails(void **state)
 	}
 }
 
-/* Nobody knows what `next` is: all that it has is kept. */
+/* The origin of `next` is unknown: all its files are kept. */
 static void test_unknown_next(void **state)
 {
 	(void)state;
@@ -242,7 +242,7 @@ static void test_unknown_next(void **state)
 	assert_int_equal(entries(dir.fd, "corpus/t"), 6);
 	assert_int_equal(entries(dir.fd, "generations/t"), 0);
 
-	/* What an older generation has is not needed twice. */
+	/* A file that an older generation has is not kept twice. */
 	close(make_dir_at(dir.fd, "generations/t/7"));
 	input(dir.fd, in_generation(7, name_of("old")), "old");
 	close(make_dir_at(dir.fd, "generations/t/next"));
@@ -257,7 +257,7 @@ static void test_unknown_next(void **state)
 	assert_int_equal(replaces(2).kept, 8);
 }
 
-/* Inputs that came between the exchange and the kill are there afterwards. */
+/* Inputs that were added between the exchange and the kill are kept. */
 static void test_late(void **state)
 {
 	(void)state;

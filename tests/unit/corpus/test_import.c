@@ -25,7 +25,7 @@ static void pack_put(struct archive *a, const char *name, const char *content)
 	archive_entry_set_filetype(x, AE_IFREG);
 	archive_entry_set_perm(x, 0);
 	archive_entry_set_size(x, (la_int64_t)strlen(content));
-	assert_true(archive_write_header(a, x) >= ARCHIVE_WARN); /* of odd names */
+	assert_true(archive_write_header(a, x) >= ARCHIVE_WARN); /* a warning for odd names */
 	if (*content)
 		assert_int_equal(archive_write_data(a, content, strlen(content)),
 				 (la_ssize_t)strlen(content));
@@ -93,7 +93,7 @@ static void test_directory(void **state)
 	close(in);
 }
 
-/* What is called after a target is its. */
+/* An entry named after a target belongs to the target. */
 static void test_seed_corpus(void **state)
 {
 	struct archive *a;
@@ -110,7 +110,7 @@ static void test_seed_corpus(void **state)
 	assert_int_equal(entries(s->dirfd, "corpus"), 2);
 	assert_true(holds(s->dirfd, in_corpus("png_fuzzer", "b"), "b"));
 	assert_true(holds(s->dirfd, in_corpus("css@Suite.Case", "c"), "c"));
-	/* Said otherwise, it goes there. */
+	/* With --target the entries go to that target. */
 	assert_int_equal(import("png_fuzzer_seed_corpus.zip", "other").files, 2);
 	assert_int_equal(entries(s->dirfd, "corpus/other"), 2);
 }
@@ -152,7 +152,7 @@ static void test_layout(void **state)
 	assert_int_equal(entries(s->dirfd, "corpus"), 3);
 }
 
-/* No name of an archive leads anywhere but into the corpus of a target's name. */
+/* Every name in an archive leads only into the corpus of a target. */
 static void test_hostile(void **state)
 {
 	static const char *const before[] = {
@@ -241,7 +241,7 @@ static bool armed(unsigned nth)
 	return false;
 }
 
-/* A full disk at any call: it is told, what is there is whole, a second try adds the
+/* A full disk at any call is reported.  Existing files are complete, and a second call adds the
  * rest. */
 static void import_faults(const char *name, const char *target)
 {

@@ -73,12 +73,12 @@ static void test_add(void **state)
 	input("known");
 	input("known below");
 	input("");
-	scratch_write(corpus, "a person's", "of no use here");
+	scratch_write(corpus, "a user's", "of no use here");
 	scratch_write(corpus, name_of("damaged"), "dxmaged");
 	scratch_write(tree, "readable name.png", "known");
 	close(make_dir_at(tree, "d/e"));
 	scratch_write(tree, "d/e/x", "known below");
-	scratch_write(tree, ".hidden", "new"); /* no seed: it is not looked at */
+	scratch_write(tree, ".hidden", "new"); /* no seed: it is ignored */
 	umask(077);
 	sum = update(false, true);
 	assert_int_equal(sum.added, 1);
@@ -101,7 +101,7 @@ static void test_add(void **state)
 	assert_int_equal(entries(pruned, "."), 0);
 }
 
-/* root does not leave files that the person cannot change. */
+/* root does not leave files that the user cannot change. */
 static void test_owner(void **state)
 {
 	struct stat st;
@@ -110,7 +110,7 @@ static void test_owner(void **state)
 	if (geteuid() != 0)
 		skip();
 	input("new");
-	assert_int_equal(chmod(dir.path, 0755), 0); /* they are written there */
+	assert_int_equal(chmod(dir.path, 0755), 0); /* the user's files are written there */
 	assert_int_equal(fchown(tree, 65534, 65533), 0);
 	(void)update(false, false);
 	assert_int_equal(fstatat(tree, name_of("new"), &st, 0), 0);
@@ -118,7 +118,7 @@ static void test_owner(void **state)
 	assert_int_equal(st.st_gid, 65533);
 }
 
-/* With a link that a push put there, no file is made or removed with root's rights. */
+/* Through a link from a push no file is made or removed with root's rights. */
 static void test_link_of_theirs(void **state)
 {
 	int secret = make_dir_at(dir.fd, "secret");
@@ -150,7 +150,7 @@ static void test_link_of_theirs(void **state)
 	close(secret);
 }
 
-/* A file that a person put there stays what it is, whatever its name says. */
+/* A file that a user put there stays unchanged, whatever its name is. */
 static void test_taken(void **state)
 {
 	struct intree_sum sum;
@@ -159,24 +159,24 @@ static void test_taken(void **state)
 	(void)state;
 	input("one");
 	input("two");
-	scratch_write(tree, name_of("one"), "a person's");
+	scratch_write(tree, name_of("one"), "a user's");
 	close(make_dir_at(tree, name_of("two")));
 	sum = update(false, false);
 	assert_int_equal(sum.added, 0);
 	assert_int_equal(sum.skipped, 2);
 	snprintf(want, sizeof(want), "taken %s\n", name_of("one"));
 	assert_non_null(strstr(told, want));
-	assert_true(holds(tree, name_of("one"), "a person's"));
+	assert_true(holds(tree, name_of("one"), "a user's"));
 	assert_int_equal(entries(tree, "."), 2);
-	/* Pruned, it makes room; not before a merge has looked at it. */
+	/* Pruning removes such a file, but not before a merge has measured it. */
 	sum = update(true, false);
 	assert_int_equal(sum.added, 0);
-	unneed("a person's");
+	unneed("a user's");
 	sum = update(true, false);
 	assert_int_equal(sum.added, 1);
 	assert_int_equal(sum.removed, 1);
 	assert_true(holds(tree, name_of("one"), "one"));
-	assert_true(holds(pruned, name_of("a person's"), "a person's"));
+	assert_true(holds(pruned, name_of("a user's"), "a user's"));
 }
 
 static void test_odd(void **state)
@@ -196,7 +196,7 @@ static void test_odd(void **state)
 	assert_int_equal(sum.removed, 0);
 	assert_int_equal(entries(tree, "."), ODD_ENTRIES + 2);
 	assert_true(holds(dir.fd, "secret", "secret"));
-	/* What a killed call left is ours to remove; a link in its place is not followed. */
+	/* The temporary file of a killed call is removed; a link in its place is not followed. */
 	(void)unlinkat(tree, name_of("new"), 0);
 	{
 		char tmp[64];
@@ -225,7 +225,7 @@ static void test_prune(void **state)
 	scratch_write(tree, ".gitignore", "x");
 	unneed("old");
 	unneed("older");
-	/* A corpus that was lost is no reason to remove all. */
+	/* A lost corpus is no reason to remove all files. */
 	sum = update(true, false);
 	assert_int_equal(sum.removed, 0);
 	assert_int_equal(sum.kept, 0);
@@ -247,8 +247,8 @@ static void test_prune(void **state)
 	assert_true(holds(pruned, name_of("older"), "older"));
 }
 
-/* Only what a merge measured and did not need: everything else a person may have put there
- * this minute. */
+/* Pruning removes only inputs that a merge measured and did not need.  A user may have added any
+ * other file this minute. */
 static void test_prune_measured_only(void **state)
 {
 	struct intree_sum sum;
@@ -279,7 +279,7 @@ static void test_prune_measured_only(void **state)
 	assert_true(holds(tree, "d/new", "neither"));
 	assert_true(holds(tree, "c", "again"));
 	assert_int_equal(entries(pruned, "."), 1);
-	sum = update(false, false); /* nobody asked */
+	sum = update(false, false); /* without --prune */
 	assert_int_equal(sum.kept, 0);
 	assert_string_equal(told, "");
 }
@@ -323,7 +323,7 @@ static void check_done(void)
 	assert_true(holds(tree, name_of("newer"), "newer"));
 }
 
-/* A full disk at any call: it is told, nothing is lost, a second try ends it. */
+/* A full disk at any call is reported, no file is lost, and a second call completes the update. */
 static void test_fails(void **state)
 {
 	unsigned failed = 0;
@@ -377,7 +377,7 @@ static void test_killed(void **state)
 		assert_int_equal(WEXITSTATUS(ws), 86);
 		(void)update(true, false);
 		check_nothing_lost();
-		assert_int_equal(entries(tree, "."), 3); /* no rest */
+		assert_int_equal(entries(tree, "."), 3); /* no temporary file */
 		assert_true(holds(tree, name_of("new"), "new"));
 		assert_true(holds(tree, name_of("newer"), "newer"));
 	}

@@ -64,7 +64,7 @@ static void test_commit(void **state)
 	(void)state;
 	need_git();
 	input("new");
-	input("person"); /* there as a.png */
+	input("person"); /* in the repository as a.png */
 	input("");
 	scratch_write(corpus, name_of("damaged"), "dxmaged");
 	must("git -C repo status --porcelain >before; git -C repo rev-parse HEAD >>before");
@@ -85,7 +85,7 @@ static void test_commit(void **state)
 		 "test \"$(git -C repo ls-tree fuzzing/x in/%s | cut -c 1-6)\" = 100644",
 		 name_of("new"), name_of("new"));
 	must(script);
-	/* Again: another branch would be the same; this one is there. */
+	/* A second call: another branch would be the same, and this branch exists. */
 	assert_int_equal(refused("repo/in", "fuzzing/x"), -EEXIST);
 	must("git -C repo merge -q fuzzing/x");
 	made = branch("repo/in", "nothing", false);
@@ -95,13 +95,13 @@ static void test_commit(void **state)
 	assert_int_not_equal(sh("git -C repo rev-parse -q --verify nothing"), 0);
 }
 
-/* What a person has changed, staged, added or removed is neither in it nor touched. */
+/* The user's changed, staged, added or removed files are neither in the commit nor touched. */
 static void test_dirty(void **state)
 {
 	(void)state;
 	need_git();
 	input("new");
-	input("untracked"); /* the person's own is in no commit yet */
+	input("untracked"); /* the user's own file is in no commit yet */
 	must("cd repo; printf changed >code; printf staged >in/staged; git add in/staged;"
 	     "printf staged2 >in/a.png; git add in/a.png; printf unstaged >in/a.png;"
 	     "printf untracked >in/mine; rm in/sub/b*; git checkout -q --detach;"
@@ -125,7 +125,7 @@ static void test_prune(void **state)
 	need_git();
 	must("cd repo; printf x >in/.gitignore; ln -s a.png in/link; printf taken >in/taken;"
 	     "git add .; git commit -qm second");
-	made = branch("repo/in", "empty", true); /* no corpus: nothing goes */
+	made = branch("repo/in", "empty", true); /* no corpus: no file is removed */
 	assert_string_equal(made.commit, "");
 	input("new");
 	input("person");
@@ -140,7 +140,7 @@ static void test_prune(void **state)
 	made = branch("repo/in", "keep", false);
 	assert_int_equal(made.sum.skipped, 1);
 	assert_non_null(strstr(told, "taken "));
-	made = branch("repo/in", "unmeasured", true); /* what nobody measured stays */
+	made = branch("repo/in", "unmeasured", true); /* unmeasured files stay */
 	assert_string_equal(made.commit, "");
 	assert_int_equal(made.sum.kept, 3);
 	assert_int_equal(made.sum.skipped, 1);
@@ -153,17 +153,17 @@ static void test_prune(void **state)
 	assert_int_equal(made.sum.added, 1);
 	assert_int_equal(made.sum.known, 1);
 	assert_int_equal(made.sum.kept, 0);
-	assert_int_equal(made.sum.removed, 3); /* b c, taken, and what had the input's name */
+	assert_int_equal(made.sum.removed, 3); /* b c, taken, and the file with the input's name */
 	assert_non_null(strstr(told, "removed sub/b c\n"));
 	assert_non_null(strstr(told, "removed taken\n"));
 	must("cd repo; git ls-tree -r --name-only b in >../got;"
 	     "grep -qx in/.gitignore ../got; grep -qx in/link ../got; grep -qx in/a.png ../got;"
 	     "test \"$(wc -l <../got)\" = 4; git ls-tree -r --name-only b | grep -qx code");
-	/* The work tree has all of it still. */
+	/* The work tree still has all files. */
 	must("cd repo; test -e in/taken; test -e 'in/sub/b c'; git diff --quiet HEAD");
 }
 
-/* Content is committed byte for byte, whatever attributes and names say. */
+/* Content is committed byte for byte, whatever the attributes and names are. */
 static void test_bytes(void **state)
 {
 	static const struct slice hostile = {"\0done\ndata 5\n\"\xff M 100644 inline x\n", 34};
@@ -215,13 +215,13 @@ static void test_refused(void **state)
 	assert_int_equal(refused("repo/in", "a/b"), -EEXIST);
 	assert_int_equal(refused("repo/in", "a/b/c/d"), -EEXIST);
 	must("cd repo; git branch -q -D a/b/c; git show-ref | wc -l | grep -qx 1");
-	/* Nobody to be the author. */
+	/* No author is configured. */
 	must("cd repo; git config user.useConfigOnly true; git config -f ../config --unset "
 	     "user.email");
 	assert_int_equal(refused("repo/in", "x"), -EPROTO);
 }
 
-/* git decides, but for what it would take and nobody means. */
+/* git decides, except for names that it accepts but no user means. */
 static void test_names(void **state)
 {
 	static const char *const names[] = {
@@ -282,7 +282,7 @@ static void test_places(void **state)
 	     "test -z \"$(git -C super status --porcelain)\"");
 }
 
-/* Objects that root writes into a person's repository would lock the person out. */
+/* Objects that root writes into a user's repository would lock the user out. */
 static void test_owner(void **state)
 {
 	(void)state;
@@ -303,7 +303,7 @@ static unsigned refs(void)
 	return fstatat(dir.fd, "repo/.git/refs/heads/b", &st, 0) == 0;
 }
 
-/* Any call fails: the branch is there whole or not at all. */
+/* Any call fails: the branch exists completely or not at all. */
 static void test_faults(void **state)
 {
 	unsigned nth, failed = 0;
@@ -325,7 +325,7 @@ static void test_faults(void **state)
 			break;
 		failed++;
 		assert_true(*e.msg);
-		if (refs()) /* only asking for its name failed */
+		if (refs()) /* only the query of its name failed */
 			must("test $(git -C repo ls-tree -r --name-only b in | wc -l) = 2;"
 			     "git -C repo branch -q -D b");
 	}

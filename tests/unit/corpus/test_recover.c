@@ -15,7 +15,7 @@
 #define WHEN (UINT64_C(1614834367) * 1000000)
 #define RUN  "20210304-050607"
 
-/* A target's part of a run as its cell leaves it; false: something failed. */
+/* Makes a target's part of a run as its cell leaves it; false: a call failed. */
 static bool begin_target(struct state *s, const struct run_dirs *r, const char *target)
 {
 	struct workdir_prepare p = {
@@ -33,7 +33,7 @@ static void work_file(const struct run_dirs *r, const char *path, const char *te
 	scratch_write(r->work, path, text);
 }
 
-/* In a child that holds the lock: a run in its middle. */
+/* In a child that holds the lock: a run in progress. */
 static void run_until_killed(int tell)
 {
 	struct state *s;
@@ -48,7 +48,7 @@ static void run_until_killed(int tell)
 	snprintf(path, sizeof(path), "png/artifacts/%s", artifact_of("crash", "bad png"));
 	work_file(&r, path, "bad png");
 	work_file(&r, "xml/corpus/1", "new xml");
-	/* Killed while this one was laid out. */
+	/* The run was killed while this directory was prepared. */
 	if (mkdirat(r.work, "half", 0755) < 0 || write(tell, "x", 1) != 1)
 		_exit(1);
 	while (pause() < 0)
@@ -91,7 +91,7 @@ static bool has_file(const char *folder, const char *name, const char *text)
 	return holds(dir.fd, path, text);
 }
 
-/* Where a clean end would have put it. */
+/* The place where a clean end would have put it. */
 static void check_saved(void)
 {
 	assert_true(has_file("corpus/png", name_of("new png"), "new png"));
@@ -105,7 +105,7 @@ static void check_saved(void)
 	assert_int_equal(entries(dir.fd, "work"), 0);
 }
 
-/* The history's line for the run, of which there is at least one. */
+/* The history's line for the run; there must be at least one. */
 static json_t *lost_line(unsigned *ret_lines)
 {
 	_autofree_ char *text = NULL;
@@ -170,7 +170,7 @@ static void test_killed_run(void **state)
 	assert_int_equal(rec.artifacts, 1);
 	check_saved();
 	check_history();
-	/* Nothing is lost any more. */
+	/* From now on no run is lost. */
 	assert_int_equal(recover_lost_runs(s, &rec, &e), 0);
 	assert_int_equal(rec.runs + rec.targets + rec.inputs + rec.artifacts, 0);
 	check_saved();
@@ -196,7 +196,7 @@ static void test_nothing_lost(void **state)
 	state_close(s);
 }
 
-/* Its logs were deleted, by a person or a full disk: the crashes still have a place. */
+/* The run's logs were deleted, by a user or on a full disk: the crashes still have a place. */
 static void test_without_logs(void **state)
 {
 	struct recovered rec;
@@ -213,7 +213,7 @@ static void test_without_logs(void **state)
 	state_close(s);
 }
 
-/* Whatever a target left, it does not keep fuzzcell from starting. */
+/* Whatever files a target left, fuzzcell starts. */
 static void test_hostile(void **state)
 {
 	struct state *s = opened();
@@ -274,8 +274,8 @@ static int recover_and_die(unsigned at)
 	return WEXITSTATUS(ws);
 }
 
-/* The recovery itself is killed, at any call: the next start makes it good, and
- * the history has the run. */
+/* The recovery itself is killed, at any call: the next start completes it, and the history has the
+ * run. */
 static void test_killed_again(void **state)
 {
 	unsigned at = 1;

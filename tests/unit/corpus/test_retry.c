@@ -60,7 +60,7 @@ static void nothing_there(void **state)
 	assert_int_equal(entries(dir.fd, "corpus/t"), 0);
 }
 
-/* Only what has a content's name is an input. */
+/* Only a file named by its content is an input. */
 static void turns_and_stages(void **state)
 {
 	struct err e = {0};
@@ -69,7 +69,7 @@ static void turns_and_stages(void **state)
 	put("a");
 	put("b");
 	put("c");
-	scratch_write(quarantine, "a person's", "note");
+	scratch_write(quarantine, "a user's", "note");
 	assert_int_equal(retry_turn(dir.fd, "t", &e), 0);
 	assert_true(is_in("retry", "a") && is_in("retry", "b") && is_in("retry", "c"));
 	assert_int_equal(entries(dir.fd, "quarantine/t"), 1);
@@ -80,7 +80,7 @@ static void turns_and_stages(void **state)
 	assert_int_equal(entries(dir.fd, "retry/t"), 3);
 }
 
-/* A kill may have left it in both: one name of one file, or two files. */
+/* A kill may have left it in both places, as two names of one file or as two files. */
 static void in_both(void **state)
 {
 	_autoclose_ int retry = make_dir_at(dir.fd, "retry/t");
@@ -146,7 +146,7 @@ static int all_of_it(struct err *e)
 	return r;
 }
 
-/* Whatever fails, each input is somewhere, and the next time makes it good. */
+/* Whichever call fails, each input exists somewhere, and the next call completes the work. */
 static void faults(void **state)
 {
 	unsigned at = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which file of a directory an input is. */
+/* The search for an input among the files of a directory. */
 #include "tests/unit/unit.h"
 
 #include "base/fs.h"

@@ -167,7 +167,7 @@ static void test_split(void **state)
 	check_split(&all, 2, 1000);
 	check_split(&all, 7, 1000);
 	check_split(&all, 16, 1000);
-	/* One that is as large as all others together. */
+	/* An input as large as all others together. */
 	all.v[999].size = 1000 * 4096 + 500500;
 	assert_int_equal(shard_split(&all, 2, got, &e), 0);
 	assert_in_range(got[0].n + (got[0].n == 1000 ? 0 : got[1].n), 1000, 1000);

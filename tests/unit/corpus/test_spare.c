@@ -30,7 +30,7 @@ static int try_save(struct candidates cover, struct candidates spare)
 	return r;
 }
 
-/* How many of the corpus are left out; *corpus keeps the rest. */
+/* Returns the number of left out inputs; *corpus keeps the rest. */
 static size_t left_out(struct candidates *corpus)
 {
 	_autocandidates_ struct candidates out = {0};
@@ -64,7 +64,7 @@ static void test_left_out(void **state)
 	assert_non_null(candidates_find(&corpus, name_of("came later"), 10));
 }
 
-/* What the cover reached is not reached without it: nothing is spare then. */
+/* An input of the cover is missing, and its coverage with it: no input is spare then. */
 static void test_cover_gone(void **state)
 {
 	(void)state;
@@ -103,7 +103,7 @@ static void test_damaged(void **state)
 	}
 }
 
-/* An error at any call: no input is spare for another merge's reasons. */
+/* After an error at any call no input is spare because of another merge. */
 static void test_faults(void **state)
 {
 	unsigned failed = 0;

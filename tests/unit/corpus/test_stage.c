@@ -59,7 +59,7 @@ static void test_stage(void **state)
 	(void)state;
 	snprintf(own, sizeof(own), "%s", name_of("first"));
 	input(from, own, "first");
-	input(from, "a person's seed\n", "second");
+	input(from, "a user's seed\n", "second");
 	input(from, "again", "first");
 	input(from, "empty", "");
 	input(from, ".hidden", "hidden");
@@ -77,11 +77,11 @@ static void test_stage(void **state)
 	assert_true(scratch_has(stage, name_of("")));
 	assert_int_equal(inode_of(stage, name_of("third")), inode_of(dir.fd, "from/d/e/f"));
 
-	/* Again: nothing is new. */
+	/* A second call adds no file. */
 	stage_all(&sum);
 	assert_int_equal(sum.files, 4);
 
-	/* What not everybody may read gets a copy that everybody may. */
+	/* A file that is not world-readable gets a world-readable copy. */
 	scratch_write(from, "private", "private");
 	umask(077);
 	stage_all(&sum);
@@ -94,7 +94,7 @@ static void test_stage(void **state)
 	assert_true(holds(stage, name_of("private"), "private"));
 }
 
-/* A name is not trusted: two contents must not end as one. */
+/* A name is not trusted: two contents must not become one. */
 static void test_wrong_name(void **state)
 {
 	struct stage_sum sum = {0};
@@ -146,7 +146,7 @@ static void test_no_dir(void **state)
 	(void)state;
 	assert_int_equal(shard_stage(dir.fd, "none", stage, &sum, &e), -ENOENT);
 	assert_string_equal(e.msg, "open directory 'none': No such file or directory");
-	/* A person's directory may be a link; one below it may not. */
+	/* The user's directory may be a link; a directory below it may not. */
 	input(from, "a", "a");
 	assert_int_equal(symlinkat("from", dir.fd, "alias"), 0);
 	assert_int_equal(symlinkat("..", from, "up"), 0);
@@ -155,7 +155,7 @@ static void test_no_dir(void **state)
 	assert_int_equal(sum.skipped, 1);
 }
 
-/* 0 when inputs of another file system are copied, 77: no right to make one. */
+/* 0 when inputs of another file system are copied; 77: no right to mount a file system. */
 static int copies(void)
 {
 	struct stage_sum sum = {0};
@@ -229,7 +229,7 @@ static void test_quarantine(void **state)
 	input(corpus, name_of("bad"), "bad");
 	input(corpus, name_of("good"), "good");
 	snprintf(path, sizeof(path), "t/%s", name_of("bad"));
-	for (unsigned i = 0; i < 2; i++) { /* the second time it is there already */
+	for (unsigned i = 0; i < 2; i++) { /* the second time the file exists */
 		assert_int_equal(quarantine("bad", &e), 0);
 		assert_true(holds(quarantined, path, "bad"));
 		assert_false(scratch_has(stage, name_of("bad")));
@@ -238,7 +238,7 @@ static void test_quarantine(void **state)
 	}
 	assert_true(holds(stage, name_of("good"), "good"));
 	assert_true(holds(corpus, name_of("good"), "good"));
-	/* Nowhere: nothing is removed for it. */
+	/* The input is nowhere: no file is removed for it. */
 	input(corpus, name_of("other"), "other");
 	assert_int_equal(quarantine("other", &e), -ENOENT);
 	assert_memory_equal(e.msg, "quarantine '", 12);
@@ -269,7 +269,7 @@ static void test_quarantine_faults(void **state)
 		assert_int_equal(r, -e.code);
 		assert_memory_equal(e.msg, "quarantine '", 12);
 	}
-	assert_int_equal(at - 1, 10); /* a sync that is gone is seen here only */
+	assert_int_equal(at - 1, 10); /* only this number reveals a missing sync */
 }
 
 /* --- faults ----------------------------------------------------------------------------- */
@@ -290,7 +290,7 @@ static int all_of_it(struct err *e)
 		r = candidates_load(dir.fd, "list", &again, e);
 	if (r == 0)
 		r = shard_split(&again, 2, shards, e);
-	/* Everything, or an error. */
+	/* All inputs, or an error. */
 	assert_true(r < 0 || shards[0].n + shards[1].n == 4);
 	candidates_done(&shards[0]);
 	candidates_done(&shards[1]);

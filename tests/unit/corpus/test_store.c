@@ -44,7 +44,7 @@ static void test_names(void **state)
 	assert_int_equal(store_file(from, "anything at all\n", to, NULL, &sum, hex, &e), 0);
 	assert_string_equal(hex, "040f06fd774092478d450774f5ba30c5da78acc8");
 	assert_true(holds(to, hex, "content"));
-	/* The cells' users read it, whatever the umask is. */
+	/* The cells' users can read the file, whatever the umask is. */
 	assert_int_equal(fstatat(to, hex, &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0644);
 	umask(022);
@@ -53,7 +53,7 @@ static void test_names(void **state)
 	assert_int_equal(sum.files, 2);
 	assert_int_equal(sum.bytes, 14);
 
-	/* Again: it is there, and known, and not new. */
+	/* A second time the input is known, not new. */
 	hex[0] = '\0';
 	assert_int_equal(store_file(from, "anything at all\n", to, NULL, &sum, hex, &e), 0);
 	assert_string_equal(hex, name_of("content"));
@@ -66,7 +66,7 @@ static void test_names(void **state)
 	assert_int_equal(entries(to, "."), 3);
 }
 
-/* What a crash of the machine cut is written again, whole. */
+/* A file that a machine crash cut is written again, completely. */
 static void test_wrong_size(void **state)
 {
 	struct store_sum sum = {0};
@@ -83,8 +83,8 @@ static void test_wrong_size(void **state)
 	assert_int_equal(sum.files, 1);
 	assert_int_equal(entries(to, "."), 1);
 
-	/* The quick way, for files that the engine named: no trust in a size that
-	 * differs, in a link, or in a name alone. */
+	/* The fast path, for files that the engine named: a different size, a link, or a name alone
+	 * is not trusted. */
 	scratch_write(to, name_of("content"), "");
 	scratch_write(from, name_of("content"), "content");
 	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
@@ -94,7 +94,7 @@ static void test_wrong_size(void **state)
 	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
 	assert_int_equal(unlinkat(from, "a", 0), 0);
 	assert_true(holds(to, name_of("content"), "content"));
-	/* Named as another's content, but of another size: it is stored as what it is. */
+	/* A file with another content's name, but another size, is stored by its content. */
 	scratch_write(from, name_of("content"), "something else");
 	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
 	assert_true(holds(to, name_of("content"), "content"));
@@ -127,7 +127,7 @@ static void test_odd(void **state)
 	assert_false(scratch_has(to, name_of("secret")));
 }
 
-/* A file that we may not read is no reason to stop (in a child: root reads all). */
+/* An unreadable file is no reason to stop (in a child: root reads all files). */
 static void test_unreadable(void **state)
 {
 	int ws;
@@ -181,12 +181,12 @@ static void test_depth(void **state)
 	}
 	assert_int_equal(symlinkat("..", from, "d/d/up"), 0);
 	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
-	assert_int_equal(sum.files, 9); /* from itself, and eight below it */
+	assert_int_equal(sum.files, 9); /* from the directory itself, and eight levels below it */
 	assert_int_equal(sum.skipped, 2);
 	assert_false(scratch_has(to, name_of("hidden")));
 	assert_true(holds(to, name_of("from/d/d"), "from/d/d"));
 
-	/* A person's directory may be a link; none at all is an error with its name. */
+	/* The user's directory may be a link; a missing directory is an error with its name. */
 	assert_int_equal(symlinkat("from/d", dir.fd, "alias"), 0);
 	assert_int_equal(store_tree(dir.fd, "alias", to, &sum, &e), 0);
 	assert_int_equal(sum.files, 10); /* one deeper */
@@ -194,8 +194,8 @@ static void test_depth(void **state)
 	assert_string_equal(e.msg, "open directory 'none': No such file or directory");
 }
 
-/* A person's directory: clones where the file system can, and the same content either
- * way, which does not change with the person's file. */
+/* Seeds from the user's directory are cloned where the file system can.  The content is the same
+ * either way, and does not change with the user's file. */
 static void test_seeds(void **state)
 {
 	struct store_sum sum = {0};
@@ -234,7 +234,7 @@ static void test_seeds(void **state)
 	assert_int_equal(sum.known, 3);
 }
 
-/* No engine reads an empty input; an empty artifact is one all the same. */
+/* No engine reads an empty input, but an empty artifact counts. */
 static void test_empty(void **state)
 {
 	struct store_sum sum = {0};
@@ -271,7 +271,7 @@ static void test_many(void **state)
 	assert_true(holds(to, name_of("9999\n"), "9999\n"));
 }
 
-/* Whether the fault of call number at is still to come. */
+/* True if the fault of call number `at` is still pending. */
 static bool armed(unsigned at)
 {
 	while (at-- > 0)
@@ -287,8 +287,8 @@ static void check_both(void)
 	assert_int_equal(entries(to, "."), 2);
 }
 
-/* Any failing call is told, or did not matter; it leaves nothing half and nothing
- * beside, and what is stored then makes a second try succeed. */
+/* Any failing call is reported, or has no effect.  It leaves no partial and no temporary file, and
+ * a second call succeeds. */
 static unsigned faults(int (*store)(int, const char *, int, struct store_sum *, struct err *))
 {
 	unsigned at = 1, told = 0;

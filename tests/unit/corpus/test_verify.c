@@ -9,7 +9,7 @@
 #include "tests/unit/corpus/files.h"
 
 static struct scratch dir;
-static struct buf told; /* "<path>|<what>|<fix>|<to>" a line */
+static struct buf told; /* one line "<path>|<what>|<fix>|<to>" per finding */
 
 static int each_setup(void **state)
 {
@@ -70,7 +70,7 @@ static void expect(const char *line)
 		fail_msg("no '%s' in:\n%s", line, buf_str(&told));
 }
 
-/* Readable for everybody. */
+/* World-readable. */
 static void put(const char *path, const char *content)
 {
 	scratch_write(dir.fd, path, content);
@@ -122,7 +122,7 @@ static void test_good(void **state)
 		assert_string_equal(buf_str(&told), "");
 		assert_int_equal(sum.wrong, 0);
 		assert_int_equal(sum.targets, 2);
-		assert_int_equal(sum.files, 8); /* the one with two names once */
+		assert_int_equal(sum.files, 8); /* the file with two names counts once */
 	}
 	assert_false(scratch_has(dir.fd, "damaged"));
 }
@@ -209,7 +209,7 @@ static void test_bad(void **state)
 	expect("|mended|\n");
 	snprintf(line, sizeof(line), "|aside|damaged/%s\n", in("corpus/png/", "damaged"));
 	expect(line);
-	/* Nothing is deleted, nothing was followed. */
+	/* No file is deleted, and no link was followed. */
 	assert_true(holds(dir.fd, in("corpus/png/", "content"), "content"));
 	assert_true(holds(dir.fd, in("damaged/corpus/png/", "damaged"), "dxmaged"));
 	assert_true(holds(dir.fd, "damaged/corpus/png/again", "one"));
@@ -227,13 +227,13 @@ static void test_bad(void **state)
 	sum = verify(true);
 	assert_int_equal(sum.wrong, NOT_MENDED);
 	assert_int_equal(sum.repaired, 0);
-	/* What is set aside twice keeps both. */
+	/* Two files that are set aside under one name are both kept. */
 	put(in("corpus/png/", "damaged"), "dymaged");
 	assert_int_equal(verify(true).repaired, 1);
 	snprintf(line, sizeof(line), "damaged/%s~2", in("corpus/png/", "damaged"));
 	assert_true(holds(dir.fd, line, "dymaged"));
 	assert_true(holds(dir.fd, in("damaged/corpus/png/", "damaged"), "dxmaged"));
-	/* A room that is a link to elsewhere is not taken for a good one. */
+	/* A directory that is a link to elsewhere does not count as good. */
 	assert_int_equal(fs_remove_tree(dir.fd, "regressions", &e), 0);
 	assert_int_equal(symlinkat("corpus", dir.fd, "regressions"), 0);
 	assert_int_equal(try_verify(false, &sum, &e), -ENOTDIR);
@@ -299,7 +299,7 @@ static unsigned contents(const char *content)
 	return n;
 }
 
-/* Any call fails: it is told, or found and left; nothing is lost. */
+/* Any call fails: this is reported, or the damage is found and left; no file is lost. */
 static void test_faults(void **state)
 {
 	unsigned nth, quiet = 0;

@@ -21,7 +21,7 @@ static void test_prepare(void **state)
 	assert_int_equal(seeds.skipped, 1);
 	assert_int_equal(entries(work, "t"), 3);
 	assert_int_equal(entries(work, "t/seeds"), 2);
-	/* The cell's own, and nobody else's; seeds it only reads. */
+	/* Only the cell has access to its directories; it may only read the seeds. */
 	assert_int_equal(stat_of(work, "t/corpus").st_mode & 07777, 0700);
 	assert_int_equal(stat_of(work, "t/corpus").st_uid, cell_uid());
 	assert_int_equal(stat_of(work, "t/artifacts").st_mode & 07777, 0700);
@@ -30,19 +30,19 @@ static void test_prepare(void **state)
 	assert_int_equal(stat_of(work, "t/seeds").st_uid, geteuid());
 	snprintf(linked, sizeof(linked), "t/seeds/%s", name_of("one"));
 	assert_int_equal(stat_of(work, linked).st_ino, stat_of(corpus, name_of("one")).st_ino);
-	/* What only we may read is of use to the cell as a copy. */
+	/* A file that only we may read is copied for the cell. */
 	snprintf(linked, sizeof(linked), "t/seeds/%s", name_of("two"));
 	assert_int_not_equal(stat_of(work, linked).st_ino, stat_of(corpus, name_of("two")).st_ino);
 	assert_int_equal(stat_of(work, linked).st_mode & 07777, 0644);
 	assert_true(holds(work, linked, "two"));
 
-	/* Once more, after a pause or a cut: the same. */
+	/* A second time, after a pause or a kill: the same result. */
 	scratch_write(corpus, name_of("three"), "three");
 	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
 	assert_int_equal(entries(work, "t/seeds"), 3);
 }
 
-/* Nothing but files goes to the cell: no link that leads out, nothing to wait for. */
+/* The cell gets only regular files: no link that leads out, and no FIFO. */
 static void test_prepare_odd(void **state)
 {
 	struct workdir_prepare p = preparation();
@@ -54,16 +54,16 @@ static void test_prepare_odd(void **state)
 	scratch_write(dir.fd, "secret", "secret");
 	snprintf(secret, sizeof(secret), "%s/secret", dir.path);
 	odd_entries(corpus, "", secret, (off_t)WORKDIR_INPUT_MAX + 1);
-	scratch_write(corpus, "a person's name", "content");
-	assert_int_equal(fchmodat(corpus, "a person's name", 0644, 0), 0);
+	scratch_write(corpus, "a user's name", "content");
+	assert_int_equal(fchmodat(corpus, "a user's name", 0644, 0), 0);
 	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
 	assert_int_equal(seeds.files, 1);
 	assert_int_equal(seeds.skipped, ODD_ENTRIES);
 	assert_int_equal(entries(work, "t/seeds"), 1);
 }
 
-/* What is there already is not copied, whatever it is called where it comes from; a
- * person's file is never linked. */
+/* An input that exists is not copied again, whatever its name at the source is.  A user's file is
+ * never linked. */
 static void test_prepare_once(void **state)
 {
 	char a[64], path[64];
@@ -96,7 +96,7 @@ static void test_prepare_once(void **state)
 	close(in);
 }
 
-/* The next cell needs them, and without root we do. */
+/* The next cell needs these modes, and without root fuzzcell needs them, too. */
 static void test_collect_closed(void **state)
 {
 	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
@@ -152,7 +152,7 @@ static void test_prepare_seeds(void **state)
 	assert_int_equal(seeds.skipped, ODD_ENTRIES);
 	assert_non_null(strstr(note, none));
 	assert_int_equal(entries(work, "t/seeds"), 1);
-	/* A damaged archive takes nothing away from the rest. */
+	/* A damaged archive does not affect the other seeds. */
 	p.seed_archive = zip;
 	p.seed_dirs = NULL;
 	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
@@ -216,12 +216,12 @@ static void test_collect(void **state)
 	assert_true(holds(corpus, name_of("old"), "old"));
 	assert_int_equal(entries(crashes, "t"), 1);
 	assert_int_equal(entries(work, "t/artifacts"), 0);
-	/* The next cell goes on with it, and its files are counted anew. */
+	/* The next cell continues with the directory, and its files are counted anew. */
 	snprintf(path, sizeof(path), "t/seeds/%s", name_of("new!"));
 	assert_true(holds(work, path, "new!"));
 	assert_int_equal(entries(work, "t/corpus"), 0);
 
-	/* The same crash again is a failure again, and no second file. */
+	/* The same crash again is a second failure, but no second file. */
 	scratch_write(work, fresh("crash", "a forged name"), "boom");
 	f = collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_int_equal(f.failures, 1);
@@ -242,13 +242,13 @@ static void test_kinds(void **state)
 	    {"oom", ENGINE_ARTIFACT_NONE, "oom", true},
 	    {"leak", ENGINE_ARTIFACT_NONE, "leak", true},
 	    {"slow-unit", ENGINE_ARTIFACT_NONE, "slow-unit", false},
-	    /* Our forced dump: the engine can only call it a crash. */
+	    /* A forced dump by fuzzcell: the engine can only call it a crash. */
 	    {"crash", ENGINE_ARTIFACT_OOM, "oom", true},
 	    {"crash", ENGINE_ARTIFACT_PIDS, "pids", true},
 	    {"crash", ENGINE_ARTIFACT_SYSCALL, "syscall", true},
 	    {"crash", ENGINE_ARTIFACT_TIMEOUT, "timeout", true},
 	    {"crash", ENGINE_ARTIFACT_SLOW, "slow-unit", false},
-	    /* The engine's watchdog was first. */
+	    /* The engine's watchdog came first. */
 	    {"timeout", ENGINE_ARTIFACT_OOM, "oom", true},
 	    {"timeout", ENGINE_ARTIFACT_PIDS, "pids", true},
 	    {"timeout", ENGINE_ARTIFACT_SLOW, "timeout", true},
@@ -270,14 +270,14 @@ static void test_kinds(void **state)
 		snprintf(path, sizeof(path), "t/%s", artifact_of(t[i].kind, input));
 		assert_true(holds(crashes, path, input));
 		assert_int_equal(f.failures, t[i].failure);
-		/* Slow is not failing: it may go on as a seed. */
+		/* A slow unit is no failure: it may stay as a seed. */
 		assert_int_equal(scratch_has(corpus, name_of(input)), !t[i].failure);
 	}
 	assert_int_equal(entries(crashes, "t"), sizeof(t) / sizeof(t[0]));
 }
 
-/* Only the current input of a target that did not stop is queued, not what the engine reports as
- * slow. */
+/* Of a target that did not stop only the current input is queued, not the inputs that the engine
+ * reports as slow. */
 static void test_unanswered(void **state)
 {
 	struct workdir_collect c = collection(ENGINE_ARTIFACT_SLOW);
@@ -329,7 +329,7 @@ static void test_forced_stop(void **state)
 	}
 }
 
-/* Whatever fails must not be there when the next cell starts, nor be lost. */
+/* A failing input must not be in the corpus when the next cell starts, and must not be lost. */
 static void test_quarantine(void **state)
 {
 	char names[256], path[64];
@@ -351,13 +351,13 @@ static void test_quarantine(void **state)
 	assert_true(holds(corpus, name_of("good"), "good"));
 	snprintf(path, sizeof(path), "t/%s", name_of("bad"));
 	assert_true(holds(quarantined, path, "bad"));
-	assert_int_equal(entries(quarantined, "t"), 1); /* the other one is a new crash only */
+	assert_int_equal(entries(quarantined, "t"), 1); /* the other artifact is only a new crash */
 	assert_int_equal(entries(crashes, "t"), 2);
 	prepare();
 	assert_int_equal(entries(work, "t/seeds"), 1);
 }
 
-/* Every failure waits for triage until that is done; what is no failure does not. */
+/* Every failure waits for triage until triage is done; a slow unit does not. */
 static void test_queue(void **state)
 {
 	char names[256], path[80];
@@ -373,7 +373,7 @@ static void test_queue(void **state)
 	snprintf(path, sizeof(path), "t/%s", artifact_of("crash", "bad"));
 	assert_true(holds(queued, path, "bad"));
 	assert_int_equal(entries(queued, "t"), 1);
-	leave("crash", "bad"); /* once more, while it still waits */
+	leave("crash", "bad"); /* a second time, while the first still waits */
 	collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_int_equal(entries(queued, "t"), 1);
 	assert_int_equal(unlinkat(queued, path, 0), 0); /* triaged */
@@ -383,7 +383,7 @@ static void test_queue(void **state)
 	assert_int_equal(entries(queued, "t"), 1);
 }
 
-/* Links lead to files that are not the target's; names are text for terminals. */
+/* Links lead to files outside of the cell, and names may have escape sequences. */
 static void test_hostile(void **state)
 {
 	char secret[64], names[256];
@@ -409,17 +409,18 @@ static void test_hostile(void **state)
 	f = collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_int_equal(f.failures, 1);
 	assert_int_equal(f.inputs, 1);
-	/* All odd ones, the directory, and two names that are no artifacts'. */
+	/* All odd files, the directory, and two names that are no artifact names. */
 	assert_int_equal(f.skipped, 3 * ODD_ENTRIES + 3);
 	assert_int_equal(strlen(names), 47);
 	assert_null(strchr(names, '\x1b'));
 	assert_int_equal(entries(crashes, "t"), 1);
 	assert_int_equal(entries(corpus, "."), 1);
-	assert_int_equal(entries(work, "t/artifacts"), 0); /* it would all come again */
+	assert_int_equal(entries(work, "t/artifacts"),
+			 0); /* otherwise the next collection would find them again */
 	assert_true(holds(dir.fd, "secret", "secret"));
 }
 
-/* A run keeps only so many of a target, in all its collections together. */
+/* A run keeps a limited number of artifacts of a target, over all its collections. */
 static void test_many(void **state)
 {
 	static char names[1 << 20];
@@ -441,7 +442,7 @@ static void test_many(void **state)
 	assert_int_equal(strlen(names), 47 * WORKDIR_ARTIFACTS_MAX);
 }
 
-/* More names than the list holds: the list is cut, nothing else is. */
+/* More names than the list holds: only the list is cut. */
 static void test_names_end(void **state)
 {
 	_autobuf_ struct buf b = BUF_INIT(100);
@@ -475,7 +476,7 @@ static void test_collect_nothing_there(void **state)
 	assert_int_equal(workdir_collect(&c, &found, &b, &e), -ENOENT);
 	assert_memory_equal(e.msg, "collect 't': ", 13);
 	assert_int_equal(found.inputs, 99);
-	close(make_dir_at(work, "t")); /* killed while it was laid out */
+	close(make_dir_at(work, "t")); /* killed during the preparation */
 	assert_int_equal(workdir_collect(&c, &found, &b, &e), -ENOENT);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The artifacts of a target that a run keeps, and where their content comes from. */
+/* The artifacts of a target that a run keeps, and the sources of their content. */
 #include "tests/unit/corpus/workdir.h"
 
 static struct workdir_found collect_as(const struct workdir_collect *c)
@@ -42,7 +42,7 @@ static void test_no_more(void **state)
 	assert_int_equal(f.kept.artifacts, WORKDIR_ARTIFACTS_MAX + 1);
 	assert_true(is_saved("oom", "three") || is_saved("oom", "four"));
 
-	/* The named artifact, of a crash that is not known. */
+	/* The named artifact, of an unknown crash. */
 	snprintf(named, sizeof(named), "%s", artifact_of("crash", "new"));
 	c.kept = f.kept;
 	c.named = named;
@@ -57,7 +57,7 @@ static void test_no_more(void **state)
 		f = collect_as(&c);
 		assert_int_equal(f.dropped, 2 - is_new);
 		assert_int_equal(is_saved("crash", "new"), is_new);
-		/* Counted only or not: it must not end the next cell. */
+		/* Kept or only counted: the input must not end the next cell. */
 		assert_false(scratch_has(work, input));
 	}
 	assert_false(is_saved("crash", "one"));
@@ -145,7 +145,7 @@ static void test_linked_inputs(void **state)
 	assert_true(scratch_has(corpus, name_of(text)));
 }
 
-/* Artifacts that no run had time for do not pile up. */
+/* Artifacts that no run has time for do not accumulate. */
 static void test_queue_ends(void **state)
 {
 	char text[16];
@@ -172,7 +172,7 @@ static void test_queue_ends(void **state)
 	assert_int_equal(entries(queued, "t"), WORKDIR_QUEUE_MAX);
 }
 
-/* The directory of a job that does not go on: copies are removed before any file is made. */
+/* The directory of an ended job: copies are removed before any file is made. */
 static void test_lost(void **state)
 {
 	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
@@ -191,8 +191,8 @@ static void test_lost(void **state)
 	assert_true(holds(corpus, name_of("new!"), "new!"));
 }
 
-/* Collects as if the engine had named this artifact and could not write it.  printed: its content
- * as the engine printed it; NULL: the engine did not. */
+/* Collects as if the engine had named this artifact but could not write it.  printed: the content
+ * that the engine printed; NULL: none. */
 static struct workdir_found collect_named(const char *name, const struct slice *printed)
 {
 	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
@@ -221,7 +221,7 @@ static void test_printed(void **state)
 	assert_int_equal(entries(queued, "t"), 1);
 }
 
-/* A second thread that fails opens the file of the first one, which empties it. */
+/* A second failing thread opens the file of the first thread, which truncates it. */
 static void test_printed_and_cut(void **state)
 {
 	const struct slice input = SLICE("cut short");

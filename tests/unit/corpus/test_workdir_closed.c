@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For all but root the modes that a target gave its files are in the way. */
+/* Without root, the modes that a target set on its files deny access. */
 #include "tests/unit/corpus/workdir.h"
 #include "tests/unit/forked.h"
 
@@ -13,7 +13,7 @@ static bool is_saved(int at, const char *in, const char *name, const char *conte
 	return holds(at, path, content);
 }
 
-/* In a child without root: a target with umask(0777), and one that closed its directories. */
+/* In a child without root: a target used umask(0777), or removed the mode of its directories. */
 static int collect_closed(void)
 {
 	struct workdir_collect c;

@@ -10,7 +10,7 @@ static const struct {
     {"leak", "leak"},
 };
 
-/* One of everything, for the tests with faults. */
+/* One file of each kind, for the tests with faults. */
 static void fill(void)
 {
 	char path[64];
@@ -28,7 +28,7 @@ static void fill(void)
 	scratch_write(work, "t/artifacts/other", "other");
 }
 
-/* Everything is in one place at least, whole. */
+/* Every file is complete in at least one place. */
 static void check_nothing_lost(void)
 {
 	char path[80];
@@ -55,7 +55,7 @@ static void check_all_saved(bool bad_may_stay)
 
 	check_nothing_lost();
 	assert_int_equal(entries(work, "t/artifacts"), 0);
-	assert_int_equal(entries(crashes, "t"), 4); /* and no rest of a cut copy */
+	assert_int_equal(entries(crashes, "t"), 4); /* and no partial copy */
 	assert_true(holds(corpus, name_of("new"), "new"));
 	assert_true(holds(corpus, name_of("newer"), "newer"));
 	assert_false(scratch_has(corpus, name_of("worse")));
@@ -78,7 +78,7 @@ static void again(void **state, bool bad_may_stay)
 	each_setup(state);
 }
 
-/* The status of a collection that dies at its call number at. */
+/* The status of a collection that is killed at its call number `at`. */
 static int collect_and_die(unsigned at)
 {
 	pid_t pid = fork();
@@ -99,7 +99,7 @@ static int collect_and_die(unsigned at)
 	return WEXITSTATUS(ws);
 }
 
-/* Killed at any call: the next collection makes it good. */
+/* Killed at any call: the next collection completes the work. */
 static void test_killed(void **state)
 {
 	unsigned at = 1;
@@ -119,7 +119,7 @@ static void test_killed(void **state)
 	assert_true(at > 50);
 }
 
-/* Whether the fault of call number at is still to come. */
+/* True if the fault of call number `at` is still pending. */
 static bool armed(unsigned at)
 {
 	while (at-- > 0)
@@ -128,8 +128,8 @@ static bool armed(unsigned at)
 	return false;
 }
 
-/* Fails each call in turn.  The failure is reported, except in the quarantine, which only tries,
- * and for files that can be moved instead of copied.  No file is lost or taken for saved. */
+/* Fails each call in turn.  The failure is reported, except in the quarantine (best effort), and
+ * for files that can be moved instead of copied.  No file is lost, or wrongly counted as saved. */
 static void test_fails(void **state)
 {
 	unsigned told = 0, at;
@@ -158,10 +158,9 @@ static void test_fails(void **state)
 		}
 		again(state, true);
 	}
-	print_message("# %u calls failed, %u were told\n", at - 1, told);
+	print_message("# %u calls failed, %u were reported\n", at - 1, told);
 	assert_true(told > 50);
-	/* These are the quarantine's calls, and those of a full disk: then the file itself is
-	 * moved. */
+	/* Calls of the quarantine, and calls on a full disk, when the file is moved. */
 	assert_in_range(at - 1 - told, 0, 9);
 }
 

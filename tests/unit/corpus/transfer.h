@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_CORPUS_TRANSFER_H
 #define TESTS_UNIT_CORPUS_TRANSFER_H
 
-/* A state directory beside which archives and directories come and go. */
+/* A state directory, with archives and directories beside it. */
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"

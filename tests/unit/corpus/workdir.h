@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_CORPUS_WORKDIR_H
 #define TESTS_UNIT_CORPUS_WORKDIR_H
 
-/* The working directory that both of its tests use. */
+/* The working directory of its tests. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -41,7 +41,7 @@ static inline int each_teardown(void **state)
 	return 0;
 }
 
-/* Only root gives files away; for others the cell is themselves. */
+/* Only root can give files to a cell's user; otherwise the cell has our user. */
 static inline uid_t cell_uid(void)
 {
 	return geteuid() == 0 ? 0x7f000001 : geteuid();
@@ -92,7 +92,7 @@ static inline struct workdir_found collect(enum engine_artifact cause, char *nam
 	return found;
 }
 
-/* As the engine names it, in the working directory. */
+/* The engine's name of an artifact, in the working directory. */
 static inline const char *fresh(const char *kind, const char *content)
 {
 	static char path[80];

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_CRASH_LEDGER_FILES_H
 #define TESTS_UNIT_CRASH_LEDGER_FILES_H
 
-/* A ledger in a directory of its own. */
+/* A ledger in its own directory. */
 #include "tests/unit/crash/ledgers.h"
 
 #include "tests/unit/scratch.h"

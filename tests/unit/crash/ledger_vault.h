@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_CRASH_LEDGER_VAULT_H
 #define TESTS_UNIT_CRASH_LEDGER_VAULT_H
 
-/* A ledger whose crashes have their directories. */
+/* A ledger, and the directories of its crashes. */
 #include "tests/unit/crash/ledger_files.h"
 
 #include "runner/crash/vault.h"
@@ -28,7 +28,7 @@ static inline void vault(const char *signature, const char *input, const char *m
 		fail_msg("%s", e.msg);
 }
 
-/* Three crashes in all sorts of states, and one whose signature is no file's name. */
+/* Three crashes in different states, and a crash with a signature that is no file name. */
 static inline void make_ledger(void)
 {
 	static const char *const frames[] = {"f", "g(int)"};

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_CRASH_LEDGERS_H
 #define TESTS_UNIT_CRASH_LEDGERS_H
 
-/* One ledger, made from a text, and what the tests ask of it. */
+/* A ledger from a text, and the checks of the tests. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -54,7 +54,7 @@ static inline struct ledger_noted note(const struct crash_sighting *s)
 
 #define NOTE(...) note(&(struct crash_sighting){__VA_ARGS__})
 
-/* A call on the ledger that must work; its error goes to oops. */
+/* A call on the ledger that must succeed; its error goes to oops. */
 static struct err oops;
 #define OK(call)                                             \
 	do {                                                 \
@@ -71,7 +71,7 @@ static inline void check_state(const char *signature, enum ledger_state want)
 			 ledger_state_name(want));
 }
 
-/* What is written is read as the same, with nothing to mend. */
+/* A written ledger is read as the same, without repairs. */
 static inline void check_text(void)
 {
 	_autofree_ char *text = NULL, *again = NULL;

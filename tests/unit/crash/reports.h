@@ -2,7 +2,7 @@
 #ifndef TESTS_CRASH_REPORTS_H
 #define TESTS_CRASH_REPORTS_H
 
-/* Reports of tests.  Include unit.h first. */
+/* Helpers for the tests of reports.  Include unit.h first. */
 #include "runner/crash/report/report.h"
 
 #include <stdio.h>

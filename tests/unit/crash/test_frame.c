@@ -137,7 +137,7 @@ static void reads_every_form(void **state)
 	}
 }
 
-/* The place of the frame before stands before the function. */
+/* The source position of the previous frame precedes the function. */
 static void reads_shifted_places(void **state)
 {
 	static const struct {

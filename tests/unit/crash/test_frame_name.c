@@ -73,7 +73,7 @@ static void names_without_what_differs(void **state)
 	    {"___interceptor_malloc.part.0", "malloc"},
 	    {"a::~a()", "a::~a"},
 	    {"a<int>::~a()", "a::~a"},
-	    /* no clone: a name of the program's */
+	    /* no clone: a name in the program */
 	    {"main.parse", "main.parse"},
 	    {"parse.2d", "parse.2d"},
 	    {".cold", ".cold"},
@@ -103,7 +103,7 @@ static void names_without_what_differs(void **state)
 	    {"operator$LT$", "operator$LT$"},
 	    {"<alloc::vec::Vec<T> as core::ops::index::Index>::index",
 	     "<alloc::vec::Vec as core::ops::index::Index>::index"},
-	    /* nothing that could be a name, brackets that do not match */
+	    /* texts that cannot be names, and unbalanced brackets */
 	    {"(*f)(int)", "(*f)(int)"},
 	    {"f<int", "f"},
 	    {"f(int", "f"},

@@ -9,9 +9,9 @@ static void leaves_out_what_says_nothing(void **state)
 {
 	static const struct {
 		const char *line;
-		unsigned left_out; /* of these views */
+		unsigned left_out; /* by these views */
 	} t[] = {
-	    /* The target's functions, whatever they begin with. */
+	    /* The target's functions, with any beginning of their names. */
 	    {"#0 0x5 in free_it /src/a.c:1:2", NEITHER},
 	    {"#0 0x5 in free_list_add(list*) /src/a.c:1:2", NEITHER},
 	    {"#0 0x5 in main_loop /src/a.c:1:2", NEITHER},
@@ -34,7 +34,7 @@ static void leaves_out_what_says_nothing(void **state)
 	    {"#0 0x5 in f /src/libc.cc:1:2", NEITHER},
 	    {"#0 0x5  (/out/app+0x12)", NEITHER},
 	    {"#0 0x5  (/out/libfoo.so+0x12)", NEITHER},
-	    /* A name of libc's with a source line is the target's own function. */
+	    /* A libc name with a source line is the target's own function. */
 	    {"#0 0x5 in send /src/net.c:1:2", NEITHER},
 	    {"#0 0x5 in send (/out/app+0x12)", O | W},
 	    /* sanitizers, engines */
@@ -76,7 +76,7 @@ static void leaves_out_what_says_nothing(void **state)
 	    {"#0 0x5 in std::vector<int>::at(unsigned long) (/out/app+0x12)", O},
 	    {"#0 0x5 in std::__terminate(void (*)()) (/out/app+0x12)", S | O | W},
 	    {"#0 0x5 in __cxa_throw (/lib/libstdc++.so.6+0x12)", S | O | W},
-	    /* what logs and ends */
+	    /* functions that log and abort */
 	    {"#0 0x5 in logging::LogMessage::~LogMessage() base/logging.cc:1:2", S | O | W},
 	    {"#0 0x5 in logging::(anonymous namespace)::DLogMessage::~DLogMessage() b/c.cc:1:2",
 	     S | O | W},

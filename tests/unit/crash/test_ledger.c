@@ -77,7 +77,7 @@ static void test_first(void **state)
 	check_text();
 }
 
-/* The table of the header, walked by what makes each event. */
+/* The table of the header; each event is made by its real calls. */
 static void make_event(unsigned row)
 {
 	struct crash_sighting seen = {.signature = "s", .run = "r", .time = 10};
@@ -150,7 +150,7 @@ static void test_states(void **state)
 	assert_false(ledger_state_open(LEDGER_FIXED) || ledger_state_open(LEDGER_IGNORED));
 }
 
-/* Of a crash that was not there before. */
+/* A crash that was not in the ledger. */
 static void test_first_state(void **state)
 {
 	static const struct {
@@ -182,13 +182,14 @@ static void test_known_in_the_next_run(void **state)
 	check_state("s", LEDGER_NEW); /* the same run */
 	OK(ledger_next_run(ledger, "r1", &oops));
 	check_state("s", LEDGER_NEW);
-	(void)NOTE(.signature = "s", .run = "r2"); /* nobody said that a run began */
+	(void)NOTE(.signature = "s", .run = "r2"); /* without ledger_next_run */
 	check_state("s", LEDGER_KNOWN);
 	assert_string_equal(crash("s")->first_seen.run, "r1");
 	assert_string_equal(crash("s")->last_seen.run, "r2");
 }
 
-/* `regress` and `crash reproduce` run known inputs: fuzzing saw the crash no later for that. */
+/* `regress` and `crash reproduce` run known inputs: they do not change the time of the last
+ * sighting. */
 static void test_by_hand(void **state)
 {
 	(void)state;
@@ -198,7 +199,7 @@ static void test_by_hand(void **state)
 	assert_int_equal(crash("s")->last_seen.time, 10);
 	assert_int_equal(crash("s")->count, 1);
 	OK(ledger_fixed(ledger, "s", "", 30, "c", "r2", &oops));
-	(void)NOTE(.signature = "s", .time = 40, .by_hand = true); /* that is news */
+	(void)NOTE(.signature = "s", .time = 40, .by_hand = true); /* the crash is new */
 	check_state("s", LEDGER_REGRESSED);
 	assert_int_equal(crash("s")->last_seen.time, 40);
 }
@@ -214,7 +215,7 @@ static void test_fixed_and_back(void **state)
 	check_state("s", LEDGER_FIXED);
 	assert_int_equal(crash("s")->fixed.time, 100);
 	assert_string_equal(crash("s")->fixed.commit, "c2");
-	/* Collected late, of a run before the fix. */
+	/* Collected late, from a run before the fix. */
 	n = NOTE(.signature = "s", .time = 99, .run = "r1");
 	check_state("s", LEDGER_FIXED);
 	assert_int_equal(n.crash->count, 1);
@@ -223,13 +224,13 @@ static void test_fixed_and_back(void **state)
 	assert_int_equal(n.before, LEDGER_FIXED);
 	check_state("s", LEDGER_REGRESSED);
 	assert_int_equal(n.crash->reproduction.clean, 0);
-	assert_string_equal(n.crash->fixed.commit, "c2"); /* for people */
+	assert_string_equal(n.crash->fixed.commit, "c2"); /* for users */
 	(void)NOTE(.signature = "s", .time = 102, .run = "r4");
 	check_state("s", LEDGER_REGRESSED);
 	OK(ledger_fixed(ledger, "s", "", 200, "c5", "r5", &oops));
 	OK(ledger_fixed(ledger, "s", "", 300, "c6", "r6", &oops)); /* it is fixed already */
 	assert_int_equal(crash("s")->fixed.time, 200);
-	(void)NOTE(.signature = "s", .run = "r7"); /* when, nobody knows: it is back */
+	(void)NOTE(.signature = "s", .run = "r7"); /* at an unknown time: it counts as back */
 	check_state("s", LEDGER_REGRESSED);
 }
 
@@ -238,7 +239,7 @@ static const struct known_crash *entry_of(const char *target)
 	return ledger_find_entry(ledger, "s", target);
 }
 
-/* The run that found it was killed: it stays new until a run has counted it. */
+/* The run that found the crash was killed: the crash stays new until a run has counted it. */
 static void test_uncounted(void **state)
 {
 	(void)state;
@@ -296,7 +297,7 @@ static void test_ignored(void **state)
 	check_state("s", LEDGER_IGNORED);
 	assert_int_equal(crash("s")->count, 1);
 	OK(ledger_unignore(ledger, "s", NULL, NULL, &oops));
-	check_state("s", LEDGER_FLAKY); /* as it was measured */
+	check_state("s", LEDGER_FLAKY); /* by its measured hit rate */
 	assert_string_equal(crash("s")->note, "not ours\nwon't fix");
 	OK(ledger_unignore(ledger, "s", NULL, "", &oops));
 	assert_string_equal(crash("s")->note, "");
@@ -310,13 +311,13 @@ static void test_measured(void **state)
 	parse("{}");
 	c = NOTE(.signature = "s", .crash_file = "a", .tries = 7, .hits = 1).crash;
 	check_state("s", LEDGER_FLAKY);
-	(void)NOTE(.signature = "s", .tries = 3, .hits = 3); /* of the same input: 4 of 10 */
+	(void)NOTE(.signature = "s", .tries = 3, .hits = 3); /* with the same input: 4 of 10 */
 	assert_int_equal(c->reproduction.tries, 10);
 	assert_int_equal(c->reproduction.hits, 4);
 	check_state("s", LEDGER_FLAKY);
 	OK(ledger_minimized(ledger, "s", "", "m", 3, &oops));
 	(void)NOTE(.signature = "s", .crash_file = "b", .input_bytes = 9, .tries = 3, .hits = 3);
-	assert_int_equal(c->reproduction.tries, 3); /* of another one */
+	assert_int_equal(c->reproduction.tries, 3); /* with another input */
 	assert_string_equal(c->crash_file, "b");
 	assert_string_equal(c->minimized, "");
 	check_state("s", LEDGER_KNOWN);
@@ -329,14 +330,14 @@ static void test_measured(void **state)
 	check_text();
 }
 
-/* Until it is as small as it gets, and again for a new reproducer. */
+/* Until the reproducer is minimal, and again for a new reproducer. */
 static void test_minimize_waits(void **state)
 {
 	(void)state;
 	parse("{\"old\": {\"fuzzer\": \"t\", \"state\": \"known\", \"crash_file\": \"a\"}}");
 	assert_true(ledger_minimize_waits(crash("old"), "t"));
 	assert_false(ledger_minimize_waits(crash("old"), "u"));
-	(void)NOTE(.signature = "s", .target = "t"); /* nothing was kept */
+	(void)NOTE(.signature = "s", .target = "t"); /* no input was kept */
 	assert_false(ledger_minimize_waits(crash("s"), "t"));
 	(void)NOTE(.signature = "s", .target = "t", .crash_file = "a", .tries = 3, .hits = 3);
 	OK(ledger_minimize_tried(ledger, "s", "t", 500, false, &oops));
@@ -354,7 +355,7 @@ static void test_minimize_waits(void **state)
 	assert_int_equal(crash("s")->minimize_ms, 0);
 }
 
-/* A file that is being replaced is neither the old one nor the new one yet. */
+/* While the file is being replaced, its size and digest are unknown. */
 static void test_minimize_writes(void **state)
 {
 	(void)state;
@@ -380,12 +381,13 @@ static void test_passed(void **state)
 	OK(ledger_passed(ledger, "s", "", "c1", 1, 2, &oops));
 	assert_int_equal(c->reproduction.clean, 4);
 	assert_int_equal(c->reproduction.clean_minimized, 2);
-	OK(ledger_minimized(ledger, "s", "", "m", 7, &oops)); /* a new one has no passes */
+	OK(ledger_minimized(ledger, "s", "", "m", 7, &oops)); /* a new reproducer has no passes */
 	assert_int_equal(c->reproduction.clean, 4);
 	assert_int_equal(c->reproduction.clean_minimized, 0);
 	assert_string_equal(c->minimized, "m");
 	assert_int_equal(c->minimized_bytes, 7);
-	OK(ledger_passed(ledger, "s", "", "c2", 1, 1, &oops)); /* another build: from the start */
+	OK(ledger_passed(ledger, "s", "", "c2", 1, 1,
+			 &oops)); /* another build: counted from zero */
 	assert_int_equal(c->reproduction.clean, 1);
 	assert_string_equal(c->reproduction.clean_commit, "c2");
 	(void)NOTE(.signature = "s");
@@ -417,7 +419,7 @@ static void test_described(void **state)
 
 	(void)state;
 	parse("{}");
-	c = NOTE(.signature = "s", .target = "a").crash; /* by a cheap key: nothing known */
+	c = NOTE(.signature = "s", .target = "a").crash; /* by a cheap key, without other facts */
 	assert_string_equal(c->crash_type, "");
 	(void)NOTE(.signature = "s", .target = "a", .crash_type = "UNKNOWN READ", .access = "read",
 		   .top_frame = "f", .crash_state = first, .n_crash_state = 2, .severity = "low",
@@ -425,7 +427,7 @@ static void test_described(void **state)
 	assert_string_equal(c->crash_type, "UNKNOWN READ");
 	assert_string_equal(c->similar, ""); /* not to itself */
 	assert_true(c->unsymbolized);
-	/* Another sighting does not rename it, but what is worse is believed. */
+	/* Another sighting does not rename the crash, but a worse severity counts. */
 	(void)NOTE(.signature = "s", .target = "a", .crash_type = "UNKNOWN WRITE",
 		   .severity = "High", .security = true, .frames = second, .n_frames = 1);
 	assert_string_equal(c->crash_type, "UNKNOWN READ");
@@ -443,7 +445,7 @@ static void test_described(void **state)
 	assert_int_equal(c->crash_state.n, 1);
 	assert_int_equal(c->frames.n, 0);
 	assert_true(c->security && !c->unsymbolized);
-	/* Only the file: what is said of it stays. */
+	/* Only the file changes: its facts stay. */
 	(void)NOTE(.signature = "s", .crash_file = "q");
 	assert_string_equal(c->crash_type, "SEGV");
 	assert_string_equal(c->fuzzer, "a");

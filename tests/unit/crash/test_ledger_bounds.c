@@ -24,7 +24,7 @@ static void test_lists_are_bounded(void **state)
 	assert_null(ledger_find_raw(ledger, "t", "135"));
 	assert_ptr_equal(ledger_find_raw(ledger, "t", "136"), c);
 	assert_int_equal(c->count, 1 + 199 * 200 / 2);
-	/* What is seen again is the last: it does not go next. */
+	/* A crash that is seen again becomes the newest: it is not dropped next. */
 	(void)NOTE(.signature = "s", .target = "t", .run = "180", .raw_key = "136",
 		   .artifact = "150", .count = UINT64_MAX);
 	assert_string_equal(c->raw_keys.v[LEDGER_RAW_KEYS - 1], "t:136");
@@ -34,7 +34,7 @@ static void test_lists_are_bounded(void **state)
 	check_text();
 }
 
-/* One more is refused, and leaves no trace. */
+/* One more crash is refused, and leaves no trace. */
 static void test_targets_are_bounded(void **state)
 {
 	struct crash_sighting s = {.signature = "s", .target = "one more", .raw_key = "k"};
@@ -65,7 +65,7 @@ static void test_raw_keys(void **state)
 	(void)NOTE(.signature = "a", .target = "t", .raw_key = "1");
 	(void)NOTE(.signature = "b", .target = "t", .raw_key = "2");
 	assert_ptr_equal(ledger_find_raw(ledger, "t", "1"), crash("a"));
-	(void)NOTE(.signature = "b", .target = "t", .raw_key = "1"); /* triage knows better */
+	(void)NOTE(.signature = "b", .target = "t", .raw_key = "1"); /* triage overrides it */
 	assert_ptr_equal(ledger_find_raw(ledger, "t", "1"), crash("b"));
 	assert_int_equal(crash("a")->raw_keys.n, 0);
 	assert_int_equal(crash("b")->raw_keys.n, 2);
@@ -79,7 +79,7 @@ static void test_raw_keys(void **state)
 	check_text();
 }
 
-/* Whatever a target says can be written, and is bounded. */
+/* Any text of a target can be written, and is bounded. */
 static void test_hostile_texts(void **state)
 {
 	static const struct {
@@ -87,8 +87,9 @@ static void test_hostile_texts(void **state)
 	} t[] = {
 	    {"caf\xc3\xa9 \xf0\x9f\x98\x80", "caf\xc3\xa9 \xf0\x9f\x98\x80"},
 	    {"\xff\x80\xc3", "???"},
-	    {"\xc0\xaf\xe0\x80\xaf", "?????"},		 /* not the shortest form */
-	    {"\xed\xa0\x80\xf4\x90\x80\x80", "???????"}, /* a surrogate, too large */
+	    {"\xc0\xaf\xe0\x80\xaf", "?????"}, /* not the shortest form */
+	    {"\xed\xa0\x80\xf4\x90\x80\x80",
+	     "???????"}, /* a surrogate, and a code point that is too large */
 	    {"\xe2\x82", "??"},
 	    {"a\x1b[31m\x7f\r\nb", "a [31m   b"},
 	    {"\"\\/", "\"\\/"},
@@ -109,7 +110,8 @@ static void test_hostile_texts(void **state)
 		check_text();
 	}
 	for (size_t i = 0; i < sizeof(longer) - 3; i += 3)
-		memcpy(longer + i, "\xe2\x82\xac", 4); /* three bytes: 1024 is in one */
+		memcpy(longer + i, "\xe2\x82\xac",
+		       4); /* three bytes: the limit of 1024 is inside of one */
 	c = NOTE(.signature = "s", .top_frame = longer, .crash_type = longer).crash;
 	assert_int_equal(strlen(c->top_frame), 1023);
 	OK(ledger_ignore(ledger, "s", NULL, SIZE_MAX, longer, &oops));
@@ -185,7 +187,7 @@ static void test_better(void **state)
 	}
 }
 
-/* Sorted however they come, found, and no more than the limit. */
+/* Names in any order are sorted, found, and limited in number. */
 static void test_many(void **state)
 {
 	struct crash_sighting s = {.target = "t", .crash_type = "x"};
@@ -215,7 +217,7 @@ static void test_many(void **state)
 	check_text();
 }
 
-/* Out of memory at any place: told, and the ledger makes sense. */
+/* Out of memory at any place is reported, and the ledger stays consistent. */
 static void test_no_memory(void **state)
 {
 	static const char *const lines[] = {"f", "g"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One bug that several callers reach has several signatures: variants of one crash. */
+/* A bug with several callers has several signatures: variants of one crash. */
 #include "tests/unit/crash/ledgers.h"
 
 static size_t crashes(void)
@@ -32,25 +32,25 @@ static void variants_are_one_crash(void **state)
 	assert_false(see("a", "t", "b1", 11).is_new);
 	assert_false(see("z", "t", "b1", 12).is_new);
 	assert_true(see("n", "t", "b2", 13).is_new);
-	assert_true(see("o", "t", "", 14).is_new); /* no place: no bug */
+	assert_true(see("o", "t", "", 14).is_new); /* without a place there is no bug key */
 	assert_true(see("p", "t", "", 15).is_new);
 	assert_int_equal(crashes(), 4);
 	check_into("a", "m");
 	check_into("z", "m");
 	assert_int_equal(crash("m")->count, 3);
 	assert_int_equal(crash("m")->aliases.n, 2);
-	/* Each keeps its own input and description. */
+	/* Each variant keeps its own input and description. */
 	assert_string_equal(ledger_record(ledger, "a")->crash_file, "a");
 	assert_string_equal(ledger_record(ledger, "a")->crash_type, "UAF");
 	assert_int_equal(ledger_record(ledger, "a")->reproduction.hits, 3);
 	assert_string_equal(crash("m")->crash_file, "m");
-	/* Seen again: it is known as itself. */
+	/* A variant that is seen again is known by its own signature. */
 	assert_false(see("a", "t", "b1", 20).is_new);
 	assert_int_equal(crash("m")->count, 4);
 	check_text();
 }
 
-/* Whatever another target found: it is new in this one. */
+/* Whatever another target found, the crash is new in this target. */
 static void a_variant_is_new_in_another_target(void **state)
 {
 	struct ledger_noted n;
@@ -94,7 +94,7 @@ static void what_a_user_split_stays_split(void **state)
 	assert_int_equal(crashes(), 2);
 	(void)see("c", "t", "b1", 13);
 	check_into("c", "m"); /* the oldest */
-	/* Joined by a user: a bug of either is a bug of the crash. */
+	/* Two crashes that a user merged: a bug of either is a bug of the crash. */
 	(void)see("n", "t", "b2", 14);
 	OK(ledger_merge(ledger, "n", "a", &oops));
 	(void)see("d", "t", "b2", 15);
@@ -119,7 +119,7 @@ static void variants_are_read_back(void **state)
 	check_into("e", "m");
 }
 
-/* A failed call leaves a ledger that can be used, and printed. */
+/* After a failed call the ledger can be used, and printed. */
 static void no_memory(void **state)
 {
 	(void)state;

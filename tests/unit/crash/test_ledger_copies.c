@@ -17,7 +17,7 @@ static json_t *object_in(const char *name)
 	return j;
 }
 
-/* The copy in this crash's directory says the same as its line in the ledger's file. */
+/* The copy in this crash's directory equals its line in the ledger's file. */
 static void check_copy(const json_t *all, const char *signature)
 {
 	_autojson_ json_t *copy = NULL;
@@ -55,7 +55,7 @@ static void seen_elsewhere(void)
 	(void)NOTE(.signature = A, .target = "v", .raw_key = "k", .artifact = "logs/r3/y");
 }
 
-/* Its key was another's. */
+/* The key belonged to another crash. */
 static void key_moves(void)
 {
 	(void)NOTE(.signature = OLD, .target = "v", .raw_key = "k");
@@ -143,7 +143,7 @@ static void change(size_t i, bool by_child)
 	ledger_taken(ledger, true);
 }
 
-/* After whatever was said of a crash, and saved: by this process, or by a child as in a run. */
+/* After any change to a crash, and a save by this process or, as in a run, by a child. */
 static void test_each_change(void **state)
 {
 	(void)state;
@@ -156,7 +156,7 @@ static void test_each_change(void **state)
 			change(i, by_child);
 			check_copies();
 		}
-		save(); /* the run's end */
+		save(); /* the end of the run */
 		check_copies();
 		was = printed();
 		assert_int_equal(unlinkat(dir.fd, NAME, 0), 0);
@@ -170,7 +170,7 @@ static void test_each_change(void **state)
 	}
 }
 
-/* A child that could not write them leaves them to the next. */
+/* A child that could not write the copies leaves them to the next child. */
 static void test_child_fails(void **state)
 {
 	(void)state;
@@ -219,7 +219,7 @@ static void test_only_what_changed(void **state)
 		assert_int_equal(differ, twice ? MANY + 1 : MANY);
 		snprintf(signature, sizeof(signature), "%016x", 500U);
 		(void)NOTE(.signature = signature, .target = "t");
-		/* Nobody looks at the others, either. */
+		/* The other records are not checked, either. */
 		assert_int_equal(unlinkat(dir.fd, "crashes/0000000000000007/record.json", 0), 0);
 		save();
 		assert_false(scratch_has(dir.fd, "crashes/0000000000000007/record.json"));
@@ -230,7 +230,7 @@ static void test_only_what_changed(void **state)
 	}
 }
 
-/* What changes a crash changes its copy. */
+/* A change of a crash changes its copy. */
 static void test_copies(void **state)
 {
 	static const char path[] = "crashes/" A "/record.json";
@@ -250,7 +250,7 @@ static void test_copies(void **state)
 	OK(ledger_split(ledger, C, &oops));
 	save();
 	assert_null(strstr(file("crashes/" C "/record.json"), "merged_into"));
-	/* Whatever is in its place: the ledger is saved. */
+	/* Whatever is in the copy's place, the ledger is saved. */
 	assert_int_equal(unlinkat(dir.fd, path, 0), 0);
 	assert_int_equal(mkdirat(dir.fd, path, 0755), 0);
 	OK(ledger_ignore(ledger, A, NULL, SIZE_MAX, NULL, &oops));

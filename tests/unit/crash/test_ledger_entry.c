@@ -124,7 +124,7 @@ static void test_ignored(void **state)
 	check_text();
 }
 
-/* The summary has the sums, and the worst of the states. */
+/* The summary has the sums, and the worst state. */
 static void test_summary(void **state)
 {
 	const struct known_crash *c;
@@ -153,7 +153,7 @@ static void test_summary(void **state)
 	check_text();
 }
 
-/* The layout of a fuzzcell that had no entries. */
+/* The layout of older versions without entries. */
 static void test_older(void **state)
 {
 	static const char older[] =
@@ -181,7 +181,7 @@ static void test_older(void **state)
 	assert_string_equal(in("s", "c")->artifacts.v[0], "logs/r2/crashes/c/crash-2");
 	assert_ptr_equal(ledger_find_raw(ledger, "b", "2"), crash("s"));
 	check_text();
-	/* The crash was known in b: it is no news, but it comes back in b. */
+	/* The crash was known in b: it is not new, but it comes back in b. */
 	assert_false(NOTE(.signature = "s", .target = "b", .time = 9).is_new);
 	assert_int_equal(in("s", "b")->state, LEDGER_REGRESSED);
 	assert_int_equal(in("s", "a")->state, LEDGER_FIXED);
@@ -219,7 +219,7 @@ static void test_odd(void **state)
 	check_text();
 }
 
-/* A user says that two crashes are one: each target has its part of both. */
+/* A user merges two crashes: each target has its part of both. */
 static void test_merged(void **state)
 {
 	struct ledger_noted n;

@@ -10,7 +10,7 @@ static void test_begin(void **state)
 	load();
 	assert_int_equal(ledger_count(ledger), 0);
 	assert_string_equal(ledger_warning(ledger), "");
-	save(); /* nothing to say */
+	save(); /* nothing to save */
 	assert_false(scratch_has(dir.fd, NAME));
 	(void)NOTE(.signature = "b\"", .target = "t", .time = 5, .crash_type = "x\ny");
 	(void)NOTE(.signature = "a", .target = "t");
@@ -62,7 +62,7 @@ static void test_older_layout(void **state)
 	assert_string_equal(c->first_seen.commit, "c0");
 	assert_int_equal(c->first_seen.time, 1714521600);
 	assert_false(NOTE(.signature = "asan:parse:1", .run = "r1", .time = 1714600000).is_new);
-	(void)NOTE(.signature = "version", .run = "r1"); /* the other value gives way */
+	(void)NOTE(.signature = "version", .run = "r1"); /* the other value is replaced */
 	save();
 	assert_int_equal(json_parse(slice_of(older), &was, &e), 0);
 	assert_int_equal(json_load(dir.fd, NAME, 1 << 20, &is, &e), 0);
@@ -123,7 +123,7 @@ static void test_dates(void **state)
 	}
 }
 
-/* Not a ledger: told with the place, and kept under another name. */
+/* An invalid ledger is reported with the position, and kept under another name. */
 static void test_damaged(void **state)
 {
 	static const struct {
@@ -146,14 +146,14 @@ static void test_damaged(void **state)
 			fail_msg("'%s', not '%s'", ledger_warning(ledger), want);
 		assert_non_null(strstr(ledger_warning(ledger), "kept as " NAME ".damaged-<n>"));
 		assert_int_equal(ledger_count(ledger), 0);
-		/* Who only reads changes nothing. */
+		/* Reading changes nothing. */
 		assert_string_equal(file(NAME), t[i].text);
 		snprintf(name, sizeof(name), NAME ".damaged-%u", i + 1);
 		assert_false(scratch_has(dir.fd, name));
 		save();
 		assert_string_equal(file(NAME), "{\n}\n");
 		assert_string_equal(file(name), t[i].text);
-		for (unsigned k = 0; k < i; k++) { /* nor are those from before overwritten */
+		for (unsigned k = 0; k < i; k++) { /* earlier copies are not overwritten, either */
 			snprintf(name, sizeof(name), NAME ".damaged-%u", k + 1);
 			assert_string_equal(file(name), t[k].text);
 		}
@@ -161,7 +161,7 @@ static void test_damaged(void **state)
 	}
 }
 
-/* A value here and there that makes no sense: the rest counts. */
+/* Some invalid values: the rest counts. */
 static void test_mended(void **state)
 {
 	static const struct {
@@ -219,11 +219,11 @@ static void test_mended(void **state)
 	      "\"\\u0007\": {\"count\": 1}}");
 	assert_string_equal(ledger_warning(ledger),
 			    NAME ": crash '?': is left alone: a signature that is no text");
-	assert_false(ledger_dirty(ledger)); /* that one stays as it is */
+	assert_false(ledger_dirty(ledger)); /* this value stays unchanged */
 	check_state("a", LEDGER_FIXED);
 }
 
-/* Of what is too long the last, or the beginning, stays. */
+/* Of long lists the last entries stay, of long texts the beginning. */
 static void test_long_values(void **state)
 {
 	_autobuf_ struct buf text = BUF_INIT(1 << 20);
@@ -252,7 +252,7 @@ static void test_long_values(void **state)
 	check_text();
 }
 
-/* What can not be read is no empty ledger. */
+/* An unreadable file does not count as an empty ledger. */
 static void test_unreadable(void **state)
 {
 	struct ledger *l = NULL;

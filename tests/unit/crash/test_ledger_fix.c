@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of a crash and what is merged into it: who must pass, and whose inputs are whose. */
+/* A crash with merged crashes: the targets that must pass, and the inputs of each crash. */
 #include "tests/unit/unit.h"
 
 #include "runner/crash/ledger/fix.h"
@@ -15,7 +15,8 @@ static struct ledger *ledger;
 			fail_msg("%s: %s", #call, oops.msg); \
 	} while (0)
 
-/* a of the targets t and u; into it b of u and v, c without an input, and a name. */
+/* The crash a of the targets t and u.  Merged into it: b of u and v, c without an input, and a
+ * name. */
 static int setup(void **state)
 {
 	(void)state;
@@ -39,7 +40,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The asked inputs as "a:t b:u "; in brackets those of another target: "(a:t)". */
+/* The inputs to replay as "a:t b:u "; inputs of another target are in brackets: "(a:t)". */
 static const char *asked(const char *signature, const char *target)
 {
 	static char out[200];
@@ -62,7 +63,7 @@ static void test_asked(void **state)
 {
 	(void)state;
 	assert_string_equal(asked("a", "t"), "a:t ");
-	assert_string_equal(asked("a", "u"), "(a:t) "); /* of an older ledger */
+	assert_string_equal(asked("a", "u"), "(a:t) "); /* from an older ledger */
 	assert_string_equal(asked("a", "v"), "b:v ");
 	assert_string_equal(asked("a", "x"), "");
 	assert_string_equal(asked("d", "t"), "d:t ");
@@ -72,12 +73,12 @@ static void test_asked(void **state)
 	OK(ledger_merge(ledger, "d", "a", &oops));
 	assert_string_equal(asked("a", "t"), "a:t d:t ");
 	OK(ledger_split(ledger, "c", &oops));
-	OK(ledger_merge(ledger, "a", "c", &oops)); /* into one without an input of its own */
+	OK(ledger_merge(ledger, "a", "c", &oops)); /* into a crash without its own input */
 	assert_string_equal(asked("c", "t"), "a:t d:t ");
 	assert_string_equal(asked("c", "w"), "(a:t) ");
 }
 
-/* Each input has passes of its own.  A sighting in a target ends those of that target. */
+/* Each input has its own passes.  A sighting in a target resets the passes of that target. */
 static void test_passes(void **state)
 {
 	struct crash_sighting s = {.signature = "b", .target = "v", .time = 5};
@@ -100,7 +101,7 @@ static void test_passes(void **state)
 	assert_string_equal(b->reproduction.clean_commit, "");
 }
 
-/* A better input of the one that is merged does not take the place of the other's. */
+/* A better input of the merged crash does not replace the input of the other crash. */
 static void test_reproducer(void **state)
 {
 	struct crash_sighting s = {.signature = "b",
@@ -128,7 +129,7 @@ static void test_reproducer(void **state)
 	assert_string_equal(b->merged_into, "a");
 }
 
-/* What came back is not forgotten by a merge, in either direction. */
+/* A merge does not hide a regression, in either direction. */
 static void test_regressed(void **state)
 {
 	(void)state;
@@ -137,7 +138,7 @@ static void test_regressed(void **state)
 	OK(ledger_ignore(ledger, "a", NULL, SIZE_MAX, NULL, &oops));
 	OK(ledger_split(ledger, "d", &oops));
 	assert_int_equal(ledger_find(ledger, "d")->state, LEDGER_REGRESSED);
-	OK(ledger_merge(ledger, "d", "a", &oops)); /* a person's word stands */
+	OK(ledger_merge(ledger, "d", "a", &oops)); /* the user's decision stands */
 	assert_int_equal(ledger_find(ledger, "d")->state, LEDGER_IGNORED);
 }
 

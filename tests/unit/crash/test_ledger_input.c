@@ -51,7 +51,7 @@ static const char *sha1(const char *text)
 	return hex;
 }
 
-/* What triage notes by path and size has its digest in the file. */
+/* An input that triage notes by path and size gets its digest in the file. */
 static void test_noted(void **state)
 {
 	struct err e;
@@ -64,13 +64,13 @@ static void test_noted(void **state)
 	assert_int_equal(check(LEDGER_MINIMIZED, &e), 0);
 	assert_int_equal(ledger_input_check_all(dir.fd, crash(SIG), &e), 0);
 	check_text();
-	/* One that knows it says so: nothing is read. */
+	/* When the sighting has the checksum, no file is read. */
 	(void)NOTE(.signature = SIG, .crash_type = "t", .crash_file = INPUT, .input_bytes = 10,
 		   .input_sha1 = sha1("other"));
 	save();
 	assert_string_equal(crash(SIG)->input_sha1, sha1("other"));
 	assert_string_equal(crash(SIG)->minimized_sha1, "");
-	/* A smaller one is another content. */
+	/* A smaller input has another content. */
 	scratch_write(dir.fd, SMALL, "re");
 	OK(ledger_minimized(ledger, SIG, "", SMALL, 2, &oops));
 	save();
@@ -95,7 +95,7 @@ static void test_damaged(void **state)
 	assert_int_equal(ledger_input_check_all(dir.fd, crash(SIG), &e), -EBADMSG);
 	assert_int_equal(unlinkat(dir.fd, SMALL, 0), 0);
 	refused(LEDGER_MINIMIZED, -ENOENT, SMALL);
-	/* Damage is never taken for the truth, whatever is noted besides. */
+	/* Damage is always detected, whatever else is noted. */
 	scratch_write(dir.fd, INPUT, "reproduceR");
 	(void)NOTE(.signature = SIG);
 	OK(ledger_reproduced(ledger, SIG, "", INPUT, &oops));
@@ -104,7 +104,7 @@ static void test_damaged(void **state)
 	refused(LEDGER_INPUT, -EBADMSG, "content");
 }
 
-/* An empty input may crash: then it is empty, and known to be. */
+/* An empty input may crash: then its size 0 is noted. */
 static void test_empty(void **state)
 {
 	struct err e;
@@ -123,7 +123,7 @@ static void test_empty(void **state)
 	refused(LEDGER_INPUT, -EBADMSG, "1 bytes, not 0");
 }
 
-/* A ledger from before: by its size, and by its digest from the next failure on. */
+/* An older ledger: checked by size, and by digest from the next failure on. */
 static void test_adopted(void **state)
 {
 	struct err e;
@@ -133,16 +133,17 @@ static void test_adopted(void **state)
 		      "{\"" SIG "\": {\"crash_file\": \"" INPUT "\", \"input_bytes\": 10}}");
 	load();
 	assert_int_equal(check(LEDGER_INPUT, &e), 0);
-	(void)NOTE(.signature = SIG); /* of another input, perhaps */
+	(void)NOTE(.signature = SIG); /* perhaps with another input */
 	save();
 	assert_string_equal(crash(SIG)->input_sha1, "");
-	OK(ledger_reproduced(ledger, SIG, "", SMALL, &oops)); /* the target's own is missing */
+	OK(ledger_reproduced(ledger, SIG, "", SMALL,
+			     &oops)); /* the target's own input is missing */
 	assert_false(ledger_dirty(ledger));
 	OK(ledger_reproduced(ledger, SIG, "", INPUT, &oops));
 	save();
 	assert_string_equal(crash(SIG)->input_sha1, sha1("reproducer"));
 	assert_int_equal(ledger_reproduced(ledger, "none", "", INPUT, &e), -ENOENT);
-	/* Not what has another size. */
+	/* Not a file of another size. */
 	scratch_write(dir.fd, NAME,
 		      "{\"" SIG "\": {\"crash_file\": \"" INPUT "\", \"input_bytes\": 11}}");
 	load();
@@ -171,7 +172,7 @@ static void test_bad_digest(void **state)
 	}
 }
 
-/* Nothing outside, and nothing through a link. */
+/* No file outside, and no file through a link. */
 static void test_elsewhere(void **state)
 {
 	static const struct {
@@ -234,7 +235,7 @@ static void put(const char *room, const char *name, const char *text)
 	scratch_write(dir.fd, path, text);
 }
 
-/* From wherever its content still is; never from what has another one. */
+/* Restored from any file with this content; never from a file with another content. */
 static void test_mend(void **state)
 {
 	char artifact[100];
@@ -262,7 +263,7 @@ static void test_mend(void **state)
 	put("logs", artifact + 7, "reproducer");
 	assert_int_equal(unlinkat(dir.fd, INPUT, 0), 0);
 	assert_string_equal(mended(LEDGER_INPUT), "its artifact");
-	/* Only what is ours is written. */
+	/* Only our own files are written. */
 	put("corpus", "x", "damaged");
 	(void)NOTE(.signature = SIG, .target = "t", .crash_file = "corpus/t/x", .input_bytes = 10,
 		   .input_sha1 = sha1("reproducer"));
@@ -270,7 +271,7 @@ static void test_mend(void **state)
 	assert_string_equal(file("corpus/t/x"), "damaged");
 }
 
-/* A call that fails is never "it is the one", and never another content's name. */
+/* A failing call never confirms an input, and never gives the name of another content. */
 static void test_faults(void **state)
 {
 	unsigned failed = 0;

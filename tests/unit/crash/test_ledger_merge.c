@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 
-/* Whether c's aliases are these, separated by blanks. */
+/* True if c has exactly these aliases, separated by blanks. */
 static void check_aliases(const char *signature, const char *want)
 {
 	const struct ledger_list *l = &ledger_record(ledger, signature)->aliases;
@@ -34,7 +34,7 @@ static void test_merge(void **state)
 	assert_string_equal(ledger_record(ledger, "a")->merged_into, "b");
 	check_aliases("b", "a");
 	assert_int_equal(crash("b")->count, 11);
-	/* What is seen of it counts for the other, and the key stays where it was. */
+	/* Sightings of the merged crash count for the other crash; the key stays. */
 	assert_false(NOTE(.signature = "a", .target = "t", .raw_key = "1").is_new);
 	assert_int_equal(crash("b")->count, 12);
 	assert_int_equal(ledger_record(ledger, "a")->count, 1);
@@ -60,7 +60,7 @@ static void test_split(void **state)
 	(void)NOTE(.signature = "a");
 	OK(ledger_split(ledger, "a", &oops));
 	assert_int_equal(crash("a")->count, 1);
-	assert_int_equal(crash("b")->count, 11); /* what was seen since stays */
+	assert_int_equal(crash("b")->count, 11); /* later sightings stay */
 	check_aliases("b", "");
 	assert_string_equal(crash("a")->crash_file, "fa");
 	assert_ptr_equal(ledger_find_raw(ledger, "t", "1"), crash("a"));
@@ -77,7 +77,7 @@ static void check_rate(const char *signature, uint64_t tries, uint64_t hits)
 	assert_int_equal(c->reproduction.hits, hits);
 }
 
-/* How often a reproducer fails is its own, whatever its crash is merged into. */
+/* The hit rate belongs to the reproducer, whatever its crash is merged into. */
 static void test_rates(void **state)
 {
 	static const char text[] = "{\"a\": {\"fuzzer\": \"t\", \"crash_file\": \"fa\", "
@@ -92,7 +92,7 @@ static void test_rates(void **state)
 	OK(ledger_merge(ledger, "a", "b", &oops));
 	check_rate("a", 8, 3);
 	check_rate("b", 5, 5);
-	(void)NOTE(.signature = "a", .tries = 2, .hits = 1);   /* of b's reproducer */
+	(void)NOTE(.signature = "a", .tries = 2, .hits = 1);   /* with b's reproducer */
 	OK(ledger_passed(ledger, "a", "t", "c", 4, 0, &oops)); /* a's */
 	OK(ledger_print(ledger, &saved, &n, &oops));
 	parse(saved); /* another process */
@@ -105,13 +105,13 @@ static void test_rates(void **state)
 	assert_string_equal(crash("a")->crash_file, "fa");
 }
 
-/* Merged ones go along, and each comes out as it was. */
+/* Merged crashes move along, and each is the same after a split. */
 static void test_chain(void **state)
 {
 	(void)state;
 	parse(three);
 	OK(ledger_merge(ledger, "a", "b", &oops));
-	OK(ledger_merge(ledger, "a", "c", &oops)); /* that is b */
+	OK(ledger_merge(ledger, "a", "c", &oops)); /* a is merged into b */
 	check_aliases("c", "a b");
 	check_aliases("b", "");
 	assert_string_equal(ledger_record(ledger, "a")->merged_into, "c");
@@ -128,7 +128,7 @@ static void test_chain(void **state)
 	check_text();
 }
 
-/* Names without a record: a person's, or those of a ledger that lost it. */
+/* Names without a record: written by a user, or left when the ledger lost the record. */
 static void test_names(void **state)
 {
 	struct err e;
@@ -149,7 +149,7 @@ static void test_names(void **state)
 	assert_int_equal(crash("n")->count, 0);
 	check_aliases("b", "a m");
 	OK(ledger_split(ledger, "a", &oops));
-	assert_ptr_equal(crash("m"), crash("b")); /* it went along, and stays */
+	assert_ptr_equal(crash("m"), crash("b")); /* it moved along, and stays */
 	assert_int_equal(ledger_split(ledger, "b", &e), -EINVAL);
 	assert_int_equal(ledger_count(ledger), 3);
 	check_text();
@@ -182,7 +182,7 @@ static void test_states(void **state)
 	}
 }
 
-/* Whatever the file says, each ends at one that stands for itself. */
+/* With any file content, each chain of names ends at a crash that is not merged. */
 static void test_odd_files(void **state)
 {
 	static const struct {
@@ -216,7 +216,7 @@ static void test_odd_files(void **state)
 	assert_ptr_equal(crash("x"), crash("b"));
 }
 
-/* Long chains and wide trees cost no more than their size. */
+/* The cost of long chains and wide trees is linear in their size. */
 static void test_large_files(void **state)
 {
 	enum { MANY = 30000 };

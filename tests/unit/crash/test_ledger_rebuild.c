@@ -12,8 +12,8 @@ static const char report[] =
     "    #1 0x55f1c2c1a22f in LLVMFuzzerTestOneInput /src/uaf.c:46:6\n";
 #define REPORT_SHA1 "356a192b7913b04c54574d18c28d46e6395428ab" /* of "1" */
 
-/* From the copies it is what it was, to the byte; nothing is written before a save, and
- * nothing is silent before it. */
+/* A ledger from the copies is the same, to the byte.  No file is written before a save, and each
+ * read before it has a warning. */
 static void test_all(void **state)
 {
 	_autofree_ char *was = NULL;
@@ -57,7 +57,7 @@ static void test_emptied(void **state)
 	_autofree_ char *was = NULL;
 
 	(void)state;
-	scratch_write(dir.fd, NAME, "{}"); /* of a fresh state directory: nothing is wrong */
+	scratch_write(dir.fd, NAME, "{}"); /* in a fresh state directory: no warning */
 	load();
 	assert_string_equal(ledger_warning(ledger), "");
 	assert_false(ledger_dirty(ledger));
@@ -84,7 +84,7 @@ static void test_emptied(void **state)
 	}
 }
 
-/* Where no crash can be read the file stays as it is: it is not replaced by an equal one. */
+/* When no crash can be read the file stays unchanged, and is not rewritten. */
 static void test_emptied_for_good(void **state)
 {
 	(void)state;
@@ -102,7 +102,7 @@ static void test_emptied_for_good(void **state)
 	"\"" artifact "\", \"run\": \"r1\", \"commit\": \"c1\", \"time\": 77, "          \
 	"\"crash_type\": \"Typed\", \"tries\": 3, \"hits\": 2}"
 
-/* Of an older fuzzcell: what triage wrote. */
+/* Files of an older fuzzcell, as triage wrote them. */
 static void test_without_copies(void **state)
 {
 	const struct known_crash *c;
@@ -113,7 +113,7 @@ static void test_without_copies(void **state)
 	vault(B, "2", NULL, NULL);
 	vault(OLD, "3", META(OLD, "leak-x"), NULL);
 	vault("gone", NULL, NULL, NULL);	 /* no word of it */
-	vault(C, "4", META(C, "crash-y"), NULL); /* it waits */
+	vault(C, "4", META(C, "crash-y"), NULL); /* waits for triage */
 	assert_int_equal(mkdirat(dir.fd, "triage", 0755), 0);
 	assert_int_equal(mkdirat(dir.fd, "triage/t", 0755), 0);
 	scratch_write(dir.fd, "triage/t/crash-y", "4");
@@ -136,13 +136,13 @@ static void test_without_copies(void **state)
 	assert_string_equal(crash(B)->crash_file, "crashes/" B "/input");
 	assert_null(ledger_find(ledger, C));
 	save();
-	/* What was not known is not made up by saving. */
+	/* Saving does not invent unknown values. */
 	load();
 	assert_string_equal(ledger_warning(ledger), "");
 	assert_string_equal(crash(OLD)->input_sha1, "");
 }
 
-/* The report is believed when it is this crash's. */
+/* The report is used when it is of this crash. */
 static void test_report(void **state)
 {
 	struct crash_report r;
@@ -170,11 +170,11 @@ static void test_report(void **state)
 	crash_report_done(&r);
 }
 
-/* Not a copy of this crash, or no copy at all: the rest is read, and memory is bounded. */
+/* A copy of another crash, or an invalid copy: the rest is read, and memory is bounded. */
 static void test_hostile(void **state)
 {
 	static const char *const bad[] = {
-	    "{\"" B "\": {\"state\": \"ignored\"}}", /* another one's */
+	    "{\"" B "\": {\"state\": \"ignored\"}}", /* of another crash */
 	    "{\"" A "\": {\"state\": \"ignored\"}, \"" B "\": {\"state\": \"ignored\"}}",
 	    "{\"" A "\": []}",
 	    "{\"" A "\": {}}",
@@ -191,13 +191,13 @@ static void test_hostile(void **state)
 		scratch_write(dir.fd, "crashes/" A "/record.json", bad[i]);
 		load();
 		if (ledger_count(ledger) != 1 || crash(A)->state != LEDGER_KNOWN)
-			fail_msg("'%s' was taken", bad[i]);
+			fail_msg("'%s' was accepted", bad[i]);
 	}
 	memset(commas, ',', sizeof(commas) - 1);
 	scratch_write(dir.fd, "crashes/" A "/record.json", commas);
 	load();
 	check_state(A, LEDGER_KNOWN);
-	/* Neither through a link, nor from what is no file; strange things lie about. */
+	/* Neither through a link, nor from a non-file; the directory has other odd entries. */
 	assert_int_equal(unlinkat(dir.fd, "crashes/" A "/record.json", 0), 0);
 	scratch_write(dir.fd, "outside", "{\"" A "\": {\"state\": \"ignored\"}}");
 	assert_int_equal(symlinkat("../../outside", dir.fd, "crashes/" A "/record.json"), 0);
@@ -211,7 +211,7 @@ static void test_hostile(void **state)
 	check_state(A, LEDGER_KNOWN);
 	assert_non_null(strstr(ledger_warning(ledger), "1 crashes are read from crashes/ instead, "
 						       "1 are unreadable"));
-	/* Values that make no sense are mended, as in the ledger. */
+	/* Invalid values are repaired, as in the ledger. */
 	assert_int_equal(unlinkat(dir.fd, "crashes/" A "/record.json", 0), 0);
 	scratch_write(dir.fd, "crashes/" A "/record.json",
 		      "{\"" A "\": {\"state\": 7, \"count\": -1, \"merged_into\": \"" C "\", "
@@ -223,7 +223,7 @@ static void test_hostile(void **state)
 	assert_non_null(strstr(file(NAME), "\"owner\": \"me\""));
 }
 
-/* What this process cannot read is an error, never a crash less. */
+/* An unreadable copy is an error: no crash is silently dropped. */
 static void test_faults(void **state)
 {
 	unsigned failed = 0;

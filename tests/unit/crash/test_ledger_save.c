@@ -3,7 +3,7 @@
 
 #include <sys/wait.h>
 
-/* With a new crash, to be saved over an old file, which is damaged or not. */
+/* A ledger with a new crash, before it is saved over an old file, which may be damaged. */
 static void prepare(bool damaged)
 {
 	scratch_teardown(NULL);
@@ -13,7 +13,7 @@ static void prepare(bool damaged)
 	(void)NOTE(.signature = "new");
 }
 
-/* The old file or the new one, whole; a damaged one in addition under its new name. */
+/* The file is completely the old or the new one.  A damaged file also exists under its new name. */
 static void check_saved(bool damaged, bool done)
 {
 	bool is_new;
@@ -50,7 +50,7 @@ static unsigned fail_each(bool damaged)
 		if (r < 0) {
 			assert_int_equal(r, -e.code);
 			assert_memory_equal(e.msg, "save the ledger: ", 17);
-			assert_true(ledger_dirty(ledger)); /* it can be tried again */
+			assert_true(ledger_dirty(ledger)); /* the save can be repeated */
 		}
 		check_saved(damaged, r == 0);
 		if (r == 0)
@@ -89,15 +89,14 @@ static void test_faults(void **state)
 
 		print_message("# %s: %u calls failed, died at %u\n", damaged ? "damaged" : "whole",
 			      failed, died);
-		/* Memory, create, write, sync, rename, sync; and to keep the damaged one, a
-		 * sync before. */
+		/* Memory, create, write, sync, rename, sync; for a damaged file, a sync before. */
 		assert_int_equal(failed, damaged ? 7 : 6);
-		/* Then the crash's copy is tried: memory, its directory. */
+		/* Then the crash's copy is written: memory, its directory. */
 		assert_int_equal(died, failed + 2);
 	}
 }
 
-/* A ledger that outgrows its file loses the lists of what was not seen for long. */
+/* A ledger that is too large for its file drops the lists of the oldest crashes. */
 static void test_outgrown(void **state)
 {
 	enum { CRASHES = 1500, SHORT = 4 };
@@ -168,7 +167,7 @@ static void test_too_large(void **state)
 	close(fd);
 	load();
 	assert_non_null(strstr(ledger_warning(ledger), "more than 67108864 bytes"));
-	/* Small values are large in memory: refused before they are. */
+	/* Small values need much memory: they are refused before it is allocated. */
 	memset(text, ',', n);
 	assert_int_equal(ledger_parse((struct slice){text, n}, &ledger, &e), -EBADMSG);
 	assert_string_equal(e.msg, "line 1: more than 4000000 values");

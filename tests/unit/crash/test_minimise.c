@@ -27,7 +27,7 @@ static bool is_long(struct slice in)
 	return in.n >= 100;
 }
 
-/* Header, length of the rest, their sum: nothing can be left out alone. */
+/* A header, the length of the rest, a checksum: no part can be left out alone. */
 static bool has_checksum(struct slice in)
 {
 	unsigned char sum = 0;
@@ -39,7 +39,7 @@ static bool has_checksum(struct slice in)
 	return sum == (unsigned char)in.p[in.n - 1];
 }
 
-/* Three keywords, far from each other, each whole. */
+/* Three complete keywords, far from each other. */
 static bool has_words(struct slice in)
 {
 	return memmem(in.p, in.n, "<open>", 6) && memmem(in.p, in.n, "attr=", 5) &&
@@ -117,11 +117,11 @@ static unsigned reduce(struct slice in, unsigned max_tries, fails_fn *fails)
 		shrink_tell(&shrink, fails(c));
 	}
 	assert_true(shrink.tries <= max_tries);
-	assert_false(shrink_next(&shrink, &c)); /* and it stays so */
+	assert_false(shrink_next(&shrink, &c)); /* a second call returns the same */
 	return shrink.tries;
 }
 
-/* No byte can be left out, none can be simpler. */
+/* No byte can be left out or simplified. */
 static void check_minimal(fails_fn *fails)
 {
 	struct slice b = shrink_best(&shrink);
@@ -175,9 +175,9 @@ static void test_minimal(void **state)
 		const char *name;
 		fails_fn *fails;
 		size_t n;
-		const char *want; /* NULL: of want_n bytes */
+		const char *want; /* NULL: any want_n bytes */
 		size_t want_n;
-		unsigned most; /* tries, a tenth above what it takes */
+		unsigned most; /* limit of replays, a tenth above the usual number */
 	} t[] = {
 	    {"always", always, 4096, "", 0, 1},
 	    {"'ABC' in order in 64 B", has_abc, 64, "ABC", 3, 57},
@@ -208,7 +208,7 @@ static void test_minimal(void **state)
 	}
 }
 
-/* Bytes that depend on each other: what can go, goes; it ends. */
+/* Bytes that depend on each other: the removable bytes are removed, and the search ends. */
 static void test_checksum(void **state)
 {
 	char in[] = "P\x20"
@@ -228,8 +228,8 @@ static void test_checksum(void **state)
 	shrink_done(&shrink);
 }
 
-/* Bytes that need others: needed[b] is a bit for each byte that must be there when b
- * is; those of `core` must be there in any case. */
+/* Bytes that need other bytes: needed[b] has a bit for each byte that must be present if b is; the
+ * bytes of `core` must always be present. */
 enum { LETTERS = 12 };
 static unsigned needed[LETTERS], core;
 
@@ -248,7 +248,7 @@ static bool has_needed(struct slice in)
 	return true;
 }
 
-/* Leaving one out lets another go that had to stay before: more than one round. */
+/* Each removal makes another byte removable: the search needs more than one round. */
 static void test_dependent(void **state)
 {
 	char in[LETTERS];
@@ -277,7 +277,8 @@ static void test_nothing_helps(void **state)
 	tries = reduce((struct slice){p, 1000}, MANY, never);
 	print_message("# 1000 bytes that are all needed: %u tries\n", tries);
 	assert_true(shrink_best(&shrink).n == 1000 && !memcmp(shrink_best(&shrink).p, p, 1000));
-	/* Each byte left out, a space, a zero; and 2048 numbers that are none. */
+	/* Each byte is left out, replaced by a space, by a zero; and 2048 candidates for length
+	 * fields. */
 	assert_in_range(tries, 3000, 6600);
 	assert_true(shrink_complete(&shrink));
 	assert_int_equal(shrink.accepted, 0);
@@ -301,13 +302,13 @@ static bool has_bug(const char *p, size_t n)
 	return memmem(p, n, "BUG", 3) != NULL;
 }
 
-/* Two bytes of length, and exactly as much content. */
+/* Two bytes of length, and content of exactly this length. */
 static bool is_record(struct slice in)
 {
 	return in.n >= 18 && big(in.p, 2) == in.n - 2 && has_bug(in.p + 2, in.n - 2);
 }
 
-/* A record in a record in a record, of little-endian lengths. */
+/* Three nested records with little-endian lengths. */
 static bool is_nested(struct slice in)
 {
 	for (size_t depth = 0; depth < 3; depth++) {
@@ -319,7 +320,7 @@ static bool is_nested(struct slice in)
 	return has_bug(in.p, in.n);
 }
 
-/* A count of numbers of four bytes, one of which is too large. */
+/* A count of four-byte numbers; one number is too large. */
 static bool has_large_number(struct slice in)
 {
 	size_t n = in.n >= 2 ? big(in.p, 2) : 0;
@@ -330,7 +331,7 @@ static bool has_large_number(struct slice in)
 	return found;
 }
 
-/* Where the data begin, and how many bytes they are. */
+/* The offset of the data, and their size in bytes. */
 static bool has_data(struct slice in)
 {
 	size_t at = in.n >= 8 ? big(in.p + 4, 2) : 0, n = in.n >= 8 ? big(in.p + 6, 2) : 0;
@@ -389,7 +390,7 @@ static void test_fields(void **state)
 	}
 }
 
-/* Every input ends, whatever is in it and whatever is accepted. */
+/* The search ends for every input and every judge. */
 static unsigned coin_state;
 
 static bool tosses_a_coin(struct slice in)
@@ -431,12 +432,11 @@ static void test_small(void **state)
 		assert_int_equal(shrink_best(&shrink).n, n);
 		assert_true(shrink_complete(&shrink));
 		shrink_done(&shrink);
-		shrink_done(&shrink); /* twice is fine */
+		shrink_done(&shrink); /* a second call is allowed */
 	}
 }
 
-/* Whatever the judge says, each time: every candidate is simpler than the best, and
- * there is an end. */
+/* For any answers of the judge every candidate is simpler than the best, and the search ends. */
 static void test_moody_judge(void **state)
 {
 	uint64_t x = 88172645463325252;
@@ -471,7 +471,8 @@ static void test_budget(void **state)
 	for (unsigned max = 0; max < 300; max += max < 20 ? 1 : 20) {
 		assert_true(reduce((struct slice){p, 1 << 16}, max, has_words) <= max);
 		assert_true(has_words(shrink_best(&shrink)));
-		assert_true(shrink_best(&shrink).n <= before); /* more tries, no worse */
+		assert_true(shrink_best(&shrink).n <=
+			    before); /* more replays, and no worse result */
 		before = shrink_best(&shrink).n;
 		if (max < 19)
 			assert_false(shrink_complete(&shrink));
@@ -481,7 +482,7 @@ static void test_budget(void **state)
 	free(p);
 }
 
-/* The same question, the same way. */
+/* The same input and judge take the same steps. */
 static void test_deterministic(void **state)
 {
 	char *p = planted(5000, is_balanced);
@@ -496,8 +497,7 @@ static void test_deterministic(void **state)
 	free(p);
 }
 
-/* A large input of one byte repeated, all of it needed: no time goes into candidates that
- * are all the same. */
+/* A large input of one repeated byte, all of it needed: equal candidates take no time. */
 static void test_repeated(void **state)
 {
 	size_t n = 4 << 20;

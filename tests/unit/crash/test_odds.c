@@ -19,7 +19,7 @@ static bool near(double a, double b, double error)
 	return a - b <= error && b - a <= error;
 }
 
-/* Every number of hits at every number of tries that the rule can come to. */
+/* Every number of hits for every number of replays that the rule can reach. */
 static void test_verdicts(void **state)
 {
 	static const struct {
@@ -50,7 +50,7 @@ static void test_verdicts(void **state)
 		assert_true(odds_verdict_name(v)[0]);
 }
 
-/* Whatever comes, ten tries decide; and no verdict is taken back that ten tries give. */
+/* Ten replays always decide, and later replays do not change this verdict. */
 static void test_ten_decide(void **state)
 {
 	(void)state;
@@ -63,7 +63,7 @@ static void test_ten_decide(void **state)
 			hits += bits >> tries & 1;
 			v = odds_reproduce(++tries, hits);
 		}
-		/* Early, but not rashly: three in a row are the one guess. */
+		/* Early verdicts: the only guess is after three hits in a row. */
 		if (v == ODDS_REPRODUCES && tries > 3)
 			assert_true(hits * 2 >= ODDS_TRIES_MAX);
 		else if (v != ODDS_REPRODUCES)
@@ -72,7 +72,7 @@ static void test_ten_decide(void **state)
 	}
 }
 
-/* Against the closed forms and values computed elsewhere (with exact binomials). */
+/* Compares with the closed forms and with external values (from exact binomials). */
 static void test_known_bounds(void **state)
 {
 	static const struct {
@@ -104,7 +104,7 @@ static void test_known_bounds(void **state)
 	assert_true(odds_lower(3, 9) == odds_lower(3, 3));
 }
 
-/* The chance of k or more of n by counting: row n of Pascal's triangle. */
+/* The probability of k or more of n by counting: row n of Pascal's triangle. */
 static double tail(unsigned n, unsigned k, double p)
 {
 	long double row[65] = {1}, sum = 0;
@@ -129,7 +129,7 @@ static void test_bound_is_the_bound(void **state)
 			assert_true(p > odds_lower(n, k - 1));
 			assert_true(n == k || p > odds_lower(n + 1, k));
 		}
-	/* Many tries: the same share, from below; no overflow, no NaN. */
+	/* Many replays: the bound approaches the share from below, without overflow or NaN. */
 	assert_true(odds_lower(1000000, 500000) == odds_lower(1000, 500));
 	assert_true(odds_lower(UINT64_MAX, UINT64_MAX) == odds_lower(1000, 1000));
 	assert_true(odds_lower(UINT64_MAX, 1) == 0);
@@ -163,12 +163,12 @@ static void test_passes(void **state)
 		}
 }
 
-/* What rule 1 comes to at a rate, exactly: f is called with every outcome and its chance. */
+/* The exact outcomes of rule 1 at a rate: f is called with each outcome and its probability. */
 struct outcomes {
-	double verdict[ODDS_VERDICT_COUNT]; /* chance of each */
-	double tries;			    /* in the mean */
-	double fixed; /* chance of being called fixed by passes at that rate */
-	double above; /* chance of a bound above the rate */
+	double verdict[ODDS_VERDICT_COUNT]; /* probability of each */
+	double tries;			    /* mean number */
+	double fixed; /* probability of a false "fixed" by passes at this rate */
+	double above; /* probability of a bound above the rate */
 };
 
 static struct outcomes outcomes_at(double p)
@@ -230,7 +230,7 @@ static uint64_t random_next(uint64_t *x) /* xorshift64* */
 	return *x * UINT64_C(2685821657736338717);
 }
 
-/* Whether the input fails this time. */
+/* True if the input fails in this replay. */
 static bool fails(uint64_t *x, double p)
 {
 	return (double)(random_next(x) >> 11) / 9007199254740992.0 < p;
@@ -251,7 +251,7 @@ static bool called_fixed(uint64_t *x, double p)
 	return need > 0;
 }
 
-/* The same by doing it: a crash that is there is hardly ever called fixed. */
+/* The same by simulation: an existing crash is hardly ever called fixed. */
 static void test_simulated(void **state)
 {
 	static const double rates[] = {0.01, 0.05, 0.1, 0.15, 0.21, 0.3, 0.5, 0.9};

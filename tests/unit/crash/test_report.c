@@ -102,7 +102,7 @@ static void nothing_is_no_crash(void **state)
 	}
 }
 
-/* --- text that is not as it should be ------------------------------------- */
+/* --- invalid text --------------------------------------------------------- */
 
 static void pieces_make_no_difference(void **state)
 {
@@ -130,7 +130,7 @@ static void pieces_make_no_difference(void **state)
 	crash_report_done(&want);
 }
 
-/* Each byte of the report goes through `change`, which writes what becomes of it. */
+/* Passes each byte of the report through `change`, which writes its replacement. */
 static void check_changed(size_t (*change)(char c, char *to))
 {
 	static char text[16 * sizeof(whole)];
@@ -187,7 +187,7 @@ static void half_a_line_before_the_report(void **state)
 	crash_report_done(&r);
 }
 
-/* A frame that is cut over two lines costs its file, and no other frame. */
+/* A frame that is split over two lines loses its file; no other frame is affected. */
 static void half_frames(void **state)
 {
 	struct crash_report r = parse(ASAN_LINE "    #0 0x5 in f<int, cha\nr>::g() /src/a.c:3:4\n"

@@ -28,7 +28,7 @@ static void assertions(void **state)
 	    {"thread 'main' panicked at src/a.rs:1:2:\nindex out of bounds\n" ABRT FRAMES, "ASSERT",
 	     "f|g", CRASH_PANIC, false},
 	    {"SHOULD NEVER BE REACHED\n" ABRT FRAMES, "Abrt", "f|g", CRASH_ASAN, false},
-	    /* The signal that an assertion ends with, and one that is another crash. */
+	    /* An assertion may end by a signal; a wild access after it is another crash. */
 	    {"x.c:1: a: Assertion `b' failed.\n==1==ERROR: AddressSanitizer: SEGV on unknown "
 	     "address 0x41414141 (pc 0x5 T0)\nSCARINESS: 10 (signal)\n" FRAMES,
 	     "ASSERT", "b|f|g", CRASH_ASSERT, false},

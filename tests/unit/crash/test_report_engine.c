@@ -40,7 +40,7 @@ static void libfuzzer_s_own(void **state)
 	CHECK_READINGS(t);
 }
 
-/* The stack of a timeout is shown, but says nothing: the target's name does. */
+/* The stack of a timeout is shown, but the signature uses the target's name. */
 static void targets_name_them(void **state)
 {
 	static const char *const t[] = {
@@ -90,7 +90,7 @@ static void ignored_when_asked(void **state)
 	   "99999 byte(s) (9%) in 3 allocation(s)\n"                                              \
 	   "    #0 0x4 in malloc (/out/f+0x4)\n    #1 0x5 in other /src/a.c:3:4\n\n"
 
-/* The largest living allocation, when it is large enough to be the reason. */
+/* The largest live allocation, if it is large enough to be the reason. */
 static void the_site_of_a_shortage(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that begin a report, and lines that only speak of one. */
+/* Lines that begin a report, and lines that only mention one. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/crash/reports.h"
@@ -26,7 +26,7 @@ static void a_report_is_found(void **state)
 	    "==12==" UAF,
 	    "==12== " UAF,
 	    "  ==12==" UAF,
-	    /* what keeps logs */
+	    /* prefixes of log programs */
 	    "2026-11-21T23:13:02.1234567Z ==1==" UAF,
 	    "2026-11-21T23:13:02.1234567Z " UAF,
 	    "23:13:02 " UAF,
@@ -39,7 +39,7 @@ static void a_report_is_found(void **state)
 	    "stderr: " UAF,
 	    "08-13 10:01:02.345  99  99 F DEBUG   : Abort message: '==12==ERROR: AddressSanitizer: "
 	    "heap-use-after-free on address 0x602000000011 at pc 0x5'\n",
-	    /* half a line of the target's */
+	    /* a partial line of the target */
 	    "foo==123==" UAF,
 	    "working on the next file ==123==" UAF,
 	    "it's a==123==" UAF,
@@ -113,7 +113,7 @@ static void talk_of_a_report_is_none(void **state)
 	CHECK(t, "");
 }
 
-/* Before a crash or behind it, talk changes nothing. */
+/* Text that mentions a report, before or after a crash, changes nothing. */
 static void talk_beside_a_report(void **state)
 {
 #define TALK \
@@ -128,7 +128,7 @@ static void talk_beside_a_report(void **state)
 		same_signature(t[0], t[i], true);
 }
 
-/* A line full of words and quotes: its time is that of its length. */
+/* A line full of words and quotes takes time linear in its length. */
 static void hostile_lines(void **state)
 {
 	static const char *const parts[] = {

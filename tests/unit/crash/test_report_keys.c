@@ -29,7 +29,7 @@ static void what_differs_from_run_to_run(void **state)
 		       OVER READ F(0, "__asan_memcpy") F(1, "parse(int) [clone .part.0]")
 			   F(2, "next.cold"),
 		       true);
-	/* Another kind, access, function, order. */
+	/* Another kind, access, function or order is another crash. */
 	same_signature(base, OVER F(0, "parse(int)") F(1, "next") HARNESS, false);
 	same_signature(base, OVER "WRITE of size 4 at 0x602\n" F(0, "parse(int)") F(1, "next"),
 		       false);
@@ -60,7 +60,7 @@ static void compilers_agree(void **state)
 	same_signature(OVER F(0, "ns::(anonymous namespace)::f()"), OVER F(0, "ns::f()"), true);
 }
 
-/* A Rust name's hash is another in each build; demanglers differ. */
+/* The hash in a Rust name differs in each build; demanglers differ. */
 static void builds_of_rust_agree(void **state)
 {
 	static const char one[] = OVER F(0, "app::parse::h0123456789abcdef")
@@ -89,7 +89,7 @@ static void builds_of_rust_agree(void **state)
 #define NULLS	       SEGV "0x000000000010 (pc 0x5 T0)\n"
 #define WILD	       SEGV "0x41414141 (pc 0x5 T0)\n"
 
-/* Of a null pointer, and of what has no direction. */
+/* A null pointer, and a crash without an access direction. */
 static void a_fault_is_a_fault(void **state)
 {
 	(void)state;
@@ -102,7 +102,7 @@ static void a_fault_is_a_fault(void **state)
 #define ASAN(type) "==1==ERROR: AddressSanitizer: " type " on address 0x602 at pc 0x5\n"
 #define WRITE	   "WRITE of size 1 at 0x602 thread T0\n"
 
-/* How far an index is out of bounds is the input's choice. */
+/* The input decides how far an index is out of bounds. */
 static void memory_errors_of_one_direction(void **state)
 {
 	static const char reads[] = OVER READ F(0, "f"), writes[] = OVER WRITE F(0, "f");
@@ -140,7 +140,7 @@ static void memory_errors_of_one_direction(void **state)
 		       false);
 }
 
-/* Ledgers know crashes by these names: none of them may change. */
+/* Ledgers have crashes under these signatures: none of them may change. */
 static void signatures_stay(void **state)
 {
 	static const struct {
@@ -179,7 +179,7 @@ static void stack_overflows_by_their_cycle(void **state)
 	same_signature(SO F(0, "leaf") AB(1) AB(2) AB(3) AB(4), SO BA(0) BA(1) BA(2) BA(3), true);
 	same_signature(SO AB(1) AB(2) AB(3) AB(4),
 		       SO F(0, "even") F(1, "even") F(2, "even") F(3, "even"), false);
-	/* No strict cycle: the function that comes most often. */
+	/* No strict cycle: the most frequent function is used. */
 	same_signature(SO F(0, "a") F(1, "x") F(2, "b") F(3, "x") F(4, "x") F(5, "c") F(6, "x"),
 		       SO F(0, "c") F(1, "x") F(2, "x") F(3, "b") F(4, "x") F(5, "a"), true);
 }
@@ -235,7 +235,7 @@ static void targets_stand_in(void **state)
 	check_targets("==3== ERROR: libFuzzer: out-of-memory (used: 300Mb; limit: 256Mb)\n", true);
 	check_targets(OVER, true);
 	check_targets(OVER F(0, "parse"), false);
-	check_targets(OVER HARNESS, false); /* its file says which */
+	check_targets(OVER HARNESS, false); /* its file has the target's name */
 	same_signature(OVER "    #0 0x5 in LLVMFuzzerTestOneInput /src/x_fuzzer.c:3:4\n",
 		       OVER "    #0 0x5 in LLVMFuzzerTestOneInput /src/y_fuzzer.c:3:4\n", false);
 	same_signature("==3== ERROR: libFuzzer: timeout after 2 seconds\n" F(0, "spin"),
@@ -264,7 +264,7 @@ static void words_stand_in(void **state)
 #define B(n, pc, at) "    #" #n " 0x" #pc "  (/out/f+0x" #at ") (BuildId: ab12)\n"
 #define C(n, pc, at) "    #" #n " 0x" #pc "  (/lib/x86_64-linux-gnu/libc.so.6+0x" #at ")\n"
 #define APP(pc)	     B(0, pc, 11fd3e) B(1, pc, 11fc6e) B(2, pc, 11fbef)
-/* The same crash, fuzzing and from a file: what is below the harness differs. */
+/* The same crash in fuzzing and in a replay: the frames below the harness differ. */
 #define LOOP           \
 	B(3, 5, 48353) \
 	B(4, 5, 47a79) \
@@ -308,7 +308,7 @@ static void raw_keys(void **state)
 		 true);
 }
 
-/* Without a build ID, crash_options.build tells builds apart. */
+/* Without a build ID, crash_options.build distinguishes builds. */
 static void raw_keys_of_builds(void **state)
 {
 	static const char plain[] = OVER READ "    #0 0x5  (/out/f+0x11fd3e)\n";
@@ -331,7 +331,7 @@ static void raw_keys_of_builds(void **state)
 	crash_report_done(&b);
 }
 
-/* A thread's frames are all its own. */
+/* All frames of a thread count. */
 static void raw_keys_of_threads(void **state)
 {
 	(void)state;
@@ -390,7 +390,7 @@ static void never_as_with_symbols(void **state)
 	crash_report_done(&r);
 	same_signature(OVER READ APP(5) LOOP, OVER READ APP(9) ONE_FILE, true);
 	same_signature(OVER B(0, 5, 11), OVER F(0, "f+11"), false);
-	/* A library without symbols among functions with names is one name. */
+	/* A library without symbols counts as one name among named functions. */
 	same_signature(OVER F(0, "a") "    #1 0x5  (/x/libz.so+0x12)\n" F(2, "b"),
 		       OVER F(0, "a") "    #1 0x5  (/x/libz.so+0x34)\n" F(2, "b"), true);
 }
@@ -433,7 +433,7 @@ static void a_bug_is_a_class_at_a_place(void **state)
 	    AT(1, "0x22", "sum", "parse.c:9:1") HARNESS;
 
 	(void)state;
-	/* Whatever calls it, wherever the index points, and in another directory. */
+	/* The same bug with any caller, any index, and another directory. */
 	same_bug(base,
 		 FREED READ
 		 "    #0 0x33 in __asan_memcpy\n" AT(1, "0x44", "next(long)", "b/lex.c:7:9")
@@ -445,11 +445,11 @@ static void a_bug_is_a_class_at_a_place(void **state)
 	    "0x60200000abcd (pc 0x11)\n==1==The signal is caused by a READ memory access.\n" AT(
 		0, "0x11", "next(char)", "lex.c:7:3"),
 	    true);
-	/* An inlined function belongs to the one that it is in. */
+	/* An inlined function belongs to its caller. */
 	same_bug(OVER READ AT(0, "0x11", "peek", "lex.h:3") AT(1, "0x11", "next", "lex.c:7")
 		     AT(2, "0x22", "sum", "parse.c:9"),
 		 base, true);
-	/* Another line, function, file, direction, class. */
+	/* Another line, function, file, direction or class is another bug. */
 	same_bug(base, OVER READ AT(0, "0x11", "next(char)", "lex.c:8:3"), false);
 	same_bug(base, OVER READ AT(0, "0x11", "other", "lex.c:7:3"), false);
 	same_bug(base, OVER READ AT(0, "0x11", "next(char)", "lexer.c:7:3"), false);

@@ -76,7 +76,7 @@ static void signals(void **state)
 		      "access.\n" FRAMES,
 	     "UNKNOWN READ", "f|g", CRASH_ASAN, true},
 	    {ERROR ON "0x0bbadbeef" PC FRAMES, "UNKNOWN", "f|g", CRASH_ASAN, false},
-	    /* A jump to zero matters, whatever else is said. */
+	    /* A jump to zero counts, whatever else the report says. */
 	    {ERROR ON "0x000000000000 (pc 0x000000000000 bp 0x7 T0)\n" FRAMES, "Null-dereference",
 	     "f|g", CRASH_ASAN, true},
 	    {ERROR "BUS on unknown address 0x5 (pc 0x1 T0)\n" FRAMES, "Bus", "f|g", CRASH_ASAN,

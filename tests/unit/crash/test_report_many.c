@@ -15,8 +15,8 @@
 	"  Write of size 4 at 0x7f15 by thread T3:\n    #0 " name " a.c:3 (t+0x12)\n\n"
 #define OOM "==1== ERROR: libFuzzer: out-of-memory (used: 300Mb; limit: 256Mb)\n"
 
-/* Of processes one after the other the last crash counts; of one process that went on,
- * the first. */
+/* Of several processes in sequence the last crash counts; of one process that continued, the
+ * first. */
 static void which_report_counts(void **state)
 {
 	static const struct {
@@ -63,7 +63,7 @@ static void a_timeout_gives_way_to_a_new_process(void **state)
 	crash_report_done(&r);
 }
 
-/* What an earlier process said about its own crash is forgotten. */
+/* An earlier process's report of its own crash is dropped. */
 static void nothing_stays_of_an_earlier_process(void **state)
 {
 	const struct crash_options o = {.ignore_ooms_and_hangs = true};
@@ -132,7 +132,7 @@ static void stacks_of_other_things(void **state)
 	char buf[1024];
 
 	(void)state;
-	/* The platforms' state goes on into the stack of the free; ours does not. */
+	/* On other platforms the crash state includes the stack of the free; ours does not. */
 	assert_string_equal(state_of(&r, buf), "a|b");
 	assert_int_equal(r.n_frames, 1);
 	crash_report_done(&r);

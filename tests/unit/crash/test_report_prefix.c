@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports in which a log wrote something before each line. */
+/* Reports with a log's prefix before each line. */
 #include "tests/unit/unit.h"
 
 #include "runner/crash/report/json.h"
@@ -29,7 +29,7 @@ static const char *const reports[] = {
 	  "    #0 0x55d2  (/t+0x55d2) (BuildId: a27f)\n    #1 0x55e3  (/t+0x55e3)\n\n",
     START "a/b.c:3:4: runtime error: shift exponent 32 is too large for type 'int'\n"
 	  "    #0 0x4 in get /src/a.c:1:2\n" BELOW "\n",
-    START "a/b.c:3:4: runtime error: division by zero\n", /* known by its place */
+    START "a/b.c:3:4: runtime error: division by zero\n", /* recognised by its source position */
     "==7==WARNING: MemorySanitizer: use-of-uninitialized-value\n"
     "    #0 0x4 in get /src/a.c:1:2\n" BELOW "\n"
     "  Uninitialized value was created by a heap allocation\n"
@@ -51,7 +51,7 @@ static const char *const reports[] = {
     START "t: a.c:3: int f(void): Assertion `x > 0' failed.\n"
 	  "==7== ERROR: libFuzzer: deadly signal\n"
 	  "    #0 0x4 in get /src/a.c:1:2\n" BELOW "\n",
-    /* told before anything that says what the prefix is */
+    /* printed before a line that reveals the prefix */
     "*** stack smashing detected ***: terminated\n"
     "==7== ERROR: libFuzzer: deadly signal\n"
     "    #0 0x4 in get /src/a.c:1:2\n" BELOW "\n",
@@ -129,7 +129,7 @@ static void context_of_grep(void **state)
 	      "Divide-by-zero", "one");
 }
 
-/* Some editors write a byte order mark, and files with one are joined. */
+/* Some editors write a byte order mark, and such files may be joined. */
 static void byte_order_marks(void **state)
 {
 	(void)state;
@@ -147,12 +147,12 @@ static void byte_order_marks(void **state)
 static void others_lines_are_not_taken(void **state)
 {
 	(void)state;
-	/* another process's, of the same log */
+	/* of another process in the same log */
 	check("fuzz-1: ==7==" UAF "fuzz-1: " READ "fuzz-1:     #0 0x4 in one a.c:1:2\n"
 	      "fuzz-2:     #1 0x4 in other a.c:1:2\n"
 	      "fuzz-1:     #1 0x5 in two a.c:3:4\n",
 	      "Heap-use-after-free\nREAD 4", "one|two");
-	/* the log's own */
+	/* the log's own line */
 	check("[x] ==7==" UAF "connected\n[x] " READ "    #0 0x4 in one a.c:1:2\n"
 	      "[x]     #1 0x5 in two a.c:3:4\n",
 	      "Heap-use-after-free\nREAD 4", "one|two");
@@ -170,7 +170,7 @@ static void what_a_target_wrote_before_a_headline_is_no_prefix(void **state)
 	      "Heap-use-after-free\nREAD 4", "one");
 	check("half: ==7==" UAF READ "    #0 0x4 in one a.c:1:2\n", "Heap-use-after-free\nREAD 4",
 	      "one");
-	/* nothing but the frames tells how long it is */
+	/* only the frames reveal its length */
 	check("[x] half: ==7==" UAF
 	      "[x]     #0 0x4 in one a.c:1:2\n[x]     #1 0x5 in two a.c:3:4\n",
 	      "Heap-use-after-free", "one|two");

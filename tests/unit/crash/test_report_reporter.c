@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The function that reports a failure is not the function that fails.  `make reports` has the
+/* The function that reports a failure is not the function that fails.  `make reports` tests the
  * reports of real libraries. */
 #include "tests/unit/unit.h"
 
@@ -102,7 +102,7 @@ static void reporters_are_left_out(void **state)
 	}
 }
 
-/* Names that only look alike, and a failure inside of a library that logs. */
+/* Similar names, and a failure inside of a logging library. */
 static void others_stay(void **state)
 {
 	(void)state;
@@ -148,12 +148,12 @@ static void go_behind_a_header(void **state)
 	    {"E1125 07:00:00.000000 1234 main.go:12] Observed a " GO, "Index out of range",
 	     "main.parse", CRASH_PANIC, false},
 	    {"time=07:00 level=error " GO, "Index out of range", "main.parse", CRASH_PANIC, false},
-	    /* A server that goes on, and a mention. */
+	    /* A server that continues, and text that mentions a report. */
 	    {"2026/11/25 07:00:00 http: panic serving 127.0.0.1:1: runtime error: index out of "
 	     "range [5]\n",
 	     "", "", CRASH_NONE, false},
 	    {"msg=\"panic: runtime error: index out of range [5]\"\n", "", "", CRASH_NONE, false},
-	    /* UBSan of a file that is called so. */
+	    /* A UBSan report in a file with such a name. */
 	    {"/src/panic:3:4: runtime error: division by zero\n" F(0, "f"), "Divide-by-zero", "f",
 	     CRASH_UBSAN, false},
 	};

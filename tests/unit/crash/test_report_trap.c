@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traps whose message stands in a frame.  `make reports` has those of real programs. */
+/* Traps with their message in a frame.  `make reports` tests the traps of real programs. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/crash/reports.h"
@@ -13,7 +13,7 @@
 #define REST \
 	"    #5 0x5 in parse /src/a.c:3:4\n    #6 0x6 in LLVMFuzzerTestOneInput /src/f.c:9:1\n\n"
 
-/* The message ends in a newline, so each place stands in the next frame. */
+/* The message ends in a newline, so each source position is in the next frame. */
 #define SHIFTED                                                                                  \
 	TRAP "libc++$/usr/include/c++/v1/vector:1443: assertion __n < size() failed: "           \
 	     "vector[] index out of bounds (/t+0x9)\n"                                           \
@@ -47,7 +47,7 @@ static void message_is_the_assertion(void **state)
 	CHECK_READINGS(t);
 }
 
-/* Another crash is not the trap's; nor is a trap that is not the first frame. */
+/* Neither another crash nor a trap below the first frame counts as the trap. */
 static void other_crashes_stay(void **state)
 {
 	static const struct reading t[] = {
@@ -106,7 +106,7 @@ static void undefined_behaviour_has_its_type(void **state)
 		assert_string_equal(r.headline, t[i].message);
 		crash_report_done(&r);
 	}
-	/* As the runtime says it. */
+	/* The same report as by the runtime. */
 	same_signature(DEADLY UBSAN "Integer addition overflowed /src/a.c\n" REST,
 		       "/src/a.c:3:4: runtime error: signed integer overflow: 1 + 2 cannot be "
 		       "represented in type 'int'\n" REST,
@@ -127,7 +127,7 @@ static void places_are_no_functions(void **state)
 	assert_int_equal(r.frames[0].line, 35);
 	assert_int_equal(r.frames[0].column, 59);
 	crash_report_done(&r);
-	/* What libc++ prints in debug mode. */
+	/* The output of libc++ in debug mode. */
 	same_signature(DEADLY SHIFTED,
 		       "/usr/include/c++/v1/vector:1440: assertion __n < size() failed: vector[] "
 		       "index out of bounds\n" DEADLY

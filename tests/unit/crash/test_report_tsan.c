@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is TSan's own: its interceptors, and what it says of libFuzzer's signal handler. */
+/* Peculiarities of TSan: its interceptors, and its reports about libFuzzer's signal handler. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/crash/reports.h"
@@ -33,7 +33,7 @@ static void the_signal_s_echo_is_no_crash(void **state)
 	    {AT("6") ECHO(FOPEN, ""), "Fatal-signal", "a.cc", CRASH_PANIC, false},
 	    {"t: a.c:3: int f(void): Assertion `x > 0' failed.\n" DEADLY ECHO(FOPEN, IN("ab()")),
 	     "ASSERT", "x > 0|ab|a.cc", CRASH_ASSERT, false},
-	    /* it goes on, to the engine's own stack */
+	    /* it continues to the engine's own stack */
 	    {DEADLY ECHO(FOPEN, "") ECHO(
 		 GETDELIM,
 		 "") "    #0 __sanitizer_print_stack_trace <null> (t+0x11a03e) (BuildId: 65e4)\n"
@@ -43,7 +43,7 @@ static void the_signal_s_echo_is_no_crash(void **state)
 		     "    #3 abort stdlib/abort.c:79:7 (libc.so.6+0x2) (BuildId: 93ac)\n" IN(
 			 "ab()") "\n",
 	     "Fatal-signal", "ab", CRASH_ENGINE, false},
-	    /* a handler of the target's own */
+	    /* the target's own handler */
 	    {ECHO(FOPEN, IN("on_alarm(int)")), "Signal-unsafe call inside of a signal",
 	     "on_alarm|a.cc", CRASH_TSAN, false},
 	};
@@ -68,7 +68,7 @@ static void the_engine_s_stack_is_taken(void **state)
 	crash_report_done(&r);
 }
 
-/* Without a frame of the target's own, what was thrown tells bugs apart. */
+/* Without a frame of the target, the thrown type distinguishes bugs. */
 static void exceptions_are_told_apart(void **state)
 {
 	(void)state;
@@ -79,13 +79,13 @@ static void exceptions_are_told_apart(void **state)
 		       "libc++abi: terminating due to uncaught exception of type "
 		       "std::out_of_range: basic_string\n" DEADLY,
 		       false);
-	/* a message that is the program's may be the input's */
+	/* a message of the program may depend on the input */
 	same_signature("terminate called after throwing an instance of 'std::runtime_error'\n"
 		       "  what():  one\n" DEADLY,
 		       "terminate called after throwing an instance of 'std::runtime_error'\n"
 		       "  what():  two\n" DEADLY,
 		       true);
-	/* with one, it is the place */
+	/* with a frame, the frame counts */
 	same_signature(AT("6") DEADLY ECHO(FOPEN, IN("ab()")),
 		       SUBSTR DEADLY ECHO(FOPEN, IN("ab()")), true);
 }
@@ -110,7 +110,7 @@ static void interceptors_are_in_no_state(void **state)
 	assert_string_equal(state_of(&r, buf), "t1|t2");
 	assert_string_equal(frames_of(&r, buf), "t1");
 	crash_report_done(&r);
-	/* a function of the target's whose file is not known */
+	/* A function of the target in an unknown file. */
 	r = parse("WARNING: ThreadSanitizer: data race (pid=7)\n"
 		  "  Write of size 4 at 0x55d1 by thread T1:\n"
 		  "    #0 set(int) <null> (t+0x1) (BuildId: a27f)\n\n");

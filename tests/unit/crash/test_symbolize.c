@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for a report that had none. */
+/* Symbolization of a report without names. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -101,7 +101,7 @@ static void test_llvm(void **state)
 	    "SUMMARY: AddressSanitizer: heap-buffer-overflow (/target/t+0xa1)\n");
 }
 
-/* A trap's message that ends in a newline makes a blank line and moves the places. */
+/* A trap's message that ends in a newline makes a blank line, and shifts the source positions. */
 static void test_trap(void **state)
 {
 	(void)state;
@@ -119,7 +119,7 @@ static void test_trap(void **state)
 	    "    #3 0x55b2 in outer /src/a.c:9:8\n");
 }
 
-/* Of TSan's frames the module is the last part of its path, and there is no address. */
+/* TSan's frames have only the last part of the module's path, and no address. */
 static void test_tsan(void **state)
 {
 	(void)state;
@@ -132,7 +132,7 @@ static void test_tsan(void **state)
 	    "    #2 fuzzer::Fuzzer::ExecuteCallback(unsigned char const*) (t+0xd4)\n");
 }
 
-/* The crash is the same as if it had had its names from the beginning. */
+/* The result is the same crash as from a report with names. */
 static void expect_same_crash(const char *answers)
 {
 	static const char named[] = "    #0 0x9 in inner(char const*) /src/a.c:5:2\n"
@@ -166,7 +166,7 @@ static void test_same_crash(void **state)
 	expect_same_crash(gnu);
 }
 
-/* Answers that are cut, missing, or of something else: what is understood is taken. */
+/* Answers that are cut, missing or unrelated: the valid part is used. */
 static void test_bad_answers(void **state)
 {
 	static const char *const bad[] = {
@@ -191,7 +191,7 @@ static void test_bad_answers(void **state)
 		(void)apply(slice_of(bare), "/target/t", (struct slice){llvm, n});
 }
 
-/* As many frames as one likes: some are asked for, the time is linear. */
+/* Any number of frames: only some are queried, and the time is linear. */
 static void test_many(void **state)
 {
 	static char report[1 << 16], answers[1 << 16];
@@ -210,7 +210,7 @@ static void test_many(void **state)
 	assert_non_null(strstr(buf_str(&out), "#127 0x5 in f127 (/target/t+0x7f)\n"));
 	assert_non_null(strstr(buf_str(&out), "#128 0x5  (/target/t+0x80)\n"));
 
-	/* One answer of many inlined calls, for a frame that comes again and again. */
+	/* One answer with many inlined calls, for a frame that repeats. */
 	at = (size_t)sprintf(answers, "0x1\n");
 	while (at < sizeof(answers) - 16)
 		at += (size_t)sprintf(answers + at, "f\n/a.c:1\n");

@@ -39,7 +39,7 @@ static void save(const struct vault_item *item)
 		fail_msg("%s", e.msg);
 }
 
-/* want NULL: not there. */
+/* want NULL: the file must not exist. */
 static void check_file(struct slice signature, enum vault_file f, const char *want)
 {
 	_autofree_ char *text = NULL;
@@ -105,7 +105,7 @@ static void test_names(void **state)
 	assert_int_equal(vault_place(SLICE(""), "", place, &e), -EINVAL);
 }
 
-/* Every length, plain and escaped: a name, another one for another signature. */
+/* Signatures of every length, plain and escaped, have different valid names. */
 static void test_long_names(void **state)
 {
 	static char text[VAULT_SIGNATURE_MAX + 1];
@@ -178,7 +178,7 @@ static void test_odd_entries(void **state)
 	struct err e;
 
 	(void)state;
-	/* Something else in the place of the directory, or of one of its files. */
+	/* Another kind of file in the place of the directory, or of one of its files. */
 	assert_int_equal(mkdirat(dir.fd, "crashes", 0750), 0);
 	assert_int_equal(symlinkat("/tmp", dir.fd, "crashes/" SIGNATURE), 0);
 	assert_true(vault_save(dir.fd, &item, NULL, &e) < 0);
@@ -219,16 +219,16 @@ static void test_sweep(void **state)
 	assert_int_equal(mkdirat(dir.fd, "crashes/.y.gone", 0700), 0);
 	assert_int_equal(mkdirat(dir.fd, "crashes/.mine", 0700), 0);
 	scratch_write(dir.fd, "crashes/.x.new/input", "half");
-	scratch_write(dir.fd, "crashes/note.txt", "a person's");
+	scratch_write(dir.fd, "crashes/note.txt", "a user's");
 	scratch_write(dir.fd, "crashes/" SIGNATURE "/.input.new", "half");
-	scratch_write(dir.fd, "crashes/" SIGNATURE "/.mine.new", "a person's");
+	scratch_write(dir.fd, "crashes/" SIGNATURE "/.mine.new", "a user's");
 	assert_int_equal(vault_sweep(dir.fd, &e), 0);
 	assert_int_equal(entries(dir.fd, "crashes"), 3);
 	assert_int_equal(entries(dir.fd, "crashes/" SIGNATURE), 2);
 	check_files("in", NULL, NULL, NULL);
 }
 
-/* The two kinds of saving, with faults: a new crash, and one that is there. */
+/* Prepares the two kinds of saving, for faults: a new crash, and a known crash. */
 static void prepare(bool is_old)
 {
 	struct vault_item old = item_of("old", "old m", "old r", "old x");
@@ -256,7 +256,7 @@ static bool is_either(enum vault_file f, const char *was, const char *will)
 	return (was && strcmp(text, was) == 0) || (will && strcmp(text, will) == 0);
 }
 
-/* Each file is the old or the new one; of a new crash all are there or none. */
+/* Each file is the old or the new one; of a new crash all files exist or none. */
 static void check_whole(bool is_old)
 {
 	if (is_old) {
@@ -300,7 +300,7 @@ static unsigned fail_each(bool is_old)
 		}
 		assert_int_equal(r, -e.code);
 		assert_memory_equal(e.msg, "save crash '" SIGNATURE "': ", 31);
-		if (!is_old) /* and no half of it stays */
+		if (!is_old) /* and no part of it stays */
 			assert_true(entries(dir.fd, "crashes") <= 1);
 		check_saved_again(is_old);
 	}
@@ -339,9 +339,9 @@ static void test_faults(void **state)
 
 		print_message("# %s: %u calls failed, died at %u\n", is_old ? "update" : "new",
 			      failed, died);
-		/* The exact numbers find a forgotten sync.  A file takes five calls (create,
-		 * write, sync, rename, sync).  A new directory takes ten.  An old one takes
-		 * five, and one to read its owner. */
+		/* The exact numbers reveal a missing sync.  A file takes five calls (create, write,
+		 * sync, rename, sync).  A new directory takes ten.  An old directory takes five,
+		 * and one to read its owner. */
 		assert_int_equal(failed, is_old ? 3 * 5 + 6 : 3 * 5 + 10);
 		assert_int_equal(died, failed);
 	}
@@ -372,7 +372,7 @@ static void test_remove_faults(void **state)
 	}
 }
 
-/* Only into a crash that is there, only when it differs, whatever lies in its place. */
+/* Written only for an existing crash, only when it differs, and over any file in its place. */
 static void test_copy(void **state)
 {
 	static const char path[] = "crashes/" SIGNATURE "/record.json";
@@ -391,7 +391,7 @@ static void test_copy(void **state)
 	assert_true(inode_of(path) == was);
 	assert_int_equal(vault_copy(dir.fd, item.signature, VAULT_RECORD, SLICE("b"), &e), 0);
 	check_file(item.signature, VAULT_RECORD, "b");
-	/* A link is replaced, what it leads to is not written to. */
+	/* A link is replaced, and its target is not written. */
 	scratch_write(dir.fd, "outside", "c");
 	assert_int_equal(unlinkat(dir.fd, path, 0), 0);
 	assert_int_equal(symlinkat("../../outside", dir.fd, path), 0);
@@ -406,7 +406,7 @@ static void test_copy(void **state)
 		fault_arm(0, FAULT_FAIL);
 		if (r == 0)
 			break;
-		check_file(item.signature, VAULT_RECORD, "d"); /* the old one, whole */
+		check_file(item.signature, VAULT_RECORD, "d"); /* the complete old file */
 	}
 	assert_int_equal(vault_sweep(dir.fd, &e), 0);
 	assert_false(scratch_has(dir.fd, "crashes/" SIGNATURE "/.record.json.new"));

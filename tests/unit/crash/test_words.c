@@ -17,7 +17,7 @@ static const struct {
 
 enum { ALL = sizeof(all) / sizeof(all[0]) };
 
-/* As slow and as plain as can be. */
+/* The simplest, slowest implementation. */
 static uint64_t plainly(struct slice line)
 {
 	uint64_t bits = 0;

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_DICTIONARY_PROGRAM_H
 #define TESTS_UNIT_DICTIONARY_PROGRAM_H
 
-/* A program's file with globals that AddressSanitizer describes.  Include unit.h first. */
+/* A program file with globals that AddressSanitizer describes.  Include unit.h first. */
 #include <elf.h>
 #include <stddef.h>
 

@@ -71,7 +71,7 @@ static void a_signature_is_a_word(void **state)
 	assert_int_equal(w.n, 1);
 }
 
-/* All entities of HTML must not take the places of all other words. */
+/* All HTML entities together must not displace all other words. */
 static void a_long_sorted_table_comes_last(void **state)
 {
 	const struct slice last = {(char[]){'a', '!' + GLOBALS - 2}, 2};
@@ -90,7 +90,7 @@ static void a_long_sorted_table_comes_last(void **state)
 	assert_true(words_find(&w, SLICE("a!"))->is_active);
 }
 
-/* What a compiler with position-independent code writes: zeros, and where to add what. */
+/* Position-independent code: the pointers are zeros, with relocations that fill them. */
 static void relocations_are_followed(void **state)
 {
 	(void)state;
@@ -113,7 +113,7 @@ static void relocations_are_followed(void **state)
 	assert_true(has("token") && has("other"));
 }
 
-/* The last byte of a section may be that of a name. */
+/* The last byte of a section may belong to a name. */
 static void a_name_at_the_end_of_its_section_is_read(void **state)
 {
 	struct global g;
@@ -127,7 +127,7 @@ static void a_name_at_the_end_of_its_section_is_read(void **state)
 	assert_true(has("token"));
 }
 
-/* Its strings stand among those of the run-time. */
+/* The program's strings are among strings of the runtime. */
 static void without_descriptions_there_are_none(void **state)
 {
 	(void)state;
@@ -136,7 +136,7 @@ static void without_descriptions_there_are_none(void **state)
 	assert_int_equal(w.n, 0);
 }
 
-/* Numbers that lie: nothing is found, and no byte beyond the file is read. */
+/* False numbers: no literal is found, and no byte beyond the file is read. */
 static void damage_finds_nothing(void **state)
 {
 	(void)state;

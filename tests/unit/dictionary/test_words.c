@@ -117,7 +117,7 @@ static void what_brought_something_comes_first(void **state)
 	assert_false(word("aa")->is_active);
 }
 
-/* A word is tried for as long as it takes; then one that was not tried has its place. */
+/* After WORDS_TRIED offers without effect, a word gives its place to an untried word. */
 static void what_brought_nothing_makes_room(void **state)
 {
 	(void)state;
@@ -189,7 +189,7 @@ static void given_words_are_not_ours(void **state)
 	assert_null(strstr(buf_str(&text), "\"aa\""));
 }
 
-/* They come in turns; what brought something stays. */
+/* Words take turns; a word that added coverage stays. */
 static void beside_given_words_few_are_tried(void **state)
 {
 	(void)state;
@@ -214,7 +214,7 @@ static void what_is_saved_is_loaded(void **state)
 	(void)state;
 	literal("a\"b");
 	literal("tried");
-	literal("fresh"); /* nothing is known of it: not worth a line */
+	literal("fresh"); /* no statistics yet: not written to the file */
 	words_brought(&w, SLICE("\x01\x02"), 7, true);
 	words_find(&w, SLICE("tried"))->tried = WORDS_TRIED;
 	assert_int_equal(words_choose(&w, 2), 2);
@@ -250,7 +250,7 @@ static void a_hostile_file_gives_what_is_whole_in_it(void **state)
 	assert_true(word("whole")->is_active);
 }
 
-/* Counts do not wrap, and the table has an end. */
+/* Counts do not overflow, and the table has a limit. */
 static void there_are_bounds(void **state)
 {
 	char text[16];

@@ -2,14 +2,14 @@
 #ifndef TESTS_UNIT_ENGINE_COMMANDS_H
 #define TESTS_UNIT_ENGINE_COMMANDS_H
 
-/* Commands of an engine.  Include unit.h first. */
+/* Command lines of an engine.  Include unit.h first. */
 #include "base/fault.h"
 #include "runner/engine/engine.h"
 
 #include <errno.h>
 
-/* make() gets a command; with each allocation of it failing in turn it leaves nothing.
- * Returns the first number that is more than there are. */
+/* Calls make() with each of its allocations failing in turn; no memory may leak.  Returns the first
+ * number beyond the last allocation. */
 static inline unsigned fail_each_allocation(int (*make)(struct engine_cmd *ret, struct err *e))
 {
 	for (unsigned at = 1;; at++) {

@@ -89,7 +89,7 @@ static void chosen_values(void **state)
 	job.rss_limit_mib = UINT64_MAX;
 	job.dict = "/out/t.dict";
 	job.max_len = 64;
-	job.seed = UINT64_C(1) << 32; /* must not become 0, which means another one each time */
+	job.seed = UINT64_C(1) << 32; /* must not become 0, which means a random seed */
 	job.runs = UINT64_MAX;
 	assert_int_equal(engine_libfuzzer.fuzz(&job, &c, &e), 0);
 	expect(&c.argv, want);

@@ -63,7 +63,7 @@ static void one_line(void **state)
 	     "LeakSanitizer: fatal error"},
 	    {"==1==ERROR: AddressSanitizer: \033[1mbold\001\377", ENGINE_FAULT_CRASH,
 	     "AddressSanitizer: ?[1mbold??"},
-	    /* Not failures. */
+	    /* These lines are no failures. */
 	    {"==1==WARNING: AddressSanitizer failed to allocate 0x7f bytes", 0, ""},
 	    {"==1==WARNING: AddressSanitizer: odd", 0, ""},
 	    {"AddressSanitizer can not provide additional info.", 0, ""},
@@ -84,8 +84,8 @@ static void one_line(void **state)
 	}
 }
 
-/* A thread of the engine writes the watchdog's report.  The thread that failed writes all
- * others. */
+/* A thread of the engine writes the watchdog's report.  The failing thread writes all other
+ * reports. */
 static void the_reporting_thread_is_known(void **state)
 {
 	static const struct {
@@ -134,7 +134,7 @@ static void which_report_counts(void **state)
 	}
 }
 
-/* Where undefined behaviour does not end a program, what ends it comes later. */
+/* When undefined behaviour does not end a program, the actual end comes later. */
 static void undefined_behaviour_gives_way(void **state)
 {
 	static const char ub[] = "a.c:1:2: runtime error: signed integer overflow: 1 + 2";
@@ -149,7 +149,7 @@ static void undefined_behaviour_gives_way(void **state)
 	assert_non_null(strstr(s.fault_text, "signed integer overflow"));
 	libfuzzer_line(SLICE("==7==ERROR: LeakSanitizer: detected memory leaks"), &s);
 	assert_int_equal(s.fault, ENGINE_FAULT_LEAK);
-	libfuzzer_line(slice_of(ub), &s); /* and not back again */
+	libfuzzer_line(slice_of(ub), &s); /* this does not change it back */
 	assert_int_equal(s.fault, ENGINE_FAULT_LEAK);
 
 	s = (struct engine_state){0};
@@ -230,7 +230,7 @@ static const struct real {
 	int code;
 	enum engine_end end;
 	enum engine_fault fault;
-	const char *text; /* its beginning */
+	const char *text; /* the beginning of the text */
 	enum engine_artifact artifact;
 	unsigned seen;
 } reals[] = {
@@ -301,7 +301,7 @@ static void real_output(void **state)
 			check_real(versions[v], &reals[i]);
 }
 
-/* LLVM 14 gives up, the others warn and go on. */
+/* LLVM 14 gives up, newer versions warn and continue. */
 static void real_blindness(void **state)
 {
 	struct captured c = capture("14", "noinstr");
@@ -333,7 +333,7 @@ static void real_numbers(void **state)
 		    c.s.rss_mib > 10 && c.s.ft >= c.s.cov && c.s.last_new_execs > 0);
 }
 
-/* What the engine printed of an artifact that holds input, if that is what it printed. */
+/* The engine's output for an artifact of this input, if it printed one. */
 static struct engine_state printed(const char *input, size_t n, const char *base64)
 {
 	struct engine_state s = {0};

@@ -90,7 +90,7 @@ static const char *value(const struct strv *env, const char *name)
 	return found;
 }
 
-/* What an option is in the end: the last one counts. */
+/* The effective value of an option: the last one counts. */
 static void assert_option(const char *options, const char *name, const char *want)
 {
 	const char *p = options, *found = NULL;
@@ -147,7 +147,8 @@ static void what_the_cell_depends_on(void **state)
 	strv_done(&v);
 }
 
-/* Known crashes are suppressed, unless a person has a file of suppressions: there is one. */
+/* Known crashes are suppressed, unless the user sets a suppression file: a sanitizer reads only
+ * one file. */
 static void known_crashes_are_suppressed(void **state)
 {
 	static const char *const theirs[] = {"UBSAN_OPTIONS=x=1:suppressions=/mine", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libFuzzer says of inputs that it was given. */
+/* libFuzzer's output about given inputs. */
 #include "tests/unit/unit.h"
 
 #include "runner/engine/libfuzzer.h"
@@ -26,10 +26,10 @@ static void test_inputs(void **state)
 	feed(&s, "Executed /seeds/inputs/one in 0 ms");
 	assert_true(s.done);
 	feed(&s, "Running: /seeds/inputs/two");
-	assert_false(s.done); /* it may leave by _exit() here */
+	assert_false(s.done); /* the target may call _exit() here */
 	assert_int_equal(s.inputs, 2);
 	assert_string_equal(s.input, "/seeds/inputs/two");
-	feed(&s, "Executed /seeds/inputs/one in 0 ms"); /* not that one */
+	feed(&s, "Executed /seeds/inputs/one in 0 ms"); /* not this input */
 	feed(&s, "Executed /seeds/inputs/two");
 	feed(&s, "Executed /seeds/inputs/twofold in 0 ms");
 	assert_false(s.done);
@@ -37,7 +37,7 @@ static void test_inputs(void **state)
 	assert_true(s.done);
 }
 
-/* A target that prints without newlines hides the end of its input, not that of all. */
+/* A target that prints without newlines hides the end of its input, but not the end of all. */
 static void test_half_lines(void **state)
 {
 	struct engine_state s = {0};
@@ -53,7 +53,7 @@ static void test_half_lines(void **state)
 	assert_true(s.done);
 }
 
-/* The target's own words: bounded, and no end of an input that did not begin. */
+/* The target's own output: bounded, and no end of an input that did not begin. */
 static void test_hostile(void **state)
 {
 	struct engine_state s = {0};
@@ -68,7 +68,7 @@ static void test_hostile(void **state)
 	feed(&s, "Running: "); /* no name, no input */
 	assert_int_equal(s.inputs, 1);
 	memcpy(line, "Executed ", 9);
-	feed(&s, line); /* a name that was cut is known by its beginning */
+	feed(&s, line); /* a cut name is recognised by its beginning */
 	assert_true(s.done);
 }
 

@@ -3,7 +3,7 @@
 
 #include "runner/engine/libfuzzer.h"
 
-/* Numbers first; text is compared only where a row has it. */
+/* Compares the numbers first, and texts only if the row has them. */
 struct row {
 	const char *line;
 	struct engine_state want;
@@ -13,7 +13,7 @@ static void same(const char *line, const struct engine_state *got, const struct 
 {
 	struct engine_state g, w;
 
-	memcpy(&g, got, sizeof(g)); /* padding too: both begin as zeroes */
+	memcpy(&g, got, sizeof(g)); /* with padding: both start as zeros */
 	memcpy(&w, want, sizeof(w));
 	if (memcmp(&g.execs, &w.execs, offsetof(struct engine_state, running)) != 0)
 		fail_msg("numbers of: %s", line);
@@ -42,7 +42,7 @@ static void check(const struct row *t, size_t n)
 
 #define CHECK(t) check(t, sizeof(t) / sizeof((t)[0]))
 
-/* A status line that says how many runs, and its effect on what is not a field. */
+/* A status line with the number of runs, and its effect on other state. */
 #define AT(n) .execs = (n), .status_lines = 1, .running = true
 
 static void status_lines(void **state)
@@ -65,12 +65,12 @@ static void status_lines(void **state)
 	    {"#8\tpulse  lim: 4", {AT(8), .lim = 4}},
 	    {"#8\tLOADED ft: 1", {.execs = 8, .status_lines = 1, .ft = 1}},
 	    {"#8\tREAD units: 5", {.execs = 8, .status_lines = 1}},
-	    /* Half a line of the target's before, colours, a carriage return. */
+	    /* A partial line of the target before it, colours, a carriage return. */
 	    {"progress: 50%#4\tNEW    ft: 2", {AT(4), .ft = 2}},
 	    {"\r10 %\r#4\tNEW    ft: 2\r", {AT(4), .ft = 2}},
 	    {"\033[1m\033[0;31m#4\tNEW    ft: 2", {AT(4), .ft = 2}},
 	    {"# #1 #2\t#3\tNEW ft: 2", {AT(3), .ft = 2}},
-	    /* A field that is wrong is left out, the others count. */
+	    /* An invalid field is ignored, the others count. */
 	    {"#4\tNEW cov: -1 ft: 2", {AT(4), .ft = 2}},
 	    {"#4\tNEW cov: 99999999999999999999 ft: 2", {AT(4), .ft = 2}},
 	    {"#4\tNEW cov: 9007199254740993 ft: 2", {AT(4), .ft = 2}},
@@ -80,17 +80,17 @@ static void status_lines(void **state)
 	    {"#4\tNEW rss: 30Mbit ft: 2", {AT(4), .ft = 2}},
 	    {"#4\tNEW news: 5 ft: 2 odd", {AT(4), .ft = 2}},
 	    {"#4\tNEW cov:", {AT(4)}},
-	    /* Words of the target's, quoted by libFuzzer. */
+	    /* Words of the target that libFuzzer quotes. */
 	    {"#4\tNEW ft: 2 MS: 1 CMP- DE: \"a cov: 99 ft: 99\"-",
 	     {AT(4), .ft = 2, .kept = 1, .kept_by_cmp = 1}},
-	    /* How an input was made. */
+	    /* The mutations that made an input. */
 	    {"#4\tNEW ft: 2 L: 1/1 MS: 3 ChangeBit-ManualDict-CMP- DE: \"a\"-\"b\"-",
 	     {AT(4), .ft = 2, .kept = 1, .kept_by_dict = 1, .kept_by_cmp = 1}},
 	    {"#4\tREDUCE ft: 2 MS: 1 PersAutoDict- DE: \"ManualDict-\"-",
 	     {AT(4), .ft = 2, .kept = 1}},
 	    {"#4\tNEW ft: 2 MS: 0 ", {AT(4), .ft = 2, .kept = 1}},
 	    {"#4\tNEW ft: 2 MS: x CMP-", {AT(4), .ft = 2}},
-	    /* None at all. */
+	    /* No status lines. */
 	    {"#4 NEW cov: 3", {0}},
 	    {"#4\tNEWS cov: 3", {0}},
 	    {"#4\t", {0}},
@@ -309,14 +309,14 @@ static void a_second_start_is_seen(void **state)
 		bool restarted;
 	} t[] = {
 	    {HEAD, INITED, false},
-	    {HEAD, HEAD, false},     /* before its first input: its own business */
-	    {HEAD HEAD, HEAD, true}, /* again and again: an input of its corpus does that */
+	    {HEAD, HEAD, false},     /* before its first input: allowed */
+	    {HEAD HEAD, HEAD, true}, /* repeated: an input of its corpus does this */
 	    {HEAD HEAD, INITED "INFO: Seed: 7\n", false},
 	    {HEAD INITED, HEAD, true},
 	    {HEAD INITED, "half a line" INITED, true},
 	    {HEAD INITED "#9\tNEW    cov: 3 corp: 2/2b lim: 4\n", HEAD INITED, true},
 	    {HEAD "Running: a\nExecuted a in 0 ms\nRunning: b\n", HEAD "Running: a\n", true},
-	    /* A target's own words, and other lines of the engine. */
+	    /* A target's own output, and other lines of the engine. */
 	    {HEAD INITED, "INFO: Seed: 7\n", false},
 	    {HEAD INITED, "INFO: Loaded 3 modules of the game\n", false},
 	    {HEAD INITED, "INFO: Seed: 7\nINFO: Loaded 3 modules of the game\n", false},
@@ -338,7 +338,7 @@ static void a_second_start_is_seen(void **state)
 	}
 }
 
-/* Such a line is read again when the bound has changed. */
+/* Such a line is parsed again when the bound has changed. */
 static void a_refused_start_is_no_start(void **state)
 {
 	struct engine_state s = {.edges_most = 1};

@@ -116,7 +116,7 @@ static void measures_by_a_control_file(void **state)
 	assert_false(has(&c.argv, "-max_len=64"));
 	/* Value profiles hash addresses: features of two processes would not compare. */
 	assert_false(has(&c.argv, "-use_value_profile=1"));
-	/* Fuzzing went on past undefined behaviour. */
+	/* Fuzzing continued after undefined behaviour. */
 	assert_non_null(strstr(var(&c.env, "UBSAN_OPTIONS="), ":halt_on_error=1:halt_on_error=0"));
 	engine_cmd_done(&c);
 	job.only_new = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that libFuzzer says it used: lines of LLVM 14. */
+/* The dictionary words in libFuzzer's lines: output of LLVM 14. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -34,7 +34,7 @@ static void words_are_found(void **state)
 	    /* Ten mutations are printed, and ten words. */
 	    {NEW "2 CMP- DE: \"a\"-\"b\"-", "compared\"a\""},
 	    {NEW "2 CMP-CMP- DE: \"a\"-", "compared\"a\""},
-	    /* Nothing new, no words, or no line of the engine's. */
+	    /* Without new coverage, without words, or not a line of the engine. */
 	    {"#149\tREDUCE cov: 65 ft: 76 L: 4/4 MS: 1 CMP- DE: \"a\"-", ""},
 	    {NEW "1 ChangeBit-", ""},
 	    {NEW "1 ChangeBit- DE: \"a\"-", ""},

@@ -2,8 +2,8 @@
 #ifndef TESTS_IMAGES_FILTERED_H
 #define TESTS_IMAGES_FILTERED_H
 
-/* Makes system calls behind the filter of a cell.  Each runs in a child of its own, with a
- * listener that refuses all calls that reach it.  Include unit.h first. */
+/* Makes system calls behind the filter of a cell.  Each call runs in its own child, with a listener
+ * that refuses all calls that reach it.  Include unit.h first. */
 #include "base/cleanup.h"
 #include "images/seccomp.h"
 #include "tests/targets/send_fd.h"
@@ -22,7 +22,7 @@
 struct attempt {
 	const char *what;
 	long (*call)(void);
-	int want;	  /* errno; 0: it works (or fails for another reason: ANY) */
+	int want;	  /* errno; 0: allowed; ANY: allowed, but may fail for another reason */
 	const char *told; /* name that the listener reports; NULL: none */
 };
 
@@ -52,12 +52,12 @@ static inline int receive_fd(int sock)
 	assert_int_equal(recvmsg(sock, &m, MSG_CMSG_CLOEXEC), 1);
 	c = CMSG_FIRSTHDR(&m);
 	assert_non_null(c);
-	if (c) /* for the compiler, which cannot see that c ends above */
+	if (c) /* for the compiler, which does not know that c ends above */
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	return fd;
 }
 
-/* A child must not go on as a second test program: cmocka catches these signals, and jumps. */
+/* A child must not continue as a second test program: cmocka catches these signals, and jumps. */
 static inline void die_of_faults(void)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
@@ -67,7 +67,7 @@ static inline void die_of_faults(void)
 		(void)sigaction(faults[i], &a, NULL);
 }
 
-/* Whether this kernel has the call at all, without a filter. */
+/* True if this kernel has the call, without a filter. */
 static inline bool kernel_has(const struct attempt *a)
 {
 	int status;

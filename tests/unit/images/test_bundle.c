@@ -62,7 +62,7 @@ static json_t *bundle_of(const struct cell_spec *spec)
 	return j;
 }
 
-/* "process.args.0": members and indexes, down from the top. */
+/* "process.args.0": the path of members and indexes from the top. */
 static json_t *at(json_t *j, const char *path)
 {
 	char name[64];

@@ -51,7 +51,7 @@ static void no_call_is_listed_twice(void **state)
 				fail_msg("%s: twice", lines[i].call);
 }
 
-/* A misspelt line would be passed over as a call of another architecture. */
+/* A misspelt name would be skipped as a call of another architecture. */
 static void every_call_has_a_number_somewhere(void **state)
 {
 	(void)state;
@@ -333,7 +333,7 @@ static void nothing_waits_is_no_error_to_block_on(void **state)
 	close(p[1]);
 }
 
-/* Above are calls of the list that run; these run a shell, as a merge does. */
+/* The calls above are of the list; these run a shell, as a merge does. */
 static void __attribute__((noreturn)) filtered_shell(const uint8_t *program, size_t n)
 {
 	if (load(program, n, 0) < 0)
@@ -342,7 +342,7 @@ static void __attribute__((noreturn)) filtered_shell(const uint8_t *program, siz
 	_exit(97);
 }
 
-/* No listener: whatever is refused fails with ENOSYS, and the script with it. */
+/* Without a listener any refused call fails with ENOSYS, and so does the script. */
 static void a_shell_runs(void **state)
 {
 	_autofree_ uint8_t *program = NULL;

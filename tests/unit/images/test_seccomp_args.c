@@ -161,7 +161,7 @@ static long c_close_on_exec(void)
 	return fcntl(0, F_GETFD);
 }
 
-/* There is no such open file: the filter answers without a look at it. */
+/* The file is not open: the filter answers without a check of the descriptor. */
 static long c_lock(void)
 {
 	struct flock l = {.l_type = F_WRLCK};

@@ -2,7 +2,7 @@
 #ifndef TESTS_POLICY_DAY_H
 #define TESTS_POLICY_DAY_H
 
-/* Fleets, machines and days that chance made up.  One comes again by its number. */
+/* Random fleets, machines and days.  A number reproduces one of them. */
 #include "runner/policy/fleet.h"
 
 #include <math.h>
@@ -12,15 +12,16 @@
 
 enum { MOST = 40, STEPS = 6, TROUBLE_S = 60, RUNS_PER_BYTE = 100 };
 
-/* What a target is, and what the test knows of it without asking the fleet. */
+/* The properties of a target, and the test's own records of it, independent of the fleet. */
 struct truth {
-	/* So many edges at so many seconds of fuzzing; and some with the logarithm. */
+	/* Edges at these numbers of seconds of fuzzing, and further edges by the logarithm of the
+	 * time. */
 	double step_s[STEPS], grows, grows_until_s;
 	uint64_t step_edges[STEPS], edges_total;
 	uint64_t max_len;
 	uint64_t seeds;
-	double executions, overhead_s, crashes; /* a second */
-	unsigned bad_starts;			/* how often it crashes before it fuzzes */
+	double executions, overhead_s, crashes; /* per second */
+	unsigned bad_starts;			/* number of crashes before it fuzzes */
 	/* Of its present cell, */
 	struct effective_reading cell;
 	double overhead_left_s;
@@ -29,15 +30,16 @@ struct truth {
 	/* of its present build, */
 	double fuzzed_s;
 	uint64_t runs;
-	/* and all in all. */
-	double calm_s;	/* in cells, since it was last starved or thrashing */
-	double poor_s;	/* of the present cell, on end but for freezes, with hardly half of a CPU */
-	double chances; /* picks that it waited through */
-	double first_s; /* how long it waited for its first turn */
-	double cpu_s;	/* all that it got */
-	bool disturbed; /* others had the CPU, or the memory */
+	/* and in total. */
+	double calm_s;	/* time in cells since it was last starved or thrashing */
+	double poor_s;	/* continuous time of the present cell, except for freezes, with hardly half
+			   of a CPU */
+	double chances; /* picks during its wait */
+	double first_s; /* wait for its first turn */
+	double cpu_s;	/* total CPU time */
+	bool disturbed; /* other processes had the CPU, or the memory */
 	uint64_t spent_us, build_us;
-	uint64_t cap_from_us; /* spent_us when its build came, or the day began */
+	uint64_t cap_from_us; /* spent_us when its build arrived, or the day began */
 };
 
 struct day {
@@ -50,9 +52,9 @@ struct day {
 	uint64_t now_us, began_us;
 	double tick_s;
 	unsigned workers, most_workers;
-	double share; /* of a CPU that each cell gets now */
+	double share; /* share of a CPU for each cell now */
 	bool thrashes, frozen, calm;
-	bool churn; /* all of it changes */
+	bool churn; /* everything changes */
 };
 
 /* --- chance ---------------------------------------------------------------- */
@@ -116,7 +118,7 @@ static inline void any_target(struct day *d, size_t i, double price, double scal
 	f->quota = one_in(d, 5) ? between(d, 0.3, 1) : 0;
 	if (!one_in(d, 5))
 		return;
-	f->known = true; /* from a run before this one */
+	f->known = true; /* from an earlier run */
 	curve_begin(&f->curve, number(d, 0, 500));
 	curve_spend(&f->curve, number(d, 1, 2000) * S, f->rule.burst_us);
 	f->curve.runs = t->runs = number(d, 0, 1000000);
@@ -138,7 +140,7 @@ static inline void any_fleet(struct day *d, unsigned fleet)
 	d->fleet.rules.share.idle = d->fleet.rules.continuous && !one_in(d, 4);
 	if (one_in(d, 5))
 		d->fleet.rules.share.kind = one_in(d, 2) ? SHARE_EQUAL : SHARE_QUEUE;
-	if (d->fleet.rules.continuous && one_in(d, 2)) { /* many picks: to see who never is */
+	if (d->fleet.rules.continuous && one_in(d, 2)) { /* many picks: to find a starved target */
 		d->fleet.rules.quantum_us = d->fleet.rules.turn_us = number(d, 4, 8) * S;
 		d->fleet.rules.quantum_wall_us = 3 * d->fleet.rules.quantum_us;
 		d->fleet.rules.fresh_us = d->fleet.rules.quantum_us / 4;
@@ -176,7 +178,7 @@ static inline uint64_t lim_of(const struct truth *t)
 	return t->max_len && lim > t->max_len ? t->max_len : lim;
 }
 
-/* and is only said with a find, or at a power of two of inputs. */
+/* and is only printed with a find, or at a power of two of inputs. */
 static inline bool says_lim(uint64_t runs_before, uint64_t runs, uint64_t edges_before,
 			    uint64_t edges)
 {
@@ -263,7 +265,7 @@ static inline void run_cell(struct day *d, size_t i)
 	}
 }
 
-/* Or the same one, made again: what it had of its cap, it had. */
+/* Or an identical rebuild: the used part of the cap stays used. */
 static inline void another_binary(struct day *d, size_t i)
 {
 	struct truth *t = &d->truth[i];
@@ -286,7 +288,7 @@ static inline void another_day(struct day *d)
 		d->truth[i].cap_from_us = d->v[i].spent_us;
 }
 
-/* Another load, other workers, another build or day, no room. */
+/* The load, the workers, the build, the day or the free memory changes. */
 static inline void change(struct day *d)
 {
 	size_t i = number(d, 0, (unsigned)d->fleet.n - 1);

@@ -2,7 +2,7 @@
 #ifndef TESTS_POLICY_FLEET_H
 #define TESTS_POLICY_FLEET_H
 
-/* A fleet on a machine that the test makes up, second by second.  Include unit.h first. */
+/* A fleet on a simulated machine, second by second.  Include unit.h first. */
 #include "runner/policy/fleet.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { MOST = 8 };
 
-/* A machine whose targets find what a function of their fuzzing time says. */
+/* A simulated machine: the edges of each target are a function of its fuzzing time. */
 struct sim {
 	struct fleet f;
 	struct fleet_target v[MOST];
@@ -22,10 +22,10 @@ struct sim {
 	double memory[MOST];	/* share of the time that it is stalled on memory */
 	uint64_t now;
 	unsigned workers;
-	double share; /* of a CPU that each gets */
+	double share; /* share of a CPU for each cell */
 	bool calm;
-	bool one_room;			    /* for one cell at a time */
-	unsigned orders[FLEET_STARVED + 1]; /* how often each was given */
+	bool one_room;			    /* memory for one cell at a time */
+	unsigned orders[FLEET_STARVED + 1]; /* number of orders of each kind */
 	enum fleet_what left[MOST];
 	uint64_t left_at[MOST];
 };

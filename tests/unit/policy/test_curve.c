@@ -14,8 +14,8 @@ static bool near(double a, double b, double part)
 	return fabs(a - b) <= part * fabs(b);
 }
 
-/* Edges that are each found at a rate of their own, from ten a second to one a year, as many
- * in each decade: then the e-fold's finds are the same at any age. */
+/* Each edge has its own rate, from ten per second to one per year, with equally many edges in each
+ * decade.  So each e-fold of time has the same number of finds, at any age. */
 static uint64_t log_uniform(double age)
 {
 	double sum = 0;
@@ -90,7 +90,7 @@ static void what_a_restart_finds_again_is_nothing(void **state)
 	assert_true(curve_show(&c, 501));
 }
 
-/* What somebody else found is not what it finds. */
+/* Inputs from outside are not the target's own finds. */
 static void brought_inputs_move_the_curve(void **state)
 {
 	struct curve c, was;
@@ -104,7 +104,7 @@ static void brought_inputs_move_the_curve(void **state)
 	assert_true(near(curve_f1(&c), curve_f1(&was), 1e-9));
 	assert_true(curve_sane(&c));
 	curve_spend(&c, WINDOW, WINDOW);
-	assert_int_equal(c.age_us, c.build_us); /* nor is it a burst */
+	assert_int_equal(c.age_us, c.build_us); /* this is no burst either */
 	was = c;
 	curve_raise(&c, 7);
 	assert_memory_equal(&c, &was, sizeof(c));
@@ -136,7 +136,7 @@ static void of_a_new_one_nothing_is_known(void **state)
 	assert_true(curve_sane(&c));
 }
 
-/* A gate opens after hours: from then on it is young. */
+/* A gate opens after hours: from then on the curve counts as young. */
 static void a_burst_begins_anew(void **state)
 {
 	struct curve c;
@@ -153,11 +153,11 @@ static void a_burst_begins_anew(void **state)
 	assert_true(c.age_us <= 2 * WINDOW);
 	assert_int_equal(c.build_us, 10400 * S);
 	assert_true(c.base < c.cov);
-	assert_true(curve_f1(&c) / ((double)c.age_us / 1e6) > 1); /* edges a second */
+	assert_true(curve_f1(&c) / ((double)c.age_us / 1e6) > 1); /* edges per second */
 	assert_true(curve_sane(&c));
 }
 
-/* The first minutes are not one, nor is a trickle. */
+/* The first minutes are no burst, nor is a trickle. */
 static void a_trickle_is_no_burst(void **state)
 {
 	struct curve c;
@@ -234,7 +234,7 @@ static uint64_t any_number(void)
 	}
 }
 
-/* From a file that somebody wrote, as far as it could be one of ours. */
+/* A curve as a hostile file could hold it, within the bounds that the reader checks. */
 static struct curve any_curve(void)
 {
 	struct curve c = {.build_us = any_number(), .cov = any_number(), .runs = any_number()};
@@ -254,7 +254,7 @@ static struct curve any_curve(void)
 	return c;
 }
 
-/* Whatever passes as sane can be gone on with, and stays so. */
+/* A curve that passes the check can be continued, and stays valid. */
 static void any_sane_one_goes_on(void **state)
 {
 	unsigned n = 0;

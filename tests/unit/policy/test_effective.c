@@ -5,7 +5,7 @@
 
 #define S UINT64_C(1000000)
 
-/* A cell whose clock the test turns: shares of a second, each second. */
+/* A simulated cell: its figures are shares of a second, added each second. */
 struct cell {
 	struct effective_reading r;
 	double cpu, system, wait, memory, io, quota;
@@ -50,7 +50,7 @@ static void it_is_cpu_time(void **state)
 	assert_int_equal(e.wall_us, 600 * S);
 }
 
-/* Under three quarters of the CPU, over a minute: a short wait is no starvation. */
+/* Starved means less than three quarters of the CPU over a minute: a short wait does not count. */
 static void starved_is_over_a_minute(void **state)
 {
 	struct cell c = {.cpu = 1};
@@ -78,7 +78,7 @@ static void starved_is_over_a_minute(void **state)
 	assert_in_range((uint64_t)(e.starved * 1000), 190, 210);
 }
 
-/* Of one that just began no minute is needed to know it; nor does a second say much. */
+/* Starvation of a new cell is known in less than a minute, but not after a second. */
 static void a_new_one_is_starved_sooner(void **state)
 {
 	struct cell c = {.cpu = 0.125, .wait = 0.875};
@@ -92,7 +92,7 @@ static void a_new_one_is_starved_sooner(void **state)
 	assert_int_equal(e.state, EFFECTIVE_STARVED);
 }
 
-/* A minute without trouble is counted from the end of it; at the beginning there was none. */
+/* A calm minute counts from the end of the trouble; the start counts as calm. */
 static void calm_is_counted(void **state)
 {
 	struct cell c = {.cpu = 1};
@@ -113,7 +113,7 @@ static void calm_is_counted(void **state)
 	assert_int_equal(e.calm_us, 60 * S);
 }
 
-/* What its own limit takes is not taken by others. */
+/* Time lost to its own limit is not lost to other processes. */
 static void a_quota_is_no_starvation(void **state)
 {
 	struct cell c = {.cpu = 0.25, .wait = 0.75, .quota = 0.25};
@@ -126,13 +126,13 @@ static void a_quota_is_no_starvation(void **state)
 	assert_true(e.starved < 0.01);
 	assert_in_range((uint64_t)(e.held * 1000), 740, 760);
 	assert_in_range(e.waited_us, 0, S / 10);
-	c.cpu = 0.125; /* and of that, others take a half */
+	c.cpu = 0.125; /* other processes take half of it */
 	c.wait = 0.875;
 	run(&e, &c, 1000);
 	assert_int_equal(e.state, EFFECTIVE_STARVED);
 	assert_in_range((uint64_t)(e.starved * 1000), 490, 510);
 	assert_in_range((uint64_t)(e.held * 1000), 740, 760);
-	c.quota = 0; /* without one all of it is */
+	c.quota = 0; /* without a quota other processes take all of it */
 	begin(&e, &c);
 	run(&e, &c, 1000);
 	assert_in_range((uint64_t)(e.starved * 1000), 870, 880);
@@ -155,14 +155,14 @@ static void who_holds_still_is_stuck(void **state)
 	assert_int_equal(e.state, EFFECTIVE_STUCK);
 	assert_int_equal(e.idle_us, 60 * S);
 	assert_int_equal(e.clock_us, 10 * S);
-	c.wait = 0.9; /* it wants to run */
+	c.wait = 0.9; /* it is runnable */
 	run(&e, &c, 1);
 	assert_int_equal(e.idle_us, 0);
 	begin(&e, &c);
 	assert_int_equal(e.state, EFFECTIVE_OK);
 }
 
-/* Nobody knows then that it waited: it is neither starved nor stuck, and its clock goes on. */
+/* Without PSI the wait is unknown: the cell is neither starved nor stuck, and its clock goes on. */
 static void without_psi_it_is_cpu_time_alone(void **state)
 {
 	struct cell c = {.cpu = 0.125};
@@ -176,7 +176,7 @@ static void without_psi_it_is_cpu_time_alone(void **state)
 	assert_int_equal(e.idle_us + e.waited_us, 0);
 }
 
-/* It reads a large corpus from a slow disk. */
+/* The cell reads a large corpus from a slow disk. */
 static void who_waits_for_a_disk_is_not_stuck(void **state)
 {
 	struct cell c = {.cpu = 0.005, .io = 0.9};
@@ -187,12 +187,12 @@ static void who_waits_for_a_disk_is_not_stuck(void **state)
 	run(&e, &c, 300);
 	assert_int_equal(e.idle_us, 0);
 	assert_int_equal(e.state, EFFECTIVE_OK);
-	c.io = 0.1; /* hardly */
+	c.io = 0.1; /* hardly any I/O */
 	run(&e, &c, 60);
 	assert_int_equal(e.state, EFFECTIVE_STUCK);
 }
 
-/* Frozen: what it was before is not over, however long that takes. */
+/* A frozen cell keeps its state, however long it is frozen. */
 static void a_freeze_does_not_make_it_calm(void **state)
 {
 	struct cell c = {.cpu = 0.5, .wait = 0.5};
@@ -212,8 +212,8 @@ static void a_freeze_does_not_make_it_calm(void **state)
 	assert_int_equal(e.state, EFFECTIVE_OK);
 }
 
-/* All of us were stopped for an hour: it did not hold still, and nobody knows that it was
- * calm. */
+/* The supervisor was suspended for an hour: the cell was not stuck, and whether the machine was
+ * oversubscribed is unknown. */
 static void when_nobody_looked_not_much_is_known(void **state)
 {
 	struct cell c = {.cpu = 0.5, .wait = 0.5};
@@ -261,13 +261,13 @@ static void thrashing_stops_the_clock(void **state)
 		assert_int_equal(e.state, t[i].thrashes ? EFFECTIVE_THRASHING : EFFECTIVE_OK);
 		assert_int_equal(e.clock_us, t[i].thrashes ? 0 : (uint64_t)(50 * t[i].cpu * S));
 		assert_int_equal(e.usage_us, (uint64_t)(50 * t[i].cpu * S));
-		c = (struct cell){.r = c.r, .cpu = 1}; /* it is over */
+		c = (struct cell){.r = c.r, .cpu = 1}; /* the pressure is over */
 		assert_int_equal(run(&e, &c, 1), S);
 		assert_int_equal(e.state, EFFECTIVE_OK);
 	}
 }
 
-/* Nothing is read before the first cell began, nor twice at one time. */
+/* No reading counts before the first cell began, or twice at one time. */
 static void odd_times_are_nothing(void **state)
 {
 	struct effective_reading r = {.at_us = 5 * S, .usage_us = 4 * S};
@@ -285,8 +285,7 @@ static void odd_times_are_nothing(void **state)
 	assert_int_equal(e.wall_us, 4 * S);
 }
 
-/* A reading that was cut (zeros) is no progress, and what comes after it is not
- * counted a second time. */
+/* A failed reading (zeros) is no progress, and time after it is not counted twice. */
 static void cut_readings_are_no_progress(void **state)
 {
 	struct effective_reading cut;
@@ -312,7 +311,7 @@ static uint64_t rnd(uint64_t *s) /* xorshift64: the same numbers in each run */
 	return *s;
 }
 
-/* Any readings: the clock never runs ahead of the CPU time and never back. */
+/* With any readings the clock never exceeds the CPU time and never runs backwards. */
 static void any_reading_is_borne(void **state)
 {
 	uint64_t seed = 20240229, used = 0, high = 0, before = 0, passed;
@@ -349,7 +348,7 @@ static void any_reading_is_borne(void **state)
 		assert_true(e.starved >= 0 && e.starved <= 1);
 		before = e.clock_us;
 	}
-	assert_true(e.clock_us > used / 8); /* and it runs */
+	assert_true(e.clock_us > used / 8); /* the clock advances */
 }
 
 static void states_have_names(void **state)

@@ -56,7 +56,7 @@ static void a_late_bloomer_gets_its_chance(void **state)
 	assert_true(m.v[3].curve.cov > 1000);
 }
 
-/* The cell was never alone on its core: it is not said to be done. */
+/* The cell never had its core alone: it does not count as done. */
 static void starved_it_is_held_and_then_leaves(void **state)
 {
 	struct sim m;
@@ -107,7 +107,7 @@ static void fewer_workers_pause_the_poorest(void **state)
 	assert_int_equal(run(&m, 10), 3);
 }
 
-/* Continuous: nothing pays any more but the floor's share, until a new build comes. */
+/* Continuous: no target pays any more, and only the floor's share is used, until a new build. */
 static void who_does_not_pay_rests(void **state)
 {
 	struct sim m;
@@ -122,7 +122,7 @@ static void who_does_not_pay_rests(void **state)
 		assert_true(m.v[i].resting);
 	before = m.v[0].spent_us + m.v[1].spent_us + m.v[2].spent_us;
 	run(&m, 200000);
-	/* 400,000 core-seconds, a twentieth of them */
+	/* a twentieth of 400,000 core-seconds */
 	assert_in_range(m.v[0].spent_us + m.v[1].spent_us + m.v[2].spent_us - before, 12000 * S,
 			28000 * S);
 	fleet_rebuilt(&m.v[1]);
@@ -148,7 +148,7 @@ static void a_blocked_one_is_passed_over(void **state)
 	assert_true(m.v[0].spent_us >= 60 * S);
 }
 
-/* More workers than there is room for: they take turns all the same. */
+/* More workers than memory allows: the targets take turns all the same. */
 static void they_take_turns_in_the_same_room(void **state)
 {
 	struct sim m;
@@ -162,7 +162,7 @@ static void they_take_turns_in_the_same_room(void **state)
 	assert_int_equal(m.v[0].spent_us + m.v[1].spent_us, 4000 * S);
 }
 
-/* Continuous, on a busy machine: the first of two would rest if it were calm. */
+/* Continuous, under CPU pressure: the first of two targets would rest on a calm machine. */
 static void begin_held(struct sim *m)
 {
 	begin(m, 1, 2, nothing);
@@ -174,7 +174,7 @@ static void begin_held(struct sim *m)
 		run(m, 1);
 }
 
-/* Held, then calm: it rests as others do, and does not take what is theirs. */
+/* A held target rests once the machine is calm, and does not take the time of others. */
 static void who_was_held_rests(void **state)
 {
 	struct sim m;
@@ -189,7 +189,7 @@ static void who_was_held_rests(void **state)
 	assert_true(m.v[1].spent_us >= 4000 * S);
 }
 
-/* Continuous, and never calm: the floor looks after those that were held. */
+/* Continuous, and never calm: the floor gives turns to held targets. */
 static void a_machine_that_is_never_calm(void **state)
 {
 	struct sim m;
@@ -218,7 +218,7 @@ static void one_that_never_fuzzes_takes_no_others_time(void **state)
 	assert_true(m.v[1].spent_us >= 10000 * S);
 }
 
-/* Its clock stands, so that it is young for ever. */
+/* The target's clock stands still, so that it stays young. */
 static void one_that_thrashes_takes_no_others_time(void **state)
 {
 	struct sim m;
@@ -229,14 +229,14 @@ static void one_that_thrashes_takes_no_others_time(void **state)
 	m.memory[0] = 0.2;
 	run(&m, 20000);
 	assert_true(m.v[1].spent_us >= 10000 * S);
-	fleet_rebuilt(&m.v[0]); /* perhaps the new one does not */
+	fleet_rebuilt(&m.v[0]); /* the new build may behave differently */
 	fleet_wake(&m.f, &m.v[0]);
 	m.memory[0] = 0;
 	run(&m, 1000);
 	assert_true(m.v[0].spent_us >= 300 * S);
 }
 
-/* Reading their seeds takes longer than a quantum: each has a quantum of fuzzing after it. */
+/* Loading the seeds takes longer than a turn: each target gets a turn of fuzzing after it. */
 static void long_starts(void **state)
 {
 	struct sim m;
@@ -280,7 +280,7 @@ static void a_day_has_a_cap_of_its_own(void **state)
 	assert_int_equal(m.v[1].spent_us, 2000 * S);
 }
 
-/* It is known only before its cell is launched whether it is another one. */
+/* Only before the cell's launch it is known whether the build differs. */
 static void a_new_build_has_a_cap_of_its_own(void **state)
 {
 	struct sim m;
@@ -293,11 +293,11 @@ static void a_new_build_has_a_cap_of_its_own(void **state)
 	run(&m, 3000);
 	assert_true(m.v[0].capped);
 	assert_int_equal(m.v[0].spent_us, 1000 * S);
-	for (unsigned again = 0; again < 2; again++) { /* the same one, and another one */
+	for (unsigned again = 0; again < 2; again++) { /* the same build, and another one */
 		fleet_wake(&m.f, &m.v[0]);
 		o = ask(&m);
 		assert_int_equal(o.what, FLEET_START);
-		m.now += 100 * S; /* its open crashes are tried */
+		m.now += 100 * S; /* its open crashes are replayed */
 		assert_int_equal(ask(&m).what, FLEET_NOTHING);
 		if (again)
 			fleet_rebuilt(&m.v[0]);
@@ -312,7 +312,7 @@ static void a_new_build_has_a_cap_of_its_own(void **state)
 	assert_int_equal(m.v[0].spent_us, 3000 * S);
 }
 
-/* Nobody has time to wait until it is calm: it has not even been tried. */
+/* A new build is not held until the CPU pressure ends: it has not run yet. */
 static void a_new_build_of_one_that_is_held_comes_first(void **state)
 {
 	struct sim m;
@@ -326,7 +326,7 @@ static void a_new_build_of_one_that_is_held_comes_first(void **state)
 	assert_false(m.v[0].resting);
 }
 
-/* Who comes before whom; whether it pays is its rule's to say. */
+/* The priority orders the targets; the target's rule decides whether fuzzing pays. */
 static void a_low_priority_idles_no_core(void **state)
 {
 	static const int32_t any[] = {-1000, -20, 0, 1000};
@@ -350,7 +350,7 @@ static void a_low_priority_idles_no_core(void **state)
 	}
 }
 
-/* One that stopped in an earlier run, with the same build: a turn, and it stops again. */
+/* A target that stopped in an earlier run, with the same build, gets a turn and stops again. */
 static void an_unchanged_one_is_looked_at(void **state)
 {
 	struct sim m;
@@ -361,14 +361,14 @@ static void an_unchanged_one_is_looked_at(void **state)
 	curve_spend(&m.v[0].curve, 6000 * S, 300 * S);
 	m.v[0].known = true;
 	run(&m, 20);
-	assert_int_equal(m.v[1].phase, FLEET_RUNS); /* the new one is first */
+	assert_int_equal(m.v[1].phase, FLEET_RUNS); /* the new target is first */
 	run(&m, 6000);
 	assert_int_equal(m.left[0], FLEET_PLATEAU);
 	assert_in_range(m.left_at[0], 60 * S, 62 * S);
 }
 
-/* Continuous: nobody who pays waits while a core is idle, also when there was a worker less for
- * a moment. */
+/* In a continuous run no target that pays waits while a core is idle, also after a moment with one
+ * worker less. */
 static void who_pays_waits_for_no_idle_core(void **state)
 {
 	struct sim m;
@@ -392,7 +392,7 @@ static void who_pays_waits_for_no_idle_core(void **state)
 	assert_true(m.v[0].spent_us - before >= 48 * S);
 }
 
-/* Its open crashes are tried first: its quantum begins with its cell. */
+/* Its open crashes are replayed first: its turn begins with its cell. */
 static void a_long_way_to_the_first_cell(void **state)
 {
 	struct sim m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a target's claims buy it, before and after they are known to be false. */
+/* The effect of a target's false claims, before and after their detection. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/policy/fleet.h"
@@ -10,7 +10,7 @@ static uint64_t boasts(double seconds)
 	return 10 + (uint64_t)(1000 * seconds);
 }
 
-/* The first target boasts, the others grow as targets do; they fuzz for so long. */
+/* The first target makes false claims, the others grow normally; all fuzz for this time. */
 static void fleet(struct sim *m, unsigned workers, unsigned seconds)
 {
 	begin(m, workers, 5, grows);
@@ -27,7 +27,7 @@ static uint64_t all(const struct sim *m)
 	return us;
 }
 
-/* Claims within the bounds look true.  But they never win more than every other turn. */
+/* Claims within the bounds look true, but win at most every second turn. */
 static void claims_buy_no_more_than_half_of_a_worker(void **state)
 {
 	struct sim m;
@@ -63,7 +63,7 @@ static void a_forger_gets_the_floor(void **state)
 	assert_int_equal(m.v[0].phase, FLEET_RUNS);
 	fleet_forged(&m.v[0]);
 	run(&m, 1);
-	assert_int_equal(m.v[0].phase, FLEET_WAITS); /* at once, not at the end of its quantum */
+	assert_int_equal(m.v[0].phase, FLEET_WAITS); /* at once, not at the end of its turn */
 	run(&m, 20000);
 	assert_true(m.v[0].spent_us < all(&m) / 20);
 	assert_int_equal(m.v[0].curve.cov, 0);

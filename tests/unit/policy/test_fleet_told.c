@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fleet is told of its targets, and makes of it. */
+/* News about targets, and their effect on the fleet. */
 #include "tests/unit/unit.h"
 
 #include "runner/policy/fleet.h"
@@ -15,7 +15,7 @@ static void who_slept_has_not_waited(void **state)
 	fleet_slept(&f, 100);
 	assert_int_equal(v[0].held_us, 105);
 	assert_int_equal(v[0].last_us, 103);
-	assert_int_equal(v[1].held_us, 0); /* it is not held */
+	assert_int_equal(v[1].held_us, 0); /* the target is not held */
 	assert_int_equal(f.idle_until_us, 0);
 	f.idle_until_us = 7;
 	fleet_slept(&f, 100);
@@ -32,7 +32,7 @@ static void what_an_engine_tells_is_counted_once(void **state)
 	assert_false(fleet_tell(&t, &n)); /* it still reads its seeds */
 	assert_false(t.known);
 	n.fuzzes = true;
-	assert_false(fleet_tell(&t, &n)); /* what they reach is no find */
+	assert_false(fleet_tell(&t, &n)); /* coverage of the seeds is no find */
 	n.runs = 1500;
 	n.cov = 101;
 	assert_true(fleet_tell(&t, &n));
@@ -42,14 +42,14 @@ static void what_an_engine_tells_is_counted_once(void **state)
 	n.runs = 300;
 	n.cov = 99;
 	assert_false(fleet_tell(&t, &n));
-	n.runs = 200; /* what a hostile engine says */
+	n.runs = 200; /* a number of a hostile engine */
 	assert_false(fleet_tell(&t, &n));
 	assert_int_equal(t.curve.runs, 1800);
 	assert_int_equal(t.curve.cov, 101);
 	n.runs = 300;
 	assert_false(fleet_tell(&t, &n));
 	assert_int_equal(t.curve.runs, 1800);
-	for (unsigned i = 0; i < 3; i++) { /* no file would have it any more */
+	for (unsigned i = 0; i < 3; i++) { /* no state file would have room for it */
 		fleet_launched(&t, 6 * S);
 		n.runs = UINT64_MAX;
 		assert_false(fleet_tell(&t, &n));
@@ -57,7 +57,7 @@ static void what_an_engine_tells_is_counted_once(void **state)
 	}
 }
 
-/* All that it looks at is what it was told of the target last. */
+/* The fleet only uses the latest news of the target. */
 static void the_rule_sees_what_was_told(void **state)
 {
 	struct fleet_news n = {
@@ -77,13 +77,13 @@ static void the_rule_sees_what_was_told(void **state)
 	assert_int_equal(v.lim, 18);
 	assert_int_equal(v.max_len, 4096);
 	assert_int_equal(v.spent_us, 7);
-	fleet_launched(&t, 2 * S); /* another cell: they grow anew */
+	fleet_launched(&t, 2 * S); /* another cell: its numbers start anew */
 	n.lim = 0;
 	(void)fleet_tell(&t, &n);
 	assert_int_equal(fleet_view(&t).lim, 0);
 }
 
-/* Somebody brought inputs, or a kill came before it could be noted how far it was. */
+/* Inputs came from outside, or a kill came before the progress was saved. */
 static void what_seeds_reach_is_no_find(void **state)
 {
 	struct fleet_news n = {.fuzzes = true, .cov = 100, .runs = 10};
@@ -105,7 +105,7 @@ static void what_seeds_reach_is_no_find(void **state)
 	assert_true(fleet_tell(&t, &n));
 	assert_true(curve_f1(&t.curve) > 0);
 	fleet_launched(&t, 3000 * S);
-	fleet_seeded(&t, 700); /* less is nothing */
+	fleet_seeded(&t, 700); /* a smaller number changes nothing */
 	assert_int_equal(t.curve.cov, 901);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ten thousand fleets, machines and days that chance made up; and after each step of each of
- * them what must hold of any.  A fleet comes again by its number. */
+/* Ten thousand random fleets, machines and days, with a check of the invariants after each step.  A
+ * number reproduces a fleet. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/policy/day.h"
 
-#define BIT 1e-6 /* of a second, of what rounding adds */
+#define BIT 1e-6 /* seconds of rounding error */
 
 #ifdef __SANITIZE_ADDRESS__
 enum { FLEETS = 1500 };
@@ -21,9 +21,9 @@ static void holds(const struct day *d, size_t target, bool so, const char *what)
 }
 #define HOLDS(d, target, what) holds((d), (target), (what), #what)
 
-/* --- what must hold -------------------------------------------------------- */
+/* --- invariants ------------------------------------------------------------ */
 
-/* Its rule has ended it. */
+/* The target's rule has ended it. */
 static void check_end(const struct day *d, size_t i)
 {
 	const struct fleet_target *f = &d->v[i];
@@ -80,7 +80,7 @@ static unsigned idle_workers(const struct day *d)
 	return d->workers > runs ? d->workers - runs : 0;
 }
 
-/* And in a run no worker is idle that somebody could use. */
+/* In a run no worker is idle that a target could use. */
 static void carry_out(struct day *d)
 {
 	struct fleet_order o;
@@ -125,7 +125,7 @@ static void check_numbers(struct day *d, size_t i)
 	t->build_us = f->curve.build_us;
 }
 
-/* Its build hardly ran. */
+/* The target's build hardly ran. */
 static bool is_new(const struct day *d, const struct fleet_target *f)
 {
 	return f->curve.build_us < d->fleet.rules.fresh_us;
@@ -138,7 +138,7 @@ static bool goes_first(const struct day *d, size_t i)
 	return f->phase != FLEET_OUT && !f->blocked && !f->resting && is_new(d, f);
 }
 
-/* Somebody whom nothing but chance decides on may have to wait while these are there. */
+/* A target that only chance selects may have to wait while these targets exist. */
 static bool others_first(const struct day *d)
 {
 	for (size_t i = 0; i < d->fleet.n; i++)
@@ -148,9 +148,9 @@ static bool others_first(const struct day *d)
 	return false;
 }
 
-/* So many picks that the floor (one in 1/floor of them goes to who has waited longest, and
- * n - 1 others may have waited longer) came fewer than n times in them: with a probability
- * of less than exp(-(m - n)^2 / (2 m)), m the mean (Chernoff), is never; here 1e-12. */
+/* The number of picks within which each target is picked.  Of the picks, a share of `floor` goes to
+ * the target that waits longest, and n - 1 others may wait longer.  Fewer than n such picks have a
+ * probability below exp(-(m - n)^2 / (2 m)) with the mean m (Chernoff), here 1e-12. */
 static double most_picks(const struct day *d)
 {
 	double n = (double)d->fleet.n, c = -log(1e-12);
@@ -158,7 +158,7 @@ static double most_picks(const struct day *d)
 	return (n + c + sqrt(c * c + 2 * c * n)) / d->fleet.rules.share.floor;
 }
 
-/* Each worker makes one pick in a quantum's wall time, three times its length, at least. */
+/* Each worker makes at least one pick per turn's wall time, which is three times the turn. */
 static void check_waiting(struct day *d)
 {
 	double wall_s = (double)d->fleet.rules.quantum_wall_us / S + d->tick_s;
@@ -221,7 +221,7 @@ static void settle(struct day *d)
 		d->v[i].blocked = false;
 }
 
-/* A run is over when all have found what there is. */
+/* A run is over when all targets have found all their edges. */
 static void end(struct day *d)
 {
 	uint64_t until = d->now_us + d->fleet.n * 12000 * S;

@@ -7,7 +7,7 @@
 
 #define S UINT64_C(1000000)
 
-/* A target that always has a CPU of its own. */
+/* A target that always has its own CPU. */
 struct alone {
 	struct curve curve;
 	struct effective clock;
@@ -31,7 +31,7 @@ static void spend(struct alone *a, uint64_t seconds)
 	a->v.silent_wall_us += seconds * S;
 }
 
-/* When it says so first, in seconds of effective time. */
+/* The first time of this answer, in seconds of effective time. */
 static uint64_t stops_at(const struct rule *r, struct alone *a, uint64_t most)
 {
 	for (uint64_t s = 0; s < most; s++) {
@@ -42,7 +42,7 @@ static uint64_t stops_at(const struct rule *r, struct alone *a, uint64_t most)
 	return most;
 }
 
-/* B / price: what docs/scheduling.md says. */
+/* B / price, as in docs/scheduling.md. */
 static void a_silent_target_stops_at_its_price(void **state)
 {
 	struct rule r = rule_preset(0.05, 1), tenth = rule_preset(0.05, 0.1);
@@ -51,7 +51,7 @@ static void a_silent_target_stops_at_its_price(void **state)
 	(void)state;
 	begin(&a, 100);
 	assert_in_range(stops_at(&r, &a, 2000), 1000, 1001);
-	begin(&a, 100)->edges_total = 10100; /* so much may be behind the gate */
+	begin(&a, 100)->edges_total = 10100; /* as many edges may be behind the gate */
 	assert_in_range(stops_at(&r, &a, 20000), 10000, 10001);
 	begin(&a, 100)->edges_total = 121; /* no more than are left */
 	assert_in_range(stops_at(&r, &a, 2000), 420, 421);
@@ -59,7 +59,7 @@ static void a_silent_target_stops_at_its_price(void **state)
 	assert_in_range(stops_at(&r, &a, 2000), 120, 121);
 	begin(&a, 100);
 	assert_in_range(stops_at(&tenth, &a, 2000), 100, 101);
-	r.price = 1000; /* but no sooner than that */
+	r.price = 1000; /* but not before the least time */
 	begin(&a, 100);
 	assert_in_range(stops_at(&r, &a, 2000), 120, 121);
 }
@@ -71,7 +71,7 @@ static void a_lively_one_goes_on(void **state)
 
 	(void)state;
 	begin(&a, 0);
-	for (unsigned s = 1; s <= 5000; s++) { /* 200 an e-fold: 0.05 a second at 4000 s */
+	for (unsigned s = 1; s <= 5000; s++) { /* 200 per e-fold: 0.05 per second at 4000 s */
 		(void)curve_show(&a.curve, (uint64_t)(200 * log1p(s)));
 		spend(&a, 1);
 		if (s < 3900)
@@ -138,12 +138,12 @@ static void inputs_that_grow_are_waited_for(void **state)
 	} t[] = {
 	    {17, 4096, 1000, RULE_GO_ON},
 	    {4095, 4096, 409599, RULE_GO_ON},
-	    {17, 4096, 409600, RULE_STOP}, /* 100 runs a byte */
+	    {17, 4096, 409600, RULE_STOP}, /* 100 runs per byte */
 	    {4096, 4096, 5, RULE_STOP},
-	    {0, 4096, 5, RULE_GO_ON}, /* not said yet: a slow one says it seldom */
+	    {0, 4096, 5, RULE_GO_ON}, /* not printed yet: a slow target prints it seldom */
 	    {0, 4096, 409600, RULE_STOP},
 	    {17, 0, 5, RULE_STOP},
-	    /* no number of a hostile engine holds it for ever by overflowing */
+	    /* no number of a hostile engine holds the target for ever by an overflow */
 	    {UINT64_MAX, UINT64_MAX, 0, RULE_STOP},
 	    {1, UINT64_MAX, UINT64_MAX, RULE_GO_ON},
 	};
@@ -162,7 +162,7 @@ static void inputs_that_grow_are_waited_for(void **state)
 	}
 }
 
-/* Whatever it finds, starved or not, and whatever the engine still wants to try. */
+/* The cap holds for any finds, starved or not, and for any plans of the engine. */
 static void the_cap_ends_it(void **state)
 {
 	struct alone a;

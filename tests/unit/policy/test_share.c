@@ -11,7 +11,7 @@ enum { PICKS = 20000 };
 
 static const struct share_rules by_index = {.kind = SHARE_INDEX, .idle = true, .floor = 0.05};
 
-/* One that is old, with so many edges a second to be expected. */
+/* An old target with an expected rate of edges per second. */
 static struct share_item paying(double rate)
 {
 	return (struct share_item){
@@ -50,10 +50,10 @@ static void the_better_one_more_often(void **state)
 	(void)state;
 	v[0].last_us = 3;
 	v[1].last_us = 2;
-	v[2].last_us = 1; /* the floor's */
+	v[2].last_us = 1; /* chosen by the floor */
 	count(&by_index, v, 3, picked, why);
 	assert_true(picked[1] > 0.6 * PICKS);
-	assert_true(picked[0] > 0.02 * PICKS); /* it may be the best one after all */
+	assert_true(picked[0] > 0.02 * PICKS); /* it may still be the best target */
 	assert_in_range(why[SHARE_FLOOR], 0.04 * PICKS, 0.06 * PICKS);
 	assert_true(picked[2] >= why[SHARE_FLOOR]);
 	assert_int_equal(picked[3], 0);
@@ -70,7 +70,7 @@ static void alike_share_alike(void **state)
 	count(&r, v, 4, picked, why);
 	for (int i = 0; i < 4; i++)
 		assert_in_range(picked[i], 0.23 * PICKS, 0.27 * PICKS);
-	v[2].weight = 0.1; /* sick */
+	v[2].weight = 0.1; /* unhealthy */
 	count(&r, v, 4, picked, why);
 	assert_true(picked[2] < 0.02 * PICKS);
 }
@@ -91,7 +91,7 @@ static void new_builds_come_first(void **state)
 	v[3].waits = false;
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 2);
 	v[1].fresh = v[2].fresh = false;
-	v[2].last_us = 0; /* an old one that had no turn yet */
+	v[2].last_us = 0; /* old, and without a turn yet */
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 2);
 	v[1].fresh = true;
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 1);
@@ -104,11 +104,11 @@ static void what_does_not_pay_leaves_the_core_idle(void **state)
 	struct share_rules r = by_index;
 
 	(void)state;
-	count(&r, v, 2, picked, why); /* but for the floor */
+	count(&r, v, 2, picked, why); /* except for the floor */
 	assert_in_range(picked[2], 0.94 * PICKS, 0.96 * PICKS);
 	assert_int_equal(why[SHARE_TOO_POOR], picked[2]);
 	v[0] = paying(1);
-	v[0].resting = true; /* its own rule says otherwise */
+	v[0].resting = true; /* its own rule forbids it */
 	r.floor = 0;
 	count(&r, v, 2, picked, why);
 	assert_int_equal(picked[2], PICKS);
@@ -197,7 +197,7 @@ static void the_sick_weigh_less(void **state)
 	h.crashed = 4;
 	assert_true(fabs(share_weight(&h, 0) - 0.5) < 1e-9);
 	h.limited = 2;
-	assert_true(fabs(share_weight(&h, 0) - 0.5) < 1e-9); /* the worst counts */
+	assert_true(fabs(share_weight(&h, 0) - 0.5) < 1e-9); /* the lowest weight counts */
 	h.limited = 4;
 	assert_true(fabs(share_weight(&h, 0) - 0.25) < 1e-9);
 	h.not_started = 4;
@@ -207,7 +207,7 @@ static void the_sick_weigh_less(void **state)
 	assert_true(isfinite(share_weight(&h, INT32_MAX)) && share_weight(&h, INT32_MIN) > 0);
 }
 
-/* Means and variances, within four deviations of what they must be. */
+/* Means and variances are within four standard deviations of their exact values. */
 static void chances_are_as_they_should_be(void **state)
 {
 	static const double shapes[] = {0.5, 0.9, 1, 2.5, 40, 1e5};

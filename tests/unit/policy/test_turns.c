@@ -4,10 +4,10 @@
 #include "runner/policy/turns.h"
 #include "tests/unit/policy/fleet.h"
 
-/* --- equal parts of what is left ------------------------------------------------ */
+/* --- equal shares of the remaining time ----------------------------------------- */
 
-/* n targets on workers until left is over; each takes what it may.  Returns the shortest turn, and
- * the time in which workers were idle. */
+/* Runs n targets on the workers until `left` is over; each takes its full turn.  Returns the
+ * shortest turn, and the idle time of the workers. */
 static uint64_t play(unsigned workers, size_t n, uint64_t left, uint64_t max, uint64_t *ret_idle)
 {
 	uint64_t free_at[16] = {0}, least = UINT64_MAX, busy = 0;
@@ -57,13 +57,13 @@ static void equal_parts(void **state)
 		size_t waiting;
 		uint64_t want;
 	} t[] = {
-	    {1000, 500, 1, 1, 500}, /* alone: all that is left */
-	    {300, 500, 1, 1, 300},  /* never more than its own */
+	    {1000, 500, 1, 1, 500}, /* alone: all the remaining time */
+	    {300, 500, 1, 1, 300},  /* never more than its own limit */
 	    {1000, 900, 1, 3, 300}, /* equal shares */
 	    {1000, 900, 2, 2, 900}, /* as many workers as targets */
-	    {1000, 900, 4, 2, 900}, /* more */
+	    {1000, 900, 4, 2, 900}, /* more workers than targets */
 	    {1000, 900, 2, 4, 450}, /* two rounds */
-	    {100, 900, 2, 4, 100},  /* short ones need no share */
+	    {100, 900, 2, 4, 100},  /* short turns need no share */
 	    {1000, 0, 1, 3, 0},	    /* the end */
 	    {0, 900, 1, 1, 0},	    /* used up */
 	    {1000, 500, 1, 0, 500}, {UINT64_MAX, UINT64_MAX, 3, 5, UINT64_MAX / 2},
@@ -86,7 +86,7 @@ static void set(struct sim *m, uint64_t quantum_us, uint64_t run_us, uint64_t go
 	turns_set(&m->f, &t, m->now, m->workers);
 }
 
-/* A build of which much is known: nothing more is expected of it. */
+/* A well-known build, with no expected gain. */
 static void make_known(struct fleet_target *t)
 {
 	t->known = true;
@@ -103,12 +103,12 @@ static void lengths(void **state)
 		uint64_t slice_us;
 	} v[] = {
 	    {300 * S, 0, 2, 300 * S},	      /* no deadline */
-	    {300 * S, 14400 * S, 2, 300 * S}, /* as configured at most */
+	    {300 * S, 14400 * S, 2, 300 * S}, /* at most the configured turn */
 	    {300 * S, 3600 * S, 2, 225 * S},  /* a quarter of an equal share */
 	    {300 * S, 600 * S, 2, 37500000},
-	    {300 * S, 80 * S, 2, 10 * S}, /* ten seconds at least */
+	    {300 * S, 80 * S, 2, 10 * S}, /* at least ten seconds */
 	    {300 * S, 20 * S, 2, 5 * S},  /* but no more than a share */
-	    {300 * S, 2 * S, 1, S},	  /* and at least one */
+	    {300 * S, 2 * S, 1, S},	  /* and at least one second */
 	    {4 * S, 600 * S, 2, 4 * S},
 	};
 	struct sim m;
@@ -135,7 +135,7 @@ static void whole_run(struct sim *m, unsigned run_s)
 	}
 }
 
-/* What earlier runs learned decides from the first second. */
+/* Facts from earlier runs decide from the first second. */
 static void known_builds_compete_from_the_start(void **state)
 {
 	struct sim m;
@@ -151,7 +151,7 @@ static void known_builds_compete_from_the_start(void **state)
 		set(&m, 300 * S, 600 * S, s * S);
 		(void)run(&m, 1);
 	}
-	assert_true(m.v[3].spent_us >= 250 * S); /* the floor may have chosen others */
+	assert_true(m.v[3].spent_us >= 250 * S); /* the floor may have chosen other targets */
 }
 
 static void check_turns(unsigned workers, unsigned run_s, size_t known)
@@ -172,7 +172,7 @@ static void check_turns(unsigned workers, unsigned run_s, size_t known)
 				 known, i, (unsigned long long)m.v[i].clock.wall_us);
 }
 
-/* Whatever is expected of it: a run shows of each target that it still fuzzes. */
+/* Whatever gain is expected, a run proves for each target that it still fuzzes. */
 static void each_target_has_a_turn_before_the_end(void **state)
 {
 	(void)state;

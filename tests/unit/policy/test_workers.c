@@ -8,7 +8,7 @@
 struct machine {
 	struct workers w;
 	struct workers_reading r;
-	unsigned more, less, memory; /* what was said */
+	unsigned more, less, memory; /* the answers */
 };
 
 static void begin(struct machine *m, unsigned most)
@@ -40,7 +40,7 @@ static void pass(struct machine *m, unsigned seconds, double cpu, double memory)
 	}
 }
 
-/* Stopped for hours: what the machine did meanwhile takes no worker away now. */
+/* After a suspension of hours the load of that time takes no worker away. */
 static void a_pause_is_no_busy_time(void **state)
 {
 	struct machine m;
@@ -62,14 +62,14 @@ static void busy_is_less_and_quiet_is_more(void **state)
 
 	(void)state;
 	begin(&m, 3);
-	pass(&m, 600, 0.15, 0); /* neither */
+	pass(&m, 600, 0.15, 0); /* neither more nor fewer workers */
 	assert_int_equal(m.w.now, 3);
 	pass(&m, 20, 0.9, 0);
 	assert_int_equal(m.w.now, 3);
 	pass(&m, 25, 0.9, 0);
 	assert_int_equal(m.w.now, 2);
 	pass(&m, 600, 0.9, 0);
-	assert_int_equal(m.w.now, 1); /* and no less */
+	assert_int_equal(m.w.now, 1); /* and not fewer */
 	assert_int_equal(m.less, 2);
 	pass(&m, 60, 0, 0);
 	assert_int_equal(m.w.now, 1);
@@ -80,20 +80,20 @@ static void busy_is_less_and_quiet_is_more(void **state)
 	assert_int_equal(m.more, 2);
 }
 
-/* PSI counts the waits of who is held back by a limit of its own, too. */
+/* PSI also counts the waits of cells that their own limits throttle. */
 static void own_limits_are_no_pressure(void **state)
 {
 	struct machine m;
 
 	(void)state;
 	begin(&m, 3);
-	m.r.held = 0.75; /* two cells that may use half a CPU each, at times of their own */
+	m.r.held = 0.75; /* two cells with half a CPU each, throttled at different times */
 	pass(&m, 600, 0.75, 0);
 	assert_int_equal(m.w.now, 3);
 	assert_true(m.w.cpu < 0.01);
-	pass(&m, 60, 0.9, 0); /* in three fifths of the rest others wait */
+	pass(&m, 60, 0.9, 0); /* in three fifths of the remaining time other tasks wait */
 	assert_int_equal(m.w.now, 2);
-	m.r.held = 0.95; /* hardly any time is left in which one could tell */
+	m.r.held = 0.95; /* hardly any time is left to measure pressure */
 	pass(&m, 200, 1, 0);
 	assert_int_equal(m.w.now, 3);
 	m.r.held = 0;
@@ -101,7 +101,7 @@ static void own_limits_are_no_pressure(void **state)
 	assert_int_equal(m.w.now, 2);
 }
 
-/* A peak is no pressure. */
+/* A short peak does not count as pressure. */
 static void short_peaks_are_nothing(void **state)
 {
 	struct machine m;
@@ -127,7 +127,7 @@ static void memory_is_sooner(void **state)
 	assert_int_equal(m.w.now, 3);
 	pass(&m, 600, 0, 0.5);
 	assert_int_equal(m.w.now, 1);
-	pass(&m, 600, 0, 0.07); /* that is not quiet */
+	pass(&m, 600, 0, 0.07); /* some memory pressure */
 	assert_int_equal(m.w.now, 1);
 }
 
@@ -140,7 +140,7 @@ static void a_limit_from_outside(void **state)
 	workers_limit(&m.w, 2);
 	assert_int_equal(m.w.now, 2);
 	workers_limit(&m.w, 6);
-	assert_int_equal(m.w.now, 6); /* nothing was against them */
+	assert_int_equal(m.w.now, 6); /* there was no pressure */
 	pass(&m, 45, 0.9, 0);
 	assert_int_equal(m.w.now, 5);
 	workers_limit(&m.w, 8);
@@ -149,7 +149,7 @@ static void a_limit_from_outside(void **state)
 	assert_int_equal(m.w.now, 4);
 }
 
-/* Totals that go back, a clock that stands: no news. */
+/* Totals that decrease, and a clock that stands still, are ignored. */
 static void odd_readings_are_nothing(void **state)
 {
 	struct machine m;
@@ -165,7 +165,7 @@ static void odd_readings_are_nothing(void **state)
 	assert_int_equal(m.w.now, 2);
 }
 
-/* 4 % of the time in the mean, in bursts of two seconds. */
+/* 4 % of the time on average, in bursts of two seconds. */
 static void a_little_pressure_gives_a_worker_back(void **state)
 {
 	struct machine m;
@@ -179,7 +179,7 @@ static void a_little_pressure_gives_a_worker_back(void **state)
 		pass(&m, 2, 0.2, 0);
 	}
 	assert_int_equal(m.w.now, 2);
-	pass(&m, 600, 0.08, 0); /* that is not quiet */
+	pass(&m, 600, 0.08, 0); /* some CPU pressure */
 	assert_int_equal(m.w.now, 2);
 	pass(&m, 45, 0.9, 0);
 	pass(&m, 600, 0.08, 0);

@@ -2,7 +2,7 @@
 #ifndef TESTS_OUTBOXES_H
 #define TESTS_OUTBOXES_H
 
-/* An outbox in a directory of a test's own. */
+/* An outbox in the test's own directory. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"

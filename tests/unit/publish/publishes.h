@@ -2,7 +2,7 @@
 #ifndef TESTS_PUBLISHES_H
 #define TESTS_PUBLISHES_H
 
-/* A ledger, those who are told of it, and a server that does as it is told. */
+/* A ledger, the receivers of its notifications, and a server that the test controls. */
 #include "tests/unit/publish/outboxes.h"
 
 #include "runner/crash/vault.h"
@@ -66,7 +66,7 @@ static inline int teardown(void **state)
 
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-/* A crash that was seen in a run at that time. */
+/* Notes a crash that was seen in a run at this time. */
 static inline void seen_by(const char *target, const char *signature, const char *run,
 			   uint64_t time, bool security)
 {
@@ -129,7 +129,7 @@ static inline const char *str(const json_t *j, const char *key)
 	return s ? s : "(none)";
 }
 
-/* --- a server that does as it is told ------------------------------------------- */
+/* --- a server that the test controls -------------------------------------------- */
 
 static struct server {
 	enum delivery_result result;

@@ -141,7 +141,7 @@ static size_t characters(struct slice s)
 	return n;
 }
 
-/* Cut between characters, and the marker stays. */
+/* The text is cut between characters, and the marker stays. */
 static void long_bodies(void **state)
 {
 	enum { N = 100000 };

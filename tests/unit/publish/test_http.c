@@ -20,11 +20,11 @@ enum { HEARD_MAX = 16384 };
 
 struct server {
 	pid_t pid;
-	int heard; /* a pipe: all that was sent to it */
+	int heard; /* a pipe with all requests to the server */
 	unsigned port;
 };
 
-/* The one that there is (-1: none), or a new one, whichever has something to say. */
+/* The open connection c (-1: none), or a new one, whichever is readable first. */
 static int next_connection(int fd, int c)
 {
 	struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = c, .events = POLLIN}};
@@ -36,9 +36,9 @@ static int next_connection(int fd, int c)
 	return accept(fd, NULL, NULL);
 }
 
-/* One request after the other, each answered by a text of its own.  Then the connection
- * is closed, but after one that begins with "+", which is not sent; "" closes without
- * an answer. */
+/* Answers one request after the other, each with its own text, and closes the connection after
+ * each.  After a text that begins with "+" (which is not sent) the connection stays open.  ""
+ * closes without an answer. */
 static void serve(int fd, int tell, const char *const *answers)
 {
 	char text[4096];
@@ -89,13 +89,13 @@ static struct server start(const char *const *answers)
 	return s;
 }
 
-/* What it heard; it is gone afterwards. */
+/* Returns the requests that the server received, and ends the server. */
 static void stop(struct server *s, char heard[HEARD_MAX])
 {
 	size_t all = 0;
 	ssize_t n;
 
-	kill(s->pid, SIGKILL); /* it may wait for a request that never comes */
+	kill(s->pid, SIGKILL); /* the server may still wait for a request */
 	assert_int_equal(waitpid(s->pid, NULL, 0), s->pid);
 	while ((n = read(s->heard, heard + all, HEARD_MAX - 1 - all)) > 0)
 		all += (size_t)n;
@@ -158,7 +158,7 @@ static void an_answer_is_taken_whole(void **state)
 	assert_int_equal(r.status, 422);
 	assert_string_equal(buf_str(&r.body), "noup");
 	assert_int_equal(r.headers.date_s, 784111777);
-	assert_false(r.headers.has_retry_after); /* of the answer before */
+	assert_false(r.headers.has_retry_after); /* of the previous answer */
 	http_reply_done(&r);
 	stop(&s, heard);
 	assert_non_null(strstr(heard, "POST /a?b=c HTTP/1.1\r\n"));
@@ -237,7 +237,7 @@ static void what_fails_says_whether_it_may_be_done(void **state)
 	struct {
 		const char *scheme, *answer;
 		int want;
-		bool heard; /* our secret reached it */
+		bool heard; /* the server received our secret */
 	} const t[] = {
 	    {"http", "", -EIO, true},
 	    {"http", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", -EIO, true},
@@ -269,8 +269,8 @@ static void what_fails_says_whether_it_may_be_done(void **state)
 	}
 }
 
-/* On a connection that is used again and closed without an answer libcurl would send it
- * once more by itself: right for what only asks. */
+/* When a reused connection is closed without an answer, libcurl would repeat the request by itself.
+ * This is right only for requests without side effects. */
 static void nothing_is_done_twice(void **state)
 {
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -336,7 +336,7 @@ static void faults_are_told_apart(void **state)
 		stop(&s, heard);
 		if (ret == 0)
 			break;
-		/* "not sent" is never a lie */
+		/* "not sent" is always true */
 		if (!http_may_be_done(ret))
 			assert_string_equal(heard, "");
 		not_sent = not_sent || ret == -ENOTCONN;
@@ -350,7 +350,7 @@ static void faults_are_told_apart(void **state)
 static void urls(void **state)
 {
 	static const struct {
-		const char *url, *why; /* NULL: fine */
+		const char *url, *why; /* NULL: accepted */
 	} t[] = {
 	    {"https://api.github.com", NULL},
 	    {"https://ghe.example/api/v3", NULL},

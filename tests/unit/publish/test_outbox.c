@@ -125,7 +125,7 @@ static void test_chain_order(void **state)
 	assert_true(due("github-new-a", T0));
 	assert_true(due("github-new-b", T0));
 	assert_false(due("github-fixed-a-1", T0));
-	/* One that is refused holds up its chain, nobody else. */
+	/* A refused entry holds up its own chain only. */
 	later("github-new-a", &(struct outbox_outcome){.now = T0, .refused = true, .why = "no\n"});
 	assert_true(outbox_at(box, 0)->refused);
 	assert_string_equal(outbox_at(box, 0)->why, "no?");
@@ -163,7 +163,7 @@ static void test_backoff(void **state)
 	}
 	assert_true(policy_due(10, 5, 10));
 	assert_false(policy_due(9, 5, 10));
-	assert_true(policy_due(4, 5, 10)); /* set back */
+	assert_true(policy_due(4, 5, 10)); /* the clock was set back */
 }
 
 static void test_retries(void **state)
@@ -183,7 +183,7 @@ static void test_retries(void **state)
 	assert_int_equal(outbox_due_at(box, t), t->next_try);
 	assert_false(due("github-new-a", T0 + 44));
 	assert_true(due("github-new-a", T0 + 60));
-	/* The clock is set back by a year: it is not frozen for one. */
+	/* The clock is set back by a year: the entry does not wait for a year. */
 	assert_true(due("github-new-a", T0 - 86400 * 365));
 }
 
@@ -222,7 +222,7 @@ static void test_drop(void **state)
 	open_box();
 	queue("github-new-a", "github-a", "github");
 	assert_int_equal(outbox_begin(box, 0, &w, &e), 0);
-	{ /* a person, meanwhile */
+	{ /* a user drops it meanwhile */
 		struct outbox *other = NULL;
 
 		assert_int_equal(outbox_open(dir.fd, &other, &e), 0);
@@ -292,13 +292,13 @@ static void test_damage(void **state)
 	assert_false(scratch_has(dir.fd, "outbox/.github-new-x.json.new"));
 	open_box();
 	assert_string_equal(outbox_warning(box), "");
-	/* One under another's name. */
+	/* An entry under another entry's name. */
 	assert_int_equal(
 	    linkat(dir.fd, "outbox/github-new-good.json", dir.fd, "outbox/github-new-evil.json", 0),
 	    0);
 	open_box();
 	assert_int_equal(outbox_count(box), 1);
-	/* A record of what was told. */
+	/* A record of sent notifications. */
 	told("github-new-good", T0, "", false);
 	scratch_write(dir.fd, "outbox/done/github-good.json", "{\"chain\": \"github-good\"}");
 	assert_true(queue("github-new-good", "github-good", "github"));
@@ -381,7 +381,7 @@ static void test_told_is_bounded(void **state)
 	assert_false(json_is_true(json_object_get(record, "ignored")));
 }
 
-/* Written without a sync: what is measured is ours. */
+/* Written without a sync, so that only our own calls are measured. */
 static void write_entry(unsigned i)
 {
 	char name[96], text[700];

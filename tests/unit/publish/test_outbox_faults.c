@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A disk that is full, calls that fail, a kill: at each step. */
+/* A full disk, failing calls, or a kill at each step. */
 #include "tests/unit/publish/outboxes.h"
 
-/* What a run does with the outbox, from its opening to its closing; stops at the first error. */
+/* The outbox calls of a run, from opening to closing; stops at the first error. */
 static int story(void)
 {
 	_autojson_ json_t *event = json_pack("{s:s}", "event", "new");
@@ -44,7 +44,7 @@ static int story(void)
 	return r;
 }
 
-/* Whatever happened, after one more run without faults: a was told once, b waits. */
+/* Whatever happened, after one more run without faults a was sent once, and b waits. */
 static void check_story(void)
 {
 	_autojson_ json_t *record = NULL;
@@ -59,7 +59,7 @@ static void check_story(void)
 		if (strcmp(outbox_at(box, i)->id, "github-new-b") != 0) {
 			struct outbox_work w = {0};
 
-			/* Its file is gone at the next try: it was told. */
+			/* The entry's file is gone at the next attempt: it was sent. */
 			assert_int_equal(outbox_begin(box, i, &w, &e), -ENOENT);
 			outbox_work_done(&w);
 		}
@@ -77,7 +77,7 @@ static void wipe(void)
 	assert_int_equal(fs_remove_tree(dir.fd, "outbox", &e), 0);
 }
 
-static unsigned calls; /* that can fail, in a whole story */
+static unsigned calls; /* calls that can fail, in a whole scenario */
 
 static void test_dying(void **state)
 {
@@ -100,7 +100,7 @@ static void test_dying(void **state)
 		check_story();
 		wipe();
 	}
-	assert_in_range(calls, 60, 400); /* it was killed at many places */
+	assert_in_range(calls, 60, 400); /* the process was killed at many places */
 }
 
 static void test_failing_calls(void **state)

@@ -23,7 +23,7 @@ static int past_setup(void **state)
 
 #define WITH(f) cmocka_unit_test_setup_teardown(f, past_setup, each_teardown)
 
-/* The newest run before it that ran the target, and said of which commit it was. */
+/* The newest earlier run of the target with a known commit. */
 static void test_clean_at(void **state)
 {
 	struct publish_past got;
@@ -42,7 +42,8 @@ static void test_clean_at(void **state)
 	past_of(&state_of, &crash, &got);
 	assert_string_equal(got.clean_at, "bbb");
 	assert_false(got.known);
-	/* What waited for triage may have been this crash; of the same commit it says nothing. */
+	/* An artifact without triage may have been this crash; on the same commit it proves
+	 * nothing. */
 	scratch_write(dir.fd, "stats/targets/t.jsonl",
 		      "{\"run\": \"20260101-000000\", \"commit\": \"aaa\", \"execs\": 5}\n"
 		      "{\"run\": \"20260102-000000\", \"commit\": \"bbb\", \"execs\": 5, "
@@ -56,7 +57,7 @@ static void test_clean_at(void **state)
 	assert_string_equal(got.clean_at, "");
 }
 
-/* While its run lives there are only the points of its curve. */
+/* During the run only the points of its curve exist. */
 static void test_statistics(void **state)
 {
 	struct publish_past got;
@@ -83,7 +84,7 @@ static void test_statistics(void **state)
 	assert_int_equal(got.corpus, 4);
 }
 
-/* A ledger can name what it likes. */
+/* A ledger can have any names. */
 static void test_names(void **state)
 {
 	static char up[] = "../x", target[] = "t";

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-/* --- what is told ------------------------------------------------------------------ */
+/* --- notifications ----------------------------------------------------------------- */
 
 static void test_new(void **state)
 {
@@ -31,7 +31,7 @@ static void test_new(void **state)
 	assert_true(json_is_null(json_object_get(j, "upload")));
 	all_done(T0);
 	queue(0);
-	/* The next run does not see it, the one after does. */
+	/* The next run does not see the crash, the run after it does. */
 	assert_int_equal(ledger_next_run(ledger, "r2", &e), 0);
 	p.run = "r2";
 	queue(0);
@@ -65,7 +65,7 @@ static int how_it_runs(const void *arg, const char *target, struct engine_cmd *r
 	return r ? r : strv_add(&ret->argv, "reproducer", e);
 }
 
-/* The program's own name, and no path of the machine. */
+/* The text has the program's own name, and no path of the machine. */
 static void test_commands(void **state)
 {
 	static const struct publish_target t = {
@@ -91,13 +91,13 @@ static void test_commands(void **state)
 	assert_null(strstr(str(j, "body"), "/srv/out"));
 	assert_null(strstr(str(j, "body"), "/etc/"));
 	json_decref(take_ptr(&j));
-	j = event_of("github-new-" B); /* redacted: not even which commit */
+	j = event_of("github-new-" B); /* redacted: without the commit */
 	assert_non_null(strstr(str(j, "body"), "fuzzcell crash show " B "\n"));
 	assert_null(strstr(str(j, "body"), "real_name"));
 	assert_null(strstr(str(j, "body"), "c0ffee"));
 }
 
-/* Of a Bazel target: the label, the corpus in the tree, the program where the build leaves it. */
+/* A Bazel target has the label, the corpus in the tree, and the path of the built program. */
 static void test_bazel_target(void **state)
 {
 	static const struct publish_target t = {.name = "png_fuzzer",
@@ -139,7 +139,7 @@ static void test_fixed_and_back(void **state)
 	queue(3);
 	assert_int_equal(ledger_fixed(ledger, A, "png_fuzzer", T0 + 100, "f1", "r2", &e), 0);
 	p.run = "r2";
-	queue(2); /* the chat does not ask for it */
+	queue(2); /* the chat webhook is not configured for it */
 	assert_true(waits("github-fixed-" A "-1700000100"));
 	assert_true(waits("hook-all-fixed-" A "-1700000100"));
 	j = event_of("github-fixed-" A "-1700000100");
@@ -152,7 +152,7 @@ static void test_fixed_and_back(void **state)
 	assert_true(waits("github-regressed-" A "-1700000100"));
 	queue(0);
 	all_done(T0 + 300);
-	/* At the same run's end nothing is said twice; "again" comes with the next. */
+	/* In the same run no notification is repeated; "again" comes with the next run. */
 	queue(1);
 	assert_true(waits("github-again-" A "-r3"));
 	all_done(T0 + 300);
@@ -187,7 +187,7 @@ static void test_left_alone(void **state)
 	assert_int_equal(ledger_ignore(ledger, A, NULL, SIZE_MAX, NULL, &e), 0);
 	assert_int_equal(ledger_merge(ledger, B, A, &e), 0);
 	queue(0);
-	/* Never again: not an issue, until it fails. */
+	/* It never failed again: no issue until it fails. */
 	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);
 	queue(2);
 	assert_int_equal(sum.issues, 0);
@@ -198,7 +198,7 @@ static void test_left_alone(void **state)
 	assert_true(waits("github-new-" C));
 }
 
-/* A clock that was ahead when a webhook came does not make it deaf. */
+/* A clock that was ahead when a webhook was added does not silence the webhook. */
 static void test_ahead(void **state)
 {
 	struct err e;
@@ -215,7 +215,7 @@ static void test_ahead(void **state)
 	assert_true(waits("hook-all-fixed-" A "-1700000001"));
 }
 
-/* An older ledger: what has an issue has one; what is old is no news for a webhook. */
+/* An older ledger: known issues stay known, and old crashes are not new for a webhook. */
 static void test_older(void **state)
 {
 	struct outbox_work w = {0};
@@ -270,7 +270,7 @@ static void test_security(void **state)
 	j = event_of("github-new-" C);
 	assert_string_equal(str(j, "repository"), "o/r");
 	assert_non_null(strstr(str(j, "body"), "Heap"));
-	/* An issue stays where it is. */
+	/* An issue stays in its repository. */
 	all_done(T0);
 	{
 		struct err e;
@@ -296,7 +296,7 @@ static void test_per_day(void **state)
 	}
 	queue(3);
 	assert_int_equal(sum.waiting, 7);
-	assert_true(waits("github-new-0000000000000007")); /* the worst first */
+	assert_true(waits("github-new-0000000000000007")); /* the most severe first */
 	assert_true(waits("github-new-0000000000000000"));
 	assert_true(waits("github-new-0000000000000001"));
 	p.now = T0 + DAY - 1;
@@ -399,7 +399,7 @@ static void test_input(void **state)
 	assert_non_null(strstr(str(j, "body"), "fuzzed without it:** `beef01`\n"));
 	assert_non_null(strstr(str(j, "body"), "**In the sources:** `src/g.c:8`\n"));
 	assert_true(json_is_null(json_object_get(j, "upload")));
-	/* A large one. */
+	/* A large input. */
 	memset(big, 'x', sizeof(big));
 	item.signature = SLICE(B);
 	item.file[VAULT_INPUT] = (struct slice){big, sizeof(big)};
@@ -415,7 +415,7 @@ static void test_input(void **state)
 	assert_string_equal(str(json_object_get(j, "upload"), "path"), "crashes/" B "/input");
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "upload"), "bytes")),
 			 5000);
-	/* One that is not what was noted is none; a path that leads out is none. */
+	/* A changed input is not uploaded; a path out of the state directory is not, either. */
 	item.signature = SLICE(C);
 	assert_int_equal(vault_save(dir.fd, &item, NULL, &e), 0);
 	s.signature = C;
@@ -428,7 +428,7 @@ static void test_input(void **state)
 	assert_true(json_is_null(json_object_get(j, "upload")));
 }
 
-/* An input that is minimised after its issue was filed takes the place of the other one, once. */
+/* An input that is minimised after its issue was filed replaces the old input, once. */
 static void test_smaller(void **state)
 {
 	_autojson_ json_t *j = NULL;
@@ -457,7 +457,7 @@ static void test_smaller(void **state)
 	queue(0); /* the issue is not filed yet */
 	all_done(T0);
 	open_box();
-	/* One that cannot be had takes nothing's place. */
+	/* A minimised input that cannot be read replaces nothing. */
 	assert_int_equal(renameat(dir.fd, "crashes/" A "/minimized", dir.fd, "away"), 0);
 	queue(0);
 	assert_int_equal(renameat(dir.fd, "away", dir.fd, "crashes/" A "/minimized"), 0);
@@ -486,7 +486,7 @@ static void test_notes(void **state)
 		assert_int_equal(publish_note(&p, box, &failed, &e), 0);
 		assert_int_equal(publish_note(&p, box, &silent, &e), 0);
 	}
-	assert_int_equal(outbox_count(box), 2); /* the chat asks for new ones only */
+	assert_int_equal(outbox_count(box), 2); /* the chat webhook is for new crashes only */
 	assert_true(waits("hook-all-run-failed-r1"));
 	assert_true(waits("hook-all-silent-a:2Fb-7"));
 	all_done(T0);

@@ -36,7 +36,7 @@ static void test_alarm(void **state)
 	assert_int_equal(a.oldest, T0);
 	assert_string_equal(a.place, "github");
 	assert_string_equal(a.why, "because?");
-	for (int i = 0; i < 3; i++) { /* once, not each time that it is looked */
+	for (int i = 0; i < 3; i++) { /* once, not at each check */
 		assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
 		assert_int_equal(outbox_count(box), 4);
 		p.now += 600;
@@ -76,8 +76,7 @@ static void test_alarm(void **state)
 	assert_int_equal(n, 3); /* crashes only */
 }
 
-/* What is for a webhook, or for GitHub, that a person took out of the configuration is no
- * longer waited for. */
+/* Entries for a webhook or for GitHub that is no longer configured are not waited for. */
 static void test_alarm_of_what_was_removed(void **state)
 {
 	struct publish_alarm a;
@@ -97,11 +96,11 @@ static void test_alarm_of_what_was_removed(void **state)
 	assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
 	assert_int_equal(outbox_count(box), 1);
 	assert_false(publish_is_told(&p, "hook-all"));
-	p.n_hooks = 2; /* and there again */
+	p.n_hooks = 2; /* configured again */
 	assert_true(publish_is_told(&p, "hook-all"));
 	publish_alarm(&p, box, &a);
 	assert_int_equal(a.count, 1);
-	/* So with GitHub. */
+	/* The same with GitHub. */
 	seen(B, "r1", p.now, false);
 	queue(3);
 	(void)deliver("hook-chat", p.now);

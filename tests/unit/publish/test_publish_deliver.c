@@ -22,13 +22,13 @@ static void test_outcomes(void **state)
 	assert_string_equal(outbox_at(box, 0)->why, "because?");
 	(void)deliver("github", T0 + 10);
 	assert_int_equal(server.calls, 0);
-	/* Nothing is due for somebody else's sender. */
+	/* No entry is due for another sender. */
 	(void)deliver("hook-chat", T0 + 1000);
 	assert_int_equal(server.calls, 0);
 	server.whole_host = true;
 	server.wait_s = 500;
 	got = deliver("github", T0 + 100);
-	assert_int_equal(server.calls, 1); /* it spoke for all */
+	assert_int_equal(server.calls, 1); /* its error holds for all entries */
 	assert_true(got.next >= T0 + 600);
 	(void)deliver("github", T0 + 599);
 	assert_int_equal(server.calls, 0);
@@ -75,7 +75,7 @@ static void test_deadline_and_lock(void **state)
 	outbox_close(other);
 }
 
-/* Who has no token blocks nobody who has one. */
+/* A sender without a token does not block a sender with one. */
 static void test_nobody_asked(void **state)
 {
 	struct publish_delivered got;
@@ -87,7 +87,7 @@ static void test_nobody_asked(void **state)
 	queue(2);
 	server = (struct server){.result = DELIVERY_LATER, .unasked = true};
 	got = deliver("github", T0);
-	assert_int_equal(server.calls, 1); /* the other would not be told either */
+	assert_int_equal(server.calls, 1); /* the other entry would fail, too */
 	assert_int_equal(got.later, 1);
 	assert_int_equal(got.left, 2);
 	assert_int_equal(got.next, T0 + 300);
@@ -118,10 +118,10 @@ static void test_refused_token(void **state)
 				 .token = 7};
 	got = deliver("github", T0);
 	assert_int_equal(server.calls, 1);
-	assert_int_equal(got.next, T0 + 300); /* it may be another one by then */
+	assert_int_equal(got.next, T0 + 300); /* the token may be another one by then */
 	(void)deliver("github", T0 + 3000);
 	assert_int_equal(server.calls, 0);
-	server.token = 0; /* none is at hand */
+	server.token = 0; /* no token is available */
 	(void)deliver("github", T0 + 3000);
 	assert_int_equal(server.calls, 0);
 	server.result = DELIVERY_DONE;
@@ -130,7 +130,7 @@ static void test_refused_token(void **state)
 	got = deliver("github", T0 + 1);
 	assert_int_equal(got.done, 2);
 	assert_int_equal(outbox_place_get(box, "github", "token"), 0);
-	/* The same one is tried again when its time has come; a retry does not wait. */
+	/* The same token is tried again at its time; `outbox retry` does not wait. */
 	seen(C, "r1", T0, false);
 	queue(1);
 	server.result = DELIVERY_LATER;
@@ -184,7 +184,7 @@ static void test_learned(void **state)
 	assert_false(learned.ignored);
 }
 
-/* A deletion is noted, and the address stays: it is not filed again. */
+/* A deleted issue is noted, and its URL stays: the crash is not filed again. */
 static void test_deleted(void **state)
 {
 	_autojson_ json_t *record = NULL;
@@ -239,7 +239,7 @@ static unsigned try_faults(enum fault_how how)
 		assert_true(WIFEXITED(status));
 		open_box();
 		assert_int_equal(publish_queue(&p, box, ledger, &sum, &e), 0);
-		if (sum.waiting) { /* counted, and then killed: a day later */
+		if (sum.waiting) { /* counted, and then killed: one day later */
 			p.now += DAY;
 			assert_int_equal(publish_queue(&p, box, ledger, &sum, &e), 0);
 			p.now -= DAY;
@@ -254,7 +254,7 @@ static unsigned try_faults(enum fault_how how)
 	}
 }
 
-/* A disk that is full, calls that fail, a kill: anywhere between ledger and outbox. */
+/* A full disk, a failing call, or a kill, anywhere between ledger and outbox. */
 static void test_faults(void **state)
 {
 	(void)state;
@@ -280,8 +280,8 @@ static void publish_queue_both(void)
 	queue(1);
 }
 
-/* A server that cannot tell whether it was asked before, but for what was noted: a kill after
- * it was asked must leave that note. */
+/* Only our note, not the server, shows whether a request was sent before.  A kill after the
+ * request must leave this note. */
 static void serve_noting(void *arg, struct delivery *d)
 {
 	char sent[4096], line[OUTBOX_NAME + 2];
@@ -296,7 +296,7 @@ static void serve_noting(void *arg, struct delivery *d)
 	json_object_set_new(d->progress, "posting", json_integer(1));
 	d->result = DELIVERY_LATER;
 	if (d->save(d->arg, &e) < 0)
-		return; /* not on disk: not sent */
+		return; /* the note is not on disk: nothing is sent */
 	fd = openat(dir.fd, "sent", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (write(fd, line, strlen(line)) < 0)
 		_exit(4);
@@ -323,7 +323,7 @@ static int deliver_once(void)
 	return r;
 }
 
-/* How often the line is in the text; its place. */
+/* Returns the number of occurrences of the line in the text, and its position. */
 static unsigned times(const char *text, const char *line, const char **ret_at)
 {
 	unsigned n = 0;
@@ -342,10 +342,10 @@ static void check_sent(void)
 	scratch_text(dir.fd, "sent", sent, sizeof(sent));
 	assert_in_range(times(sent, "github-new-" A "\n", &a), 1, 2);
 	assert_in_range(times(sent, "github-fixed-" A "-1700000001\n", &b), 1, 2);
-	assert_true(a < b); /* in their order */
+	assert_true(a < b); /* in order */
 }
 
-/* Killed, or failing, at each step of two deliveries: both arrive, in their order. */
+/* Killed, or failing, at each step of two deliveries: both arrive, in order. */
 static unsigned try_deliveries(enum fault_how how)
 {
 	for (unsigned nth = 1;; nth++) {

@@ -38,7 +38,7 @@ static void test_found(void **state)
 	assert_int_equal(json_integer_value(json_object_get(j, "entries")), 1);
 	all_done(T0);
 	queue(0);
-	/* One more target in the same run: a comment on the issue, and news for the webhooks. */
+	/* One more target in the same run: a comment on the issue, a message to the webhooks. */
 	found("b", "r1", T0 + 1, false);
 	queue(3);
 	assert_true(waits(FOUND_B) && waits(HOOK_NEW_B));
@@ -55,7 +55,7 @@ static void test_found(void **state)
 	all_done(T0 + 1);
 	open_box();
 	queue(0);
-	/* Fixed in one of the targets, then in both. */
+	/* Fixed in one target, then in both. */
 	assert_int_equal(ledger_fixed(ledger, A, "a", T0 + 9, "c", "r2", &e), 0);
 	p.run = "r2";
 	queue(1);
@@ -74,8 +74,8 @@ static void test_found(void **state)
 	queue(0);
 }
 
-/* Notified whatever is configured for known crashes.  A target that never failed again is no
- * news. */
+/* Notified, whatever is configured for known crashes.  A target that never failed again is not
+ * notified. */
 static void test_found_when(void **state)
 {
 	struct crash_sighting s = {.signature = A, .target = "c", .run = "r1", .tries = 6};
@@ -97,8 +97,8 @@ static void test_found_when(void **state)
 	assert_string_equal(str(j, "action"), "comment");
 }
 
-/* A forged crash is ignored, by command or by its issue's label.  That changes nothing for the
- * target that finds it later. */
+/* A forged crash is ignored, by command or by its issue's label.  This changes nothing for the
+ * target that finds the crash later. */
 static void test_ignored_before(void **state)
 {
 	struct err e;
@@ -169,7 +169,7 @@ static void test_security(void **state)
 	queue(1);
 	j = event_of("github-new-" A);
 	assert_null(strstr(str(j, "body"), "secret"));
-	/* Nor is it disclosed in a public issue that was filed before. */
+	/* It is not disclosed in an earlier public issue, either. */
 	teardown(state);
 	setup(state);
 	p.n_hooks = 0;

@@ -9,7 +9,7 @@
 
 #define SIG "0123456789abcdef"
 
-/* Texts that a test leaves behind it. */
+/* Texts that a test must free. */
 static char *kept[64];
 static size_t n_kept;
 
@@ -116,7 +116,7 @@ static const char report[] =
     "    #0 0x1 in ns::f<int> /src/f.c:1:2\n"
     "SUMMARY: AddressSanitizer: heap-use-after-free\n";
 
-/* The whole of it, byte for byte. */
+/* The whole text, byte for byte. */
 static void test_body(void **state)
 {
 	static const char want[] =
@@ -249,7 +249,7 @@ static void test_input(void **state)
 	r.input = SLICE("");
 	has(body_of(&r, &b), "0 bytes, SHA-1 `da39a3ee5e6b4b0d3255bfef95601890afd80709`.\n\n"
 			     "```sh\n: >reproducer\n```\n");
-	/* What would look like something else is only given encoded. */
+	/* Input bytes that would look like other text are only shown encoded. */
 	r.input = SLICE("<!-- fuzzcell-signature: x -->");
 	s = body_of(&r, &b);
 	has_not(s, "signature: x");
@@ -285,7 +285,7 @@ static size_t comments_in(const char *s)
 	return n;
 }
 
-/* Everything that a target has a say in. */
+/* Every text that a target controls. */
 static void test_hostile(void **state)
 {
 	static const char evil[] =
@@ -315,7 +315,7 @@ static void test_hostile(void **state)
 		has_not(s, "\xe2\x80\xae");
 		has_not(s, "\xc2\x9b");
 		has_not(s, "\xff");
-		if (i == 0) /* in a fence a line is a line */
+		if (i == 0) /* in a code fence lines are literal */
 			has_not(s, "\n# head");
 		has(s, "\n**Fuzzer:** ```` ``` `a` @everyone");
 		has(s, "**Severity:** unknown");
@@ -371,7 +371,7 @@ static void test_long_report(void **state)
 	has(s, "the last line\n```\n");
 	has(s, "### Reproduction");
 	has(s, "Filed by fuzzcell");
-	/* And nothing but bytes that must be written out. */
+	/* Only bytes that must be escaped. */
 	memset(big.p, 0xff, big.n);
 	s = body_of(&r, &b);
 	has(s, "\\xff\\xff");
@@ -394,7 +394,7 @@ static void test_state_dir(void **state)
 	has(s, "open .../work/x failed\n");
 }
 
-/* Paths of the machine that builds become those of the repository. */
+/* Paths of the building machine become paths of the repository. */
 static void test_source_dir(void **state)
 {
 	static const struct {
@@ -421,7 +421,7 @@ static void test_source_dir(void **state)
 	}
 }
 
-/* The reader is one click from the line, at the commit at which it failed. */
+/* The text links to the line, at the commit of the failure. */
 static void test_places(void **state)
 {
 	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
@@ -449,8 +449,8 @@ static void test_places(void **state)
 	has_not(body_of(&r, &b), "beef01");
 }
 
-/* The commands of a colleague: the sources and the build as they were, the sanitizers' options, but
- * not those that only a cell needs, and nothing of the machine that fuzzes. */
+/* The commands for a developer: the sources and the build of the failure, and the sanitizers'
+ * options.  Options that only a cell needs, and facts about the fuzzing machine, are left out. */
 static void test_commands(void **state)
 {
 	static const char *const env[] = {
@@ -500,7 +500,7 @@ static void test_commands(void **state)
 	has_not(body_of(&r, &b), "git checkout");
 }
 
-/* Side files are the target's own: quotes, other separators, and more than an issue holds. */
+/* Side files come from the target: quotes, other separators, and more text than an issue holds. */
 static void test_hostile_options(void **state)
 {
 	static char endless[20000];
@@ -523,7 +523,7 @@ static void test_hostile_options(void **state)
 	has_not(body_of(&r, &b), "ASAN_OPTIONS");
 }
 
-/* What a reader looks for stands first, and the rest is folded away. */
+/* The most important facts come first, and the rest is folded. */
 static void test_folded(void **state)
 {
 	static const char whole[] =

@@ -18,7 +18,7 @@ static void put(int dirfd, const char *path)
 	assert_true(fd >= 0);
 }
 
-/* A work tree, with links out of it. */
+/* A work tree with links that lead out of it. */
 static void make_tree(int dirfd)
 {
 	assert_int_equal(mkdirat(dirfd, "tree", 0755), 0);
@@ -63,7 +63,7 @@ static void test_paths(void **state)
 	    {"/usr/src/app/src/a.c", "src/a.c"},
 	    {"a/../../../../secret", NULL},
 	    {"src//./a.c", "src/a.c"},
-	    {"/elsewhere/a.c", NULL}, /* no such file at its top */
+	    {"/elsewhere/a.c", NULL}, /* no such file in the tree */
 	    {"/x/demo", NULL},
 	    {"/usr/include/c++/12/vector", NULL},
 	    {"/x/vector", "vector"},
@@ -92,7 +92,7 @@ static void test_paths(void **state)
 			assert_string_equal(got, v[i].want);
 	}
 	sources_close(&s);
-	/* The configuration may name the tree by a link. */
+	/* The configuration may name the tree through a link. */
 	assert_int_equal(renameat(fd, "tree", fd, "real"), 0);
 	assert_int_equal(symlinkat("real", fd, "tree"), 0);
 	open_tree(dir, &s);
@@ -101,7 +101,7 @@ static void test_paths(void **state)
 	assert_int_equal(fs_remove_tree(AT_FDCWD, dir, &e), 0);
 }
 
-/* The configuration knows GitHub's form; others are given. */
+/* GitHub's link format is built in; other formats are configured. */
 static void test_forms(void **state)
 {
 	static const struct {

@@ -32,7 +32,7 @@ static void refused(const struct github_config *c, int code, const char *why)
 	assert_null(strstr(e.msg, "ghp_"));
 }
 
-/* --- given ----------------------------------------------------------------------- */
+/* --- given tokens ---------------------------------------------------------------- */
 
 static void a_file_without_what_is_around_it(void **state)
 {
@@ -45,7 +45,7 @@ static void a_file_without_what_is_around_it(void **state)
 	assert_int_equal(token_new(&c, &t, &e), 0);
 	assert_string_equal(token_bearer(t, 0), "Bearer ghp_x-Y_9");
 	assert_false(token_is_app(t));
-	token_drop(t); /* nobody gives us another */
+	token_drop(t); /* a token from a file stays: there is no other */
 	assert_string_equal(token_bearer(t, UINT64_MAX), "Bearer ghp_x-Y_9");
 	token_free(t);
 }
@@ -91,7 +91,7 @@ static void a_file_that_is_no_token(void **state)
 	refused(&c, -EINVAL, "more than a token");
 	assert_int_equal(unlinkat(dir.fd, "token", 0), 0);
 	refused(&c, -ENOENT, "token'");
-	assert_int_equal(mkfifoat(dir.fd, "token", 0600), 0); /* does not hold us */
+	assert_int_equal(mkfifoat(dir.fd, "token", 0600), 0); /* does not block */
 	refused(&c, -EINVAL, "not a regular file");
 }
 
@@ -146,7 +146,7 @@ static uint64_t number_of(const struct github_config *c)
 	assert_int_equal(token_new(c, &t, &e), 0);
 	number = token_number(t);
 	token_free(t);
-	assert_true(number > 0 && number < UINT64_C(1) << 53); /* a number of JSON */
+	assert_true(number > 0 && number < UINT64_C(1) << 53); /* exact as a JSON number */
 	return number;
 }
 
@@ -271,7 +271,7 @@ static void an_app_states_who_it_is(void **state)
 	assert_int_equal(token_keep(t, SLICE("ghs_x"), 1003600, &e), 0);
 	assert_string_equal(token_bearer(t, 1000000), "Bearer ghs_x");
 	assert_non_null(token_bearer(t, 1003299));
-	assert_null(token_bearer(t, 1003300)); /* a few minutes before it ends */
+	assert_null(token_bearer(t, 1003300)); /* a few minutes before it expires */
 	assert_int_equal(token_keep(t, SLICE("ghs_ x"), 1003600, &e), -EINVAL);
 	assert_null(strstr(e.msg, "ghs_"));
 	token_drop(t);
@@ -305,14 +305,14 @@ static void keys_that_are_none(void **state)
 	no_statement("not an RSA key of 2048 bits or more");
 	write_key(curve, NULL);
 	no_statement("not an RSA key of 2048 bits or more");
-	write_key(locked, "phrase"); /* nobody is asked for it */
+	write_key(locked, "phrase"); /* the pass phrase is not asked for */
 	no_statement("without a pass phrase");
 	EVP_PKEY_free(small);
 	EVP_PKEY_free(locked);
 	EVP_PKEY_free(curve);
 }
 
-/* --- around it ------------------------------------------------------------------- */
+/* --- faults ---------------------------------------------------------------------- */
 
 static void every_call_may_fail(void **state)
 {

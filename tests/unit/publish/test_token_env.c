@@ -12,7 +12,7 @@
 
 #define NAME "FUZZCELL_TEST_TOKEN"
 
-/* As the kernel and a person made it: two of one name, and others around them. */
+/* The initial environment: two variables of one name, and others around them. */
 static char first[] = NAME "=ghp_first", second[] = NAME "=ghp_second";
 static char longer[] = NAME "_2=stays", shorter[] = "FUZZCELL_TEST=stays";
 static char *made[] = {shorter, first, longer, second, NULL};
@@ -32,14 +32,14 @@ static void it_is_moved_out_of_the_environment(void **state)
 	assert_string_equal(getenv(NAME "_2"), "stays");
 	assert_string_equal(getenv("FUZZCELL_TEST"), "stays");
 	environ = before;
-	/* Where they were, nothing is left of either. */
+	/* No byte of either token is left in its old place. */
 	for (size_t i = strlen(NAME) + 1; i < sizeof(first); i++)
 		assert_int_equal(first[i], 0);
 	for (size_t i = strlen(NAME) + 1; i < sizeof(second); i++)
 		assert_int_equal(second[i], 0);
 	assert_string_equal(token_env_value(NAME), "ghp_first");
 	assert_null(token_env_value(NAME "_2"));
-	/* Nothing new: what was kept stays. */
+	/* Without a new variable the kept token stays. */
 	assert_int_equal(token_env_take(NAME, &e), 0);
 	assert_string_equal(token_env_value(NAME), "ghp_first");
 }
@@ -80,7 +80,7 @@ static void too_long_is_gone_all_the_same(void **state)
 	assert_string_equal(token_env_value(NAME "_L"), text);
 }
 
-/* VmFlags of the mapping that p is in. */
+/* The VmFlags of the mapping that contains p. */
 static void flags_of(const void *p, char *out, size_t n)
 {
 	FILE *f = fopen("/proc/self/smaps", "re");
@@ -134,7 +134,7 @@ static void a_program_of_ours_gets_it_by_a_pipe(void **state)
 	assert_string_equal(token_env_value(NAME), "ghp_one");
 	assert_int_equal(token_env_read(other, &e), 0);
 	assert_string_equal(token_env_value(NAME), "ghp_two");
-	/* It was read: there is nothing left in it. */
+	/* The pipe was read: it is empty. */
 	assert_int_equal(token_env_read(fd, &e), -EINVAL);
 	(void)close(fd);
 	(void)close(other);

@@ -127,7 +127,7 @@ static void test_slack(void **state)
 		      "{\"type\": \"mrkdwn\", \"text\": \"*Time*\\n`2023-11-14T22:13:20Z`\"}]}]}");
 }
 
-/* Whatever a target is called: valid JSON of Slack's sizes, and nobody is called. */
+/* Whatever a target's name is: valid JSON within Slack's limits, and no user is mentioned. */
 static void test_slack_limits(void **state)
 {
 	char longest[1025], evil[] = "<!channel> <@U1> `*x*` &\n\x1b\xff";
@@ -171,7 +171,7 @@ static void test_wants(void **state)
 	assert_true(webhook_wants(&c, "fixed"));
 }
 
-/* --- sending: a server of one answer ------------------------------------------------- */
+/* --- sending: a server with one answer ----------------------------------------------- */
 
 struct peer {
 	int fd;
@@ -179,7 +179,7 @@ struct peer {
 	char url[64];
 };
 
-/* Answers once with text, and writes what it was asked into the file "asked". */
+/* Answers one request with text, and writes the request to the file "asked". */
 static struct peer serve(const char *text)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -322,7 +322,7 @@ static void test_not_sent(void **state)
 	struct delivery d = send_to(&c);
 
 	(void)state;
-	assert_int_equal(d.result, DELIVERY_LATER); /* nobody listens there */
+	assert_int_equal(d.result, DELIVERY_LATER); /* no server listens there */
 	assert_true(d.whole_host);
 	c.url = odd;
 	assert_int_equal(send_to(&c).result, DELIVERY_REFUSED);
@@ -333,16 +333,16 @@ static void test_not_sent(void **state)
 	d = send_to(&c);
 	assert_int_equal(d.result, DELIVERY_LATER);
 	assert_non_null(strstr(d.why, "/missing"));
-	assert_true(d.unasked && !d.whole_host); /* who has the file may send at once */
+	assert_true(d.unasked && !d.whole_host); /* a sender with the file may send at once */
 	c = (struct webhook_config){.url = url, .secret_file = empty};
 	d = send_to(&c);
-	assert_int_equal(d.result, DELIVERY_LATER); /* and nothing unsigned goes out */
+	assert_int_equal(d.result, DELIVERY_LATER); /* no unsigned request is sent */
 	assert_non_null(strstr(d.why, "holds no secret"));
 	c = (struct webhook_config){0};
 	assert_int_equal(send_to(&c).result, DELIVERY_LATER);
 }
 
-/* As it is with a token: SECURITY.md. */
+/* The same as for a token: SECURITY.md. */
 static void test_secrets_that_others_may_read(void **state)
 {
 	char url[] = "http://127.0.0.1:1/s3cret", file[64];

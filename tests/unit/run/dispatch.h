@@ -2,9 +2,8 @@
 #ifndef TESTS_RUN_DISPATCH_H
 #define TESTS_RUN_DISPATCH_H
 
-/* Jobs that are played, on a clock of the test's own: job.h's functions, and what a run does
- * when a job tells that it has ended or waits again (runner/run/run.c).  Include unit.h
- * first. */
+/* Simulated jobs on the test's own clock: the functions of job.h, and the run's reactions when a
+ * job ends or waits again (runner/run/run.c).  Include unit.h first. */
 #include "base/clock.h"
 #include "runner/run/dispatch/dispatch.h"
 
@@ -14,14 +13,14 @@ enum { MOST = 8, MERGE_S = 5 };
 
 struct part {
 	bool dies;    /* at once when it is started */
-	bool deaf;    /* the next pause is lost */
-	bool finds;   /* it never stops finding */
-	bool merges;  /* after fuzzing, and borrows for it */
-	bool other;   /* another binary is there, */
+	bool deaf;    /* ignores the next pause */
+	bool finds;   /* it always finds new coverage */
+	bool merges;  /* merges after fuzzing, and borrows workers for it */
+	bool other;   /* another binary exists, */
 	bool same;    /* of the same content */
-	bool unsaved; /* what its pause leaves cannot be saved */
+	bool unsaved; /* its files cannot be saved at a pause */
 	unsigned starts, pauses, wraps, tidied, revived;
-	unsigned merge_s; /* still to go */
+	unsigned merge_s; /* remaining */
 	uint64_t budget_us, cpu_us;
 };
 
@@ -33,7 +32,7 @@ static struct {
 	struct part parts[MOST];
 	struct run_config cfg;
 	size_t n;
-	double share;  /* of a CPU that each gets */
+	double share;  /* share of a CPU for each cell */
 	unsigned most; /* cells at once */
 } w;
 
@@ -47,7 +46,7 @@ uint64_t clock_real_us(void)
 	return 7;
 }
 
-/* Nothing is held that nobody has, and never more than there is. */
+/* Only running jobs hold workers and memory, and never more than the machine has. */
 static inline void check(void)
 {
 	unsigned busy = 0;
@@ -66,7 +65,7 @@ static inline void check(void)
 	w.most = busy > w.most ? busy : w.most;
 }
 
-/* --- the play --------------------------------------------------------------- */
+/* --- the simulation --------------------------------------------------------- */
 
 static inline struct part *part_of(const struct job *j)
 {
@@ -266,7 +265,7 @@ static inline size_t in_phase(enum phase p)
 	return n;
 }
 
-/* n jobs of a tenth of the machine's memory each. */
+/* Starts n jobs with a tenth of the machine's memory each. */
 static inline void begin(size_t n, unsigned workers, bool continuous)
 {
 	struct err e;

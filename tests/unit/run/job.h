@@ -2,7 +2,7 @@
 #ifndef TESTS_RUN_JOB_H
 #define TESTS_RUN_JOB_H
 
-/* A job whose cells, triage and merges are played, on a clock of the test's own; its child
+/* A job with simulated cells, triage and merges, on the test's own clock.  The job's real child
  * processes are waited for.  Include unit.h first. */
 #include "base/clock.h"
 #include "base/task.h"
@@ -30,24 +30,24 @@ static struct {
 	struct fleet_target fleet;
 	struct target_config cfg;
 	struct job job;
-	unsigned failures, suspects; /* that the next collection finds */
+	unsigned failures, suspects; /* found by the next collection */
 	int launch_fails;	     /* errno of the next launch, once */
-	const char *task_fails;	     /* what the next child tells, once */
-	unsigned immortal;	     /* kills that its cell outlives; the next one ends the loop */
+	const char *task_fails;	     /* error of the next child, once */
+	unsigned immortal;	     /* kills that its cell survives; the next kill ends the loop */
 	struct cgroup_counters counters; /* of its cell, now */
-	pid_t pid;			 /* of its process; 0: not known yet */
-	enum modules_look look;		 /* the result of a look at it, and */
+	pid_t pid;			 /* of its process; 0: unknown yet */
+	enum modules_look look;		 /* the result of reading its maps, and */
 	uint64_t edges;			 /* the edges of its programs and libraries */
 	uint64_t keeper_us;		 /* when the keeper kills its cell */
 	/* What happened. */
 	unsigned cells, triages, merges, requeued, dropped, forges, ended, killed, looks, parked;
-	/* Who waits for the end of a parked cell. */
+	/* Called at the end of a parked cell. */
 	void (*left_seat)(void *arg);
 	struct triage_spec triage; /* the last one; */
 	struct merge_spec merge;   /* and the last one of these */
 } w;
 
-/* --- the play --------------------------------------------------------------- */
+/* --- the simulation --------------------------------------------------------- */
 
 uint64_t clock_mono_us(void)
 {
@@ -329,7 +329,7 @@ static inline void give_back_none(void *arg, const struct job *j, unsigned lent)
 	assert_int_equal(lent, 0);
 }
 
-/* Another size each time. */
+/* A different size each time. */
 static inline void build(const char *text)
 {
 	scratch_write(w.dir.fd, "binary", text);
@@ -404,7 +404,7 @@ static inline int teardown(void **state)
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-/* --- its life --------------------------------------------------------------- */
+/* --- its phases ------------------------------------------------------------- */
 
 static inline void triaged(struct triage_sum sum, unsigned took_s)
 {
@@ -421,7 +421,7 @@ static inline void merged(void)
 	w.merge.done(w.merge.arg, &r);
 }
 
-/* Its cell fuzzes, and exits so after a minute. */
+/* The job's cell fuzzes, and exits with this status after a minute. */
 static inline void cell_ends(int code)
 {
 	struct cell_end end = {.how = CELL_EXITED, .code = code};
@@ -439,7 +439,7 @@ static inline void cell_fails(void)
 	triaged((struct triage_sum){.artifacts = 1}, 1);
 }
 
-/* The cell's time passed while we were stopped for a minute. */
+/* The cell's deadline passed while this process was suspended for a minute. */
 static inline void keeper_kills_cell(void)
 {
 	struct cell_end end = {.how = CELL_SIGNALED, .code = SIGKILL, .overdue = true};
@@ -448,7 +448,7 @@ static inline void keeper_kills_cell(void)
 	job_cell_ops.ended(&w.job, &end);
 }
 
-/* Asked to wait in the queue, it does. */
+/* The job is paused, and waits in the queue. */
 static inline void pause_it(void)
 {
 	job_pause(&w.job, false);
@@ -457,7 +457,7 @@ static inline void pause_it(void)
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
 }
 
-/* The first turn, from its start on. */
+/* The first turn, from its start. */
 static inline void first_turn(void)
 {
 	job_start(&w.job, 86400 * S);

@@ -2,9 +2,9 @@
 #ifndef TESTS_RUN_MERGE_H
 #define TESTS_RUN_MERGE_H
 
-/* A state directory with one target, and merges of it step by step: what runs in
- * child processes, here in one process, with a cell that is a function: it reads the
- * inputs of the stage and writes what they "reach".  Include unit.h first. */
+/* A state directory with one target, and merges of it step by step.  The code of the child
+ * processes runs in this process.  The cell is a function that reads the inputs of the stage and
+ * writes their features.  Include unit.h first. */
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "base/sys.h"
@@ -18,7 +18,7 @@
 struct world {
 	struct scratch dir;
 	struct state *state;
-	int corpus; /* as it was when the world was made */
+	int corpus; /* opened when the world was made */
 	struct target target;
 	struct target_config cfg;
 	struct merge m;
@@ -26,13 +26,13 @@ struct world {
 	struct merge_slot none[2]; /* merge.slots: no cell is in them */
 	char lost[MERGE_BAD_MAX][STORE_NAME];
 	bool force;
-	unsigned reaches; /* so many different edges at most; 0: any */
+	unsigned reaches; /* maximum of different edges; 0: any number */
 	const char *kind; /* of failures; NULL: "crash" */
 	unsigned cells;
-	bool before[256];  /* edges that the cell had seen */
+	bool before[256];  /* edges that the cell has seen */
 	char seeds[64];	   /* merge.seeds; "": none */
-	bool flaky;	   /* what an input begins with shows only the first time that it runs */
-	size_t stop_after; /* a cell ends after so many inputs; 0: never */
+	bool flaky;	   /* the first byte of an input counts only at its first run */
+	size_t stop_after; /* number of inputs after which a cell ends; 0: never */
 	bool (*spoil)(struct world *w, int fd, const char *content); /* true: the cell dies */
 };
 
@@ -41,10 +41,10 @@ static inline void must(int r, const struct err *e)
 	if (r >= 0)
 		return;
 	fail_msg("%s", e->msg);
-	abort(); /* it did not return, but who knows that */
+	abort(); /* not reached: fail_msg() does not return */
 }
 
-/* A control file is given to the user of a cell. */
+/* A control file belongs to the user of a cell, so the test needs root. */
 static inline void needs_root(void)
 {
 	if (geteuid() == 0)
@@ -73,7 +73,7 @@ static inline void world_reset(struct world *w)
 				      .triage = w->m.env.triage},
 			      .spec = {.target = &w->target, .cfg = &w->cfg, .workers = 2},
 			      .dir = -1};
-	/* not the product's: no fault hits it */
+	/* not a call of the product: no fault hits it */
 	assert_true(asprintf(&w->m.path, "%s/merge/t", w->state->path) > 0);
 	w->m.seeds = *w->seeds ? w->seeds : NULL;
 	w->m.spec.force = w->force;
@@ -155,7 +155,7 @@ static inline void put_record(struct world *w, int fd, size_t i, const char *con
 	assert_int_equal(write(fd, text, (size_t)n), n);
 }
 
-/* '!': the input that it dies on.  '>': the input on which the target executes itself. */
+/* '!': the target dies on this input.  '>': the target executes itself on this input. */
 static inline bool run_input(struct world *w, int fd, size_t i, const char *name)
 {
 	char path[PATH_MAX], content[256];
@@ -165,7 +165,7 @@ static inline bool run_input(struct world *w, int fd, size_t i, const char *name
 	else
 		snprintf(path, sizeof(path), "%s/stage/%s", w->m.path, name);
 	if (w->m.direct && access(path, F_OK) < 0)
-		return false; /* what cannot be opened ends the engine */
+		return false; /* a file that cannot be opened ends the engine */
 	scratch_text(AT_FDCWD, path, content, sizeof(content));
 	dprintf(fd, "STARTED %zu %zu\n", i, strlen(content));
 	if (*content == '!' || (w->spoil && w->spoil(w, fd, content)))
@@ -176,8 +176,8 @@ static inline bool run_input(struct world *w, int fd, size_t i, const char *name
 	return true;
 }
 
-/* From the slot's next input to the end of its shard, or until it dies.  It knows what
- * a cell knows: the control file. */
+/* Runs from the slot's next input to the end of its shard, or until the target dies.  Like a cell,
+ * it knows only the control file. */
 static inline void run_cell(struct world *w)
 {
 	char path[PATH_MAX], line[PATH_MAX];
@@ -245,7 +245,7 @@ static inline int look(struct world *w, struct merge_looked *ret, struct err *e)
 	return r;
 }
 
-/* One shard to its end, or to one that a cell cannot go on with. */
+/* Runs one shard to its end, or to an end after which no cell can continue it. */
 static inline int run_shard(struct world *w, size_t k, struct merge_looked *ret, struct err *e)
 {
 	int r;
@@ -263,7 +263,7 @@ static inline int run_shard(struct world *w, size_t k, struct merge_looked *ret,
 	}
 }
 
-/* A shard that was spoiled becomes two. */
+/* A spoiled shard is split in two. */
 static inline int halve(struct world *w, const struct merge_looked *l, struct err *e)
 {
 	_autobuf_ struct buf out = BUF_INIT(TASK_RESULT_MAX);
@@ -316,7 +316,7 @@ static inline int decide(struct world *w, struct merge_decided *ret, struct err 
 	return r;
 }
 
-/* A whole merge.  -errno of the first step that fails. */
+/* Runs a whole merge.  Returns -errno of the first failing step. */
 static inline int merge_whole(struct world *w, struct merge_decided *ret, struct err *e)
 {
 	struct merge_replaced replaced;
@@ -344,7 +344,7 @@ static inline int merge_whole(struct world *w, struct merge_decided *ret, struct
 	return r;
 }
 
-/* --- looking ---------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------- */
 
 static inline bool in_corpus(const struct world *w, const char *content)
 {

@@ -7,7 +7,7 @@
 
 static struct world w;
 
-/* Not a setup function: those cannot skip. */
+/* Not a setup function: a setup function cannot skip. */
 static inline void begin(void **state)
 {
 	(void)state;

@@ -2,8 +2,8 @@
 #ifndef TESTS_RUN_PLAY_H
 #define TESTS_RUN_PLAY_H
 
-/* Cells that are played: exec.h's and trial.h's functions for tests of replaying.  An input's
- * first letter says what it does. */
+/* Simulated cells: the functions of exec.h and trial.h for tests of replaying.  The first letter of
+ * an input decides what it does. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -23,12 +23,12 @@ static struct play {
 	unsigned cells, alone, running, most; /* at a time */
 	unsigned seats;
 	unsigned stop_after;   /* cells; 0: never */
-	const char *stop_why;  /* NULL: a person */
-	bool no_cell;	       /* none starts */
+	const char *stop_why;  /* NULL: the user */
+	bool no_cell;	       /* no cell starts */
 	bool busy;	       /* cells wait for a CPU */
 	bool stuck;	       /* the first cell holds still */
-	unsigned fault, later; /* armed from the start; after each cell's */
-	char failed[MAX];      /* 'a' alone, 't' together; 0: not told */
+	unsigned fault, later; /* armed from the start; armed after each cell's start */
+	char failed[MAX];      /* 'a': alone, 't': together; 0: not reported */
 	char type[MAX][40];
 	struct replay_sum sum;
 	bool done;
@@ -55,7 +55,7 @@ static const char asan[] =
     "sp 0x3\nWRITE of size 1 at 0x602000000011 thread T0\n    #0 0x55 in %s /src/a.c:1:2\n\n"
     "SUMMARY: AddressSanitizer: heap-buffer-overflow /src/a.c:1:2\n";
 
-/* The engine's lines for these inputs, by the target. */
+/* Prints the engine's lines for these inputs, as the target would. */
 static void forge(struct exec *x, char *const *paths)
 {
 	for (; *paths; paths++)
@@ -85,7 +85,7 @@ static bool run_input(struct exec *x, char *const *all, char *const *at, unsigne
 		x->end.code = 76;
 		x->end.failure = FAILURE_CRASH;
 		return false;
-	case 'l': /* its leak is seen at the exit */
+	case 'l': /* its leak is found at the exit */
 		x->end.code = 76;
 		x->end.failure = FAILURE_LEAK;
 		break;
@@ -95,38 +95,38 @@ static bool run_input(struct exec *x, char *const *all, char *const *at, unsigne
 		x->end.code = 76;
 		x->end.failure = FAILURE_LEAK;
 		break;
-	case 'r': /* calls what is refused, and goes on */
+	case 'r': /* makes a refused call, and continues */
 		x->end.refused = "bpf";
 		x->end.failure = FAILURE_SYSCALL;
 		break;
-	case 'e': /* leaves by _exit(0) */
+	case 'e': /* exits by _exit(0) */
 		return false;
-	case 'x': /* and says that it ran */
+	case 'x': /* and prints that it ran */
 		say(x, "Executed %s in 0 ms\n", path);
 		return false;
-	case 'f': /* says that all ran */
+	case 'f': /* prints that all inputs ran */
 		forge(x, all + 1);
 		break;
-	case 'd': /* says that those behind it ran */
+	case 'd': /* prints that the inputs after it ran */
 		forge(x, at + 1);
 		break;
-	case 'z': /* takes too long; alone: what the second letter says */
+	case 'z': /* takes too long; alone: depends on the second letter */
 		x->end.code = 70;
 		x->end.failure = FAILURE_TIMEOUT;
 		return false;
-	case 'q': /* the same, without a word of the engine's: our deadline ends it */
+	case 'q': /* the same, without output of the engine: our deadline ends it */
 		x->end.late = true;
 		x->end.failure = FAILURE_STUCK;
 		return false;
-	case 'b': /* is refused a fork */
+	case 'b': /* its fork is refused */
 		x->end.failure = FAILURE_PIDS;
 		return false;
-	case 'k': /* three of them leave as many processes as there may be */
+	case 'k': /* three of them leave the maximum number of processes */
 		if (++*count < 3)
 			break;
 		x->end.failure = FAILURE_PIDS;
 		return false;
-	case 'w': /* words without a newline */
+	case 'w': /* prints words without a newline */
 		say(x, "words");
 		break;
 	default:
@@ -167,7 +167,7 @@ static void on_end(void *arg)
 		each_line(buf_slice(&x->text), &x->engine);
 	}
 	x->end.engine = &x->engine;
-	/* As failure_of() has it: an exit without the engine's end. */
+	/* As in failure_of(): an exit without the engine's end. */
 	if (x->end.code == 0 && !x->engine.done && x->end.failure == FAILURE_NONE)
 		x->end.failure = FAILURE_EXIT;
 	play.running--;
@@ -197,7 +197,7 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 		free(x);
 		return -e->code;
 	}
-	fault_arm(0, FAULT_FAIL); /* the play itself does not fail */
+	fault_arm(0, FAULT_FAIL); /* the simulation itself does not fail */
 	run_inputs(x, spec->setup->cmd.argv.v);
 	fault_arm(play.later ? play.later : play.fault, FAULT_FAIL);
 	play.cells++;
@@ -246,7 +246,7 @@ static void on_trial(void *arg)
 	free(t);
 }
 
-/* Its cell is gone a little later. */
+/* The seat's cell is gone a little later. */
 struct trial_seat {
 	struct source *timer;
 	void (*closed)(void *arg);
@@ -335,7 +335,7 @@ static void on_failed(void *arg, const struct replay_failure *f)
 {
 	(void)arg;
 	assert_true(f->input < play.n);
-	assert_int_equal(play.failed[f->input], 0); /* each is told of once */
+	assert_int_equal(play.failed[f->input], 0); /* each input is reported once */
 	assert_true(f->report->found);
 	play.failed[f->input] = f->only_together ? 't' : 'a';
 	snprintf(play.type[f->input], sizeof(play.type[0]), "%.30s", f->report->type);
@@ -349,7 +349,7 @@ static void on_done(void *arg, const struct replay_sum *sum)
 	loop_stop(play.loop);
 }
 
-/* 0, or how replay_start() failed. */
+/* 0, or the error of replay_start(). */
 static inline int run(unsigned workers)
 {
 	struct target target = {
@@ -390,7 +390,7 @@ static inline void go(unsigned workers)
 	assert_int_equal(play.sum.passed + play.sum.failed + play.sum.left_out, play.n);
 }
 
-/* Inputs by their names, one blank between them. */
+/* Inputs by their names, separated by one blank. */
 static inline void inputs(const char *names)
 {
 	static char text[1000];

@@ -8,7 +8,7 @@
 
 #define S UINT64_C(1000000)
 
-/* The engine's clock is the one on the wall. */
+/* The engine measures wall time. */
 static void who_waits_gets_longer(void **state)
 {
 	static const struct {
@@ -22,7 +22,7 @@ static void who_waits_gets_longer(void **state)
 		assert_int_equal(attempt_input_timeout(30 * S, v[i].starved), S * 30 * v[i].times);
 }
 
-/* Never less than its time, nor more than four times as much, whatever is said of it. */
+/* The result is between its time and four times its time, for any figures. */
 static void any_share_is_bounded(void **state)
 {
 	const double odd[] = {-1, 2, 1e300, -1e300, NAN, INFINITY, -INFINITY};

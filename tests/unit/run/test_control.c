@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-/* Lines on a pipe, in pieces, with others between them. */
+/* Lines on a pipe, in pieces, mixed with other lines. */
 
 struct seen {
 	struct loop *loop;
@@ -29,7 +29,7 @@ static void on_late(void *arg)
 	loop_stop(arg);
 }
 
-/* Says text, hangs up, and waits for so many numbers, or a while when that is 0. */
+/* Writes text, hangs up, and waits for this many numbers, or for a moment if it is 0. */
 static struct seen said(const char *text, unsigned want)
 {
 	struct seen s = {.want = want};
@@ -80,7 +80,7 @@ static void other_lines_are_passed_over(void **state)
 
 static void the_end_of_it_changes_nothing(void **state)
 {
-	struct seen s = said("workers 5", 0); /* a line that was cut says nothing */
+	struct seen s = said("workers 5", 0); /* a line without its end is ignored */
 
 	(void)state;
 	assert_int_equal(s.n, 0);

@@ -20,7 +20,7 @@ static void it_does_not_flap(void **state)
 		low = disk_is_low(low, v[i].avail, 1000);
 		assert_int_equal(low, v[i].low);
 	}
-	assert_false(disk_is_low(true, 0, 0)); /* nothing is kept free */
+	assert_false(disk_is_low(true, 0, 0)); /* no reserve is configured */
 	assert_true(disk_is_low(true, UINT64_MAX - 1, UINT64_MAX));
 }
 
@@ -40,7 +40,7 @@ static void what_is_seen_is_what_there_is(void **state)
 	scratch_remove(&dir);
 }
 
-/* The cell did not write its seeds, whatever their size. */
+/* Seeds do not count as written by the cell, whatever their size is. */
 static void seeds_are_not_counted(void **state)
 {
 	const struct fs_usage none = {0}, two = {.files = 2};
@@ -68,7 +68,7 @@ static void seeds_are_not_counted(void **state)
 	assert_int_equal(disk_files(&u), 5);
 	assert_int_equal(disk_bytes(&u), u.named.bytes + 10);
 	assert_int_equal(disk_walk(dir.fd, "t", &two, &u, &e), 0);
-	assert_true(u.named.files >= 2); /* no further than needed */
+	assert_true(u.named.files >= 2); /* it counts no further than necessary */
 	u.named.bytes = UINT64_MAX;
 	assert_int_equal(disk_bytes(&u), UINT64_MAX);
 	scratch_remove(&dir);

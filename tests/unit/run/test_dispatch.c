@@ -29,7 +29,7 @@ static void no_more_than_there_is(void **state)
 	assert_int_equal(w.d.memory_used, 0);
 }
 
-/* More workers than there is memory for: they take turns all the same. */
+/* More workers than memory allows: the targets take turns all the same. */
 static void memory_for_one(void **state)
 {
 	(void)state;
@@ -59,7 +59,7 @@ static void one_that_is_larger_than_the_machine_runs_alone(void **state)
 	assert_true(w.parts[1].starts > 0 && w.parts[2].starts > 0);
 }
 
-/* It fits only when both others have left. */
+/* The target fits only when both others have left. */
 static void one_that_needs_much_room_has_its_turns(void **state)
 {
 	(void)state;
@@ -110,8 +110,8 @@ static void fewer_workers_and_more(void **state)
 	assert_int_equal(in_phase(PHASE_RUNNING), 3);
 }
 
-/* A cell that comes to a stop has its worker until it has ended: meanwhile no other one leaves
- * for the same lowered limit. */
+/* A stopping cell has its worker until it has ended: meanwhile no other cell leaves because of the
+ * same lowered limit. */
 static void each_worker_less_pauses_one_target(void **state)
 {
 	unsigned pauses = 0;
@@ -157,7 +157,7 @@ static void who_waited_is_wrapped_up(void **state)
 	begin(5, 2, false);
 	for (size_t i = 0; i < 5; i++)
 		w.parts[i].merges = true;
-	seconds(1500); /* all were started */
+	seconds(1500); /* all targets were started */
 	close_all(REASON_RUN_DEADLINE);
 	assert_int_equal(dispatch_waiting(&w.d), 3);
 	seconds(4 * (MERGE_S + 2));
@@ -168,7 +168,7 @@ static void who_waited_is_wrapped_up(void **state)
 	assert_int_equal(w.d.busy, 0);
 }
 
-/* Also when those that run win every quantum: one of them makes way. */
+/* A running target makes way, even if the running targets win every turn. */
 static void who_waited_has_a_worker_for_its_end(void **state)
 {
 	unsigned starts;
@@ -191,7 +191,7 @@ static void who_waited_has_a_worker_for_its_end(void **state)
 	assert_int_equal(w.parts[0].starts + w.parts[1].starts, starts + 1);
 }
 
-/* Who needs more room than any of those that run leaves does not make them leave. */
+/* A target that needs more memory than any running target would free pauses none of them. */
 static void who_would_not_fit_disturbs_nobody(void **state)
 {
 	unsigned pauses;
@@ -250,7 +250,7 @@ static void each_target_has_a_turn_in_a_short_run(void **state)
 {
 	(void)state;
 	a_short_run(1, 100, 8 * S);
-	a_short_run(3, 100, 9 * S); /* then whatever finds most goes on */
+	a_short_run(3, 100, 9 * S); /* then the target with most finds continues */
 	a_short_run(4, 500, 9 * S); /* memory for two */
 }
 
@@ -303,8 +303,8 @@ static void a_budget_is_what_is_left(void **state)
 	assert_int_equal(w.parts[0].budget_us, 0);
 }
 
-/* After a second, two, four there is one cell more; after a long time without a shortage, all of
- * them. */
+/* One more cell starts after one, two and four seconds; after a long time without a shortage, all
+ * cells start. */
 static void cells_come_back_after_a_shortage(void **state)
 {
 	struct dispatch d = {.workers = {.most = 8, .now = 8}, .busy = 3};
@@ -313,7 +313,7 @@ static void cells_come_back_after_a_shortage(void **state)
 	w.now = 1000 * S;
 	assert_int_equal(dispatch_workers(&d), 8);
 	assert_true(dispatch_short(&d, w.now));
-	d.busy = 2; /* two that failed together are one try */
+	d.busy = 2; /* two cells that failed together count as one attempt */
 	assert_true(dispatch_short(&d, w.now));
 	assert_int_equal(dispatch_workers(&d), 2);
 	w.now += S;
@@ -330,10 +330,10 @@ static void cells_come_back_after_a_shortage(void **state)
 	w.now += S;
 	assert_true(dispatch_short(&d, w.now));
 	assert_int_equal(d.shortage.times, 2);
-	assert_false(dispatch_short(&d, w.now + 2 * S)); /* three times without a single cell */
+	assert_false(dispatch_short(&d, w.now + 2 * S)); /* three times without any cell */
 }
 
-/* Others have not had their turn yet, and its length depends on the workers. */
+/* Other targets have not had their turn yet, and a turn's length depends on the workers. */
 static void no_worker_is_left(void **state)
 {
 	(void)state;

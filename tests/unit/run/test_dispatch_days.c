@@ -14,7 +14,7 @@ static void a_pause_that_was_lost_is_asked_for_again(void **state)
 	w.parts[0].deaf = w.parts[1].deaf = true;
 	seconds(300);
 	assert_true(w.parts[0].starts == 1 && w.parts[1].starts == 1);
-	w.d.paused = true; /* a person's */
+	w.d.paused = true; /* by the user */
 	for (size_t i = 0; i < 2; i++) {
 		w.parts[i].deaf = true;
 		if (w.jobs[i].phase != PHASE_QUEUED)
@@ -27,7 +27,7 @@ static void a_pause_that_was_lost_is_asked_for_again(void **state)
 	assert_int_equal(w.d.busy, 1);
 }
 
-/* Held for a calm machine: the time in which this process was stopped is not waiting. */
+/* A target is held until the machine is calm: time when this process was suspended is no wait. */
 static void sleep_is_no_time(void **state)
 {
 	struct fleet_target *t;
@@ -62,7 +62,7 @@ static void who_rests_is_tidied(void **state)
 	}
 }
 
-/* Not because the machine has been up for long. */
+/* A long uptime of the machine is no reason. */
 static void others_are_tidied_once_a_day(void **state)
 {
 	unsigned tidied;
@@ -73,14 +73,14 @@ static void others_are_tidied_once_a_day(void **state)
 	w.d.day_us = w.d.looked_us = w.now;
 	w.d.targets[0].rule.cap_us = w.d.targets[1].rule.cap_us = 1000 * S;
 	w.parts[0].finds = w.parts[1].finds = true;
-	seconds(3000); /* both had what they may have, and the worker is idle */
+	seconds(3000); /* both used up their caps, and the worker is idle */
 	assert_int_equal(w.parts[0].tidied + w.parts[1].tidied, 0);
 	seconds(86400);
 	tidied = w.parts[0].tidied + w.parts[1].tidied;
 	assert_in_range(tidied, 1, 4);
 }
 
-/* Although somebody pays for the worker all the time. */
+/* Merging takes place although there is always a target that pays for the worker. */
 static void nobody_is_too_busy_to_be_tidied(void **state)
 {
 	(void)state;
@@ -96,7 +96,7 @@ static void nobody_is_too_busy_to_be_tidied(void **state)
 	assert_int_equal(w.parts[0].tidied + w.parts[1].tidied, 2);
 }
 
-/* Nobody else wants its worker. */
+/* No other target wants its worker. */
 static void a_cell_lives_for_a_day(void **state)
 {
 	(void)state;
@@ -127,11 +127,11 @@ static void a_new_build_wakes(void **state)
 	seconds(13);
 	assert_int_equal(w.parts[1].revived, 1);
 	assert_int_equal(w.jobs[1].phase, PHASE_RUNNING);
-	assert_int_equal(w.parts[2].starts, 2); /* although nobody else wanted its worker */
+	assert_int_equal(w.parts[2].starts, 2); /* although no other target wanted its worker */
 	assert_int_equal(in_phase(PHASE_RUNNING), 3);
 }
 
-/* One that has ended but for its merging has that first. */
+/* A target that only has to merge before its end merges first. */
 static void it_does_not_wake_who_ends(void **state)
 {
 	(void)state;
@@ -168,7 +168,7 @@ static void a_day_passes(void **state)
 	assert_int_equal(w.jobs[0].forgiven, 90);
 }
 
-/* The cap is a build's; one that was only made again is the same build. */
+/* Each build has its own cap; an identical rebuild is the same build. */
 static void a_new_build_has_a_cap_of_its_own(void **state)
 {
 	(void)state;
@@ -186,7 +186,7 @@ static void a_new_build_has_a_cap_of_its_own(void **state)
 	}
 }
 
-/* Whoever pays has the room that one who rests leaves, and no core is idle meanwhile. */
+/* A target that pays gets the memory that a resting target frees, and no core is idle meanwhile. */
 static void room_that_comes_is_taken(void **state)
 {
 	unsigned idle_s = 0;
@@ -206,7 +206,7 @@ static void room_that_comes_is_taken(void **state)
 	assert_true(w.d.targets[0].spent_us > 2500 * S);
 }
 
-/* A crash loop, a full disk, no start: tomorrow it may be another one. */
+/* After a crash loop, a full disk or a failed start the target is tried again the next day. */
 static void who_came_to_a_limit_has_another_day(void **state)
 {
 	(void)state;
@@ -226,7 +226,7 @@ static void who_came_to_a_limit_has_another_day(void **state)
 	assert_int_equal(w.jobs[2].phase, PHASE_RUNNING);
 }
 
-/* All wait, and go on where they were. */
+/* All jobs wait, and continue in their old state. */
 static void a_full_disk_is_waited_for(void **state)
 {
 	(void)state;
@@ -235,7 +235,7 @@ static void a_full_disk_is_waited_for(void **state)
 		w.parts[i].finds = true;
 	w.parts[2].unsaved = true;
 	seconds(10);
-	job_stop(&w.jobs[1], REASON_DISK_LIMIT, false); /* its own limit's */
+	job_stop(&w.jobs[1], REASON_DISK_LIMIT, false); /* the target's own limit */
 	assert_false(dispatch_disk(&w.d, false));
 	assert_true(dispatch_disk(&w.d, true));
 	assert_false(dispatch_disk(&w.d, true));
@@ -253,7 +253,7 @@ static void a_full_disk_is_waited_for(void **state)
 		assert_int_equal(w.jobs[i].reason, i == 1 ? REASON_DISK_LIMIT : REASON_NONE);
 }
 
-/* A pause that came when it was being written to the disk, too. */
+/* Also when the pause came while the job's files were written to disk. */
 static void a_full_disk_is_said_again(void **state)
 {
 	(void)state;
@@ -264,7 +264,7 @@ static void a_full_disk_is_said_again(void **state)
 	assert_true(dispatch_disk(&w.d, true));
 	seconds(3);
 	assert_int_equal(w.d.busy, 0);
-	w.d.closed = true; /* nobody comes back then */
+	w.d.closed = true; /* no target comes back then */
 	w.jobs[0].phase = PHASE_DONE;
 	w.jobs[0].reason = REASON_DISK_LIMIT;
 	w.jobs[0].uncollected = true;

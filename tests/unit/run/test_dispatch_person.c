@@ -5,7 +5,7 @@
 
 #include "tests/unit/run/dispatch.h"
 
-/* What a person wants of a target. */
+/* Orders of the user for a target: stop, start, skip. */
 
 static void stopped_it_is_out_until_a_person_starts_it(void **state)
 {
@@ -48,7 +48,7 @@ static void nobody_else_brings_it_back(void **state)
 	seconds(10);
 	assert_int_equal(in_phase(PHASE_DONE), 2);
 	dispatch_start(&w.d, &w.jobs[0]);
-	seconds(2 * MERGE_S); /* what it found two days ago is tidied up first */
+	seconds(2 * MERGE_S); /* its findings of two days ago are merged first */
 	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
 	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
 }
@@ -66,9 +66,9 @@ static void started_at_its_end_it_comes_back_after_it(void **state)
 	assert_true(w.jobs[0].wanted);
 	seconds(MERGE_S + 2);
 	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
-	dispatch_start(&w.d, &w.jobs[0]); /* it does */
+	dispatch_start(&w.d, &w.jobs[0]); /* it runs already */
 	assert_int_equal(w.parts[0].starts, 2);
-	/* and when the stop is the last word, it is */
+	/* and if the stop comes last, it counts */
 	dispatch_stop(&w.d, &w.jobs[0], false);
 	dispatch_start(&w.d, &w.jobs[0]);
 	dispatch_stop(&w.d, &w.jobs[0], false);
@@ -190,13 +190,13 @@ static void started_while_it_waits_it_is_next(void **state)
 		if (w.jobs[i].phase != PHASE_QUEUED)
 			continue;
 		dispatch_start(&w.d, &w.jobs[i]);
-		assert_int_equal(w.parts[i].starts, starts); /* nobody's turn is cut short */
+		assert_int_equal(w.parts[i].starts, starts); /* no turn is cut short */
 		seconds(1000);
 		assert_true(w.parts[i].starts > starts);
 	}
 }
 
-/* Also before those that had no turn at all, and when it was about to leave. */
+/* Also before targets without any turn, and if it was about to leave. */
 static void started_it_is_next_whoever_waits(void **state)
 {
 	struct err e;

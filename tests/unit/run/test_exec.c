@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a cell is brought to its end.  The cells are played. */
+/* The ways to end a cell.  The cells are simulated. */
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-enum { FOREVER = 600 }; /* seconds: a deadline that no test comes to */
+enum { FOREVER = 600 }; /* seconds: a deadline that no test reaches */
 
 struct cell {
 	struct cell_ops ops;
@@ -23,33 +23,33 @@ static struct {
 	struct loop *loop;
 	struct cell *cell;
 	struct exec *exec;
-	/* What the cell does. */
-	uint64_t ends_ms;	/* by itself, after so long; 0: not */
-	unsigned ends_read;	/* likewise, after so many readings */
-	unsigned status;	/* then */
-	unsigned refused_after; /* readings until a fork was refused; 0: none is */
-	bool dumps;		/* ends when it is told to dump */
-	bool comes_to_mark;	/* of its memory, at once */
-	unsigned immortal;	/* kills that it outlives */
-	bool dead;		/* its first process, but the cell is not gone */
+	/* The behaviour of the cell. */
+	uint64_t ends_ms;	/* time after which it ends by itself; 0: never */
+	unsigned ends_read;	/* number of readings after which it ends */
+	unsigned status;	/* its status then */
+	unsigned refused_after; /* readings until a fork is refused; 0: never */
+	bool dumps;		/* ends when a dump is forced */
+	bool comes_to_mark;	/* of its memory, immediately */
+	unsigned immortal;	/* kills that it survives */
+	bool dead;		/* its first process is dead, but the cell exists */
 	bool stop_it;
 	size_t says;	   /* bytes */
-	bool runs_input;   /* and says so: after a second of CPU time, of three */
+	bool runs_input;   /* and prints it: after one of three seconds of CPU time */
 	bool reports;	   /* then it begins a report */
 	bool restarts;	   /* then it executes itself */
-	bool holds;	   /* then it does nothing more */
+	bool holds;	   /* then it hangs without CPU time */
 	uint64_t input_us; /* exec_spec.input_us */
-	const char *calls_first, *calls_then; /* refused calls before that, and after it */
+	const char *calls_first, *calls_then; /* refused calls before the input, and after it */
 	unsigned fault;			      /* armed; 0: none */
 	enum { NONE, SILENT, REPORTS } watchdog;
-	/* What was done to it. */
+	/* The calls on the cell. */
 	unsigned reads, dumped, killed;
 	uint64_t began_us, dumped_us, took_us;
 	enum cell_thread alone; /* at the mark */
 	enum engine_fault fault_told;
 	uint64_t keeper_us; /* when the keeper kills it */
-	bool overdue;	    /* and it has killed it */
-	/* What was told. */
+	bool overdue;	    /* and the keeper has killed it */
+	/* The reports. */
 	struct exec_end end;
 	size_t n_output;
 	char first, last; /* of the output */
@@ -119,7 +119,7 @@ static void on_dumped(void *arg)
 	end_cell(arg, CELL_EXITED, 77);
 }
 
-/* From the loop, as all that cells tell. */
+/* Called from the loop, as all reports of cells. */
 static void soon(struct cell *c, timer_fn *fn)
 {
 	struct err e;
@@ -188,7 +188,7 @@ int cell_kill(struct cell *c, struct err *e)
 	return 0;
 }
 
-/* No command of these tests has a seat. */
+/* No command of these tests runs in a seat. */
 int cell_again(struct cell *c, struct err *e)
 {
 	(void)c;
@@ -261,7 +261,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* 0, or how exec_start() failed. */
+/* 0, or the error of exec_start(). */
 static int run(bool forks_end_it, uint64_t deadline_us)
 {
 	static char name[] = "t";
@@ -290,7 +290,7 @@ static int run(bool forks_end_it, uint64_t deadline_us)
 	return r;
 }
 
-/* Long before its deadline, but not before it could say something itself. */
+/* Long before the deadline, but not before the target can report by itself. */
 static void a_refused_fork_ends_it(void **state)
 {
 	(void)state;
@@ -304,7 +304,7 @@ static void a_refused_fork_ends_it(void **state)
 	assert_true(play.dumped_us >= 1 * USEC_PER_SEC);
 }
 
-/* Among so many processes it may never come to that. */
+/* Among so many processes the target may never get so far. */
 static void who_does_not_dump_is_killed(void **state)
 {
 	(void)state;
@@ -316,7 +316,7 @@ static void who_does_not_dump_is_killed(void **state)
 	assert_true(play.took_us >= 2 * USEC_PER_SEC);
 }
 
-/* What it does with its grace is its own. */
+/* Its actions in the grace period do not count. */
 static void refused_it_may_end_by_itself(void **state)
 {
 	(void)state;
@@ -328,7 +328,7 @@ static void refused_it_may_end_by_itself(void **state)
 	assert_int_equal(play.end.code, 0);
 }
 
-/* Once more it would end as this one did, or come to no end at all. */
+/* A second run would end in the same way, or not at all. */
 static void an_input_that_executes_its_target_fails(void **state)
 {
 	(void)state;
@@ -344,7 +344,7 @@ static void an_input_that_executes_its_target_fails(void **state)
 	assert_int_equal(play.killed, 1);
 }
 
-/* Every run of this target makes the call: it is not the input's. */
+/* Every run of this target makes the call: the input is not the cause. */
 static void a_refused_call_of_the_start_is_not_reported(void **state)
 {
 	(void)state;
@@ -403,7 +403,7 @@ static void an_input_has_its_own_limit(void **state)
 	assert_int_equal(play.end.failure, FAILURE_STUCK);
 }
 
-/* Symbolizing may take long. */
+/* Symbolization may take long. */
 static void a_report_has_time_until_the_deadline(void **state)
 {
 	(void)state;
@@ -422,7 +422,7 @@ static void come_to_mark(void)
 	assert_int_equal(play.end.failure, FAILURE_OOM);
 }
 
-/* Whether the engine's watchdog looks before the mark is chance: the failure is the same. */
+/* By chance the engine's watchdog may check before the mark: the failure is the same. */
 static void at_the_mark_the_watchdog_reports(void **state)
 {
 	(void)state;
@@ -432,7 +432,7 @@ static void at_the_mark_the_watchdog_reports(void **state)
 	assert_int_equal(play.fault_told, ENGINE_FAULT_OOM);
 }
 
-/* It sees less than the cell: memory of a child, or of files. */
+/* The engine sees less than the cell: not the memory of a child, or of files. */
 static void what_the_watchdog_does_not_see_is_dumped(void **state)
 {
 	(void)state;
@@ -453,7 +453,7 @@ static void at_the_mark_without_a_watchdog_it_is_dumped(void **state)
 	assert_true(play.dumped_us < 2 * USEC_PER_SEC);
 }
 
-/* Its first process ended in time; the rest takes its own. */
+/* The cell's first process ended in time; the end of the cell takes longer. */
 static void the_deadline_of_one_that_has_ended(void **state)
 {
 	(void)state;
@@ -465,7 +465,7 @@ static void the_deadline_of_one_that_has_ended(void **state)
 	assert_int_equal(play.end.code, 0);
 }
 
-/* The keeper killed it while we were stopped: the input's result is not known. */
+/* The keeper killed the cell while this process was suspended: the input's result is unknown. */
 static void a_cell_that_the_keeper_killed_has_no_result(void **state)
 {
 	(void)state;
@@ -490,7 +490,7 @@ static void stopped_it_ends_at_once(void **state)
 	assert_int_equal(play.end.failure, FAILURE_NONE);
 }
 
-/* done comes all the same. */
+/* done() is called all the same. */
 static void a_kill_that_fails_comes_again(void **state)
 {
 	(void)state;
@@ -514,7 +514,7 @@ static void output_is_kept_from_both_ends(void **state)
 	assert_int_equal(play.last, 'z');
 }
 
-/* Whatever fails: it does not start, or it ends, and tells its end. */
+/* Whichever call fails, the command does not start, or it ends and reports its end. */
 static void faults(void **state)
 {
 	unsigned failed = 0, ended = 0;
@@ -538,7 +538,8 @@ static void its_start_is_told_apart(void **state)
 {
 	play.ends_ms = 1;
 	assert_int_equal(run(false, FOREVER * USEC_PER_SEC), 0);
-	assert_int_equal(play.end.input_cpu_us, 3 * USEC_PER_SEC); /* nothing is known of it */
+	assert_int_equal(play.end.input_cpu_us,
+			 3 * USEC_PER_SEC); /* nothing is known of the input */
 	(void)setup(state);
 	play.ends_ms = 1;
 	play.runs_input = true;

@@ -5,9 +5,9 @@
 
 #include "tests/unit/run/job.h"
 
-/* --- tidying ------------------------------------------------------------------- */
+/* --- post-fuzzing work --------------------------------------------------------- */
 
-/* A turn in which a new crash is found. */
+/* Runs a turn that finds a new crash. */
 static void turn_with_a_crash(void)
 {
 	first_turn();
@@ -31,13 +31,13 @@ static void inputs_of_crashes_are_made_smaller(void **state)
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
 	assert_false(job_untidy(&w.job));
 	assert_int_equal(w.job.triage_us, 7 * S);
-	job_start(&w.job, 86400 * S); /* its turns have nothing of that */
+	job_start(&w.job, 86400 * S); /* its turns did no minimisation */
 	w.failures = 1;
 	cell_ends(77);
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE);
 }
 
-/* One that cannot be made smaller is tried once; it needs no merge for it. */
+/* A crash that cannot be minimised is tried once; this needs no merge. */
 static void they_are_made_smaller_once(void **state)
 {
 	(void)state;
@@ -67,7 +67,7 @@ static void known_before(const char *commit)
 	assert_int_equal(ledger_note(l, &s, &n, &e), 0);
 }
 
-/* It sees no crash itself. */
+/* This run sees no crash. */
 static void a_later_run_makes_them_smaller(void **state)
 {
 	(void)state;
@@ -87,7 +87,7 @@ static void a_later_run_makes_them_smaller(void **state)
 	assert_false(w.job.unshrunk);
 }
 
-/* The run is too short to try the crashes that are open: it does not keep silent about it. */
+/* The run is too short to replay the open crashes: this is reported. */
 static void crashes_that_were_not_looked_at_are_counted(void **state)
 {
 	static const struct {
@@ -107,14 +107,14 @@ static void crashes_that_were_not_looked_at_are_counted(void **state)
 		job_row(&w.job, w.now, &row);
 		assert_int_equal(row.crashes_unchecked, t[i].want);
 		w.job.unchecked = false;
-		w.job.check_cut = i; /* the look at them was cut short */
+		w.job.check_cut = i; /* the check of the crashes was cut short */
 		job_tell_crashes(&w.job);
 		job_row(&w.job, w.now, &row);
 		assert_int_equal(row.crashes_unchecked, i);
 	}
 }
 
-/* Within the day's time for triage; and what somebody stops is not done. */
+/* Within the day's time for triage; a stopped triage is not done. */
 static void what_is_left_is_for_another_time(void **state)
 {
 	(void)state;
@@ -135,7 +135,7 @@ static void what_is_left_is_for_another_time(void **state)
 	assert_false(job_untidy(&w.job));
 }
 
-/* On a binary that came meanwhile there is nothing to tidy up. */
+/* A new binary has no post-fuzzing work yet. */
 static void nor_on_another_binary(void **state)
 {
 	(void)state;
@@ -148,9 +148,9 @@ static void nor_on_another_binary(void **state)
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
 }
 
-/* --- what waits for triage --------------------------------------------------------- */
+/* --- artifacts without triage ------------------------------------------------------ */
 
-/* What was judged is not counted again because more came when time was over. */
+/* Judged crashes are not counted again when more crashes arrive after the deadline. */
 static void only_what_was_not_judged_waits(void **state)
 {
 	struct merge_result bad = {.verdict = MERGE_CLEANED, .bad = 2};
@@ -164,7 +164,7 @@ static void only_what_was_not_judged_waits(void **state)
 	w.failures = 0;
 	job_stop(&w.job, REASON_RUN_DEADLINE, false);
 	cell_ends(0);
-	close(open_dir("triage/t")); /* and what the merge found to be bad */
+	close(open_dir("triage/t")); /* and the bad inputs of the merge */
 	scratch_write(w.dir.fd, "triage/t/leak-1", "x");
 	scratch_write(w.dir.fd, "triage/t/leak-2", "x");
 	scratch_write(w.dir.fd, "triage/t/.report-leak-2", "x");
@@ -177,7 +177,7 @@ static void only_what_was_not_judged_waits(void **state)
 	assert_int_equal(row.undecided, 0);
 }
 
-/* Two timeouts that an earlier run could not judge, and no turn: they are no news. */
+/* Two timeouts that an earlier run could not judge, and no turn: they are not new. */
 static void what_a_run_before_could_not_decide(void **state)
 {
 	struct target_row row;
@@ -208,7 +208,7 @@ static void load_ledger(const char *text)
 	assert_string_equal(warning, "");
 }
 
-/* A killed run has no exit status: the next one that ends counts its crashes. */
+/* A killed run has no exit status: the next run to end counts its crashes. */
 static void crashes_of_a_killed_run_are_new(void **state)
 {
 	struct target_row row;
@@ -236,7 +236,7 @@ static void crashes_of_a_killed_run_are_new(void **state)
 
 /* --- pauses -------------------------------------------------------------------- */
 
-/* Somebody wants the machine, or the disk is full: what comes after fuzzing waits, too. */
+/* The run is paused, or the disk is full: post-fuzzing work waits, too. */
 static void its_end_can_wait(void **state)
 {
 	(void)state;
@@ -260,14 +260,14 @@ static void its_end_can_wait(void **state)
 	}
 	assert_int_equal(w.merges, 1);
 	job_wrap_up(&w.job);
-	job_pause(&w.job, false); /* that is for those that fuzz */
+	job_pause(&w.job, false); /* this only concerns fuzzing */
 	triaged((struct triage_sum){0}, 1);
 	assert_int_equal(w.job.phase, PHASE_DONE);
 	assert_int_equal(w.job.reason, REASON_STARVED);
 	assert_int_equal(w.ended, 1);
 }
 
-/* A person who ends the run waits for nothing, whatever the job ended of before. */
+/* When the user ends the run, the job does no further work, whatever its reason to end was. */
 static void stopped_it_does_nothing_more(void **state)
 {
 	(void)state;
@@ -294,7 +294,7 @@ static void nor_does_one_that_was_just_ending(void **state)
 	assert_int_equal(w.job.phase, PHASE_DONE);
 	assert_int_equal(w.triages, 1); /* before its first cell */
 	assert_int_equal(w.merges, 0);
-	job_revive(&w.job); /* it may well, then */
+	job_revive(&w.job); /* then it continues */
 	job_start(&w.job, 86400 * S);
 	triaged((struct triage_sum){0}, 1);
 	job_stop(&w.job, REASON_RUN_DEADLINE, false);
@@ -304,13 +304,13 @@ static void nor_does_one_that_was_just_ending(void **state)
 
 /* --- the end of a cell -------------------------------------------------------- */
 
-/* A job whose cell cannot be killed just now would never end. */
+/* Without a second kill, a failed kill would leave the job without an end. */
 static void a_kill_that_fails_comes_again(void **state)
 {
 	struct err e;
 
 	(void)state;
-	w.now = S; /* the loop's own clock is past that */
+	w.now = S; /* the loop's own clock is later */
 	first_turn();
 	w.immortal = 1;
 	job_kill(&w.job, REASON_STOPPED);
@@ -350,7 +350,7 @@ static void a_starved_one_is_not_killed_at_its_dump(void **state)
 		else
 			job_start(&w.job, 86400 * S);
 		w.fleet.clock.starved = i == 1 ? 0.75 : 0;
-		w.job.pressure[1] = i == 2 ? 0.75 : 0; /* for want of memory */
+		w.job.pressure[1] = i == 2 ? 0.75 : 0; /* memory pressure */
 		job_pause(&w.job, false);
 		job_step(&w.job, EVENT_GRACE);
 		assert_int_equal(w.job.phase, PHASE_DUMPING);
@@ -359,9 +359,9 @@ static void a_starved_one_is_not_killed_at_its_dump(void **state)
 	}
 }
 
-/* --- while we are stopped ----------------------------------------------------- */
+/* --- while this process is suspended ------------------------------------------ */
 
-/* Later than every step of our own, and at most a second after the last one. */
+/* Later than every step of fuzzcell, and at most a second after the last step. */
 static void the_keeper_knows_when_a_cell_ends(void **state)
 {
 	uint64_t began;
@@ -396,7 +396,7 @@ static void a_cell_that_the_keeper_killed_did_not_fail(void **state)
 		first_turn();
 		if (i == 1)
 			w.env.fuzz_until_us = w.now + 10 * S;
-		if (i == 2) /* our own timer fires first */
+		if (i == 2) /* fuzzcell's own timer fires first */
 			job_stop(&w.job, REASON_TIME_LIMIT, false);
 		w.fleet.clock.last.at_us = w.now;
 		w.job.attempt->engine.running = w.job.fuzzed = true;
@@ -427,7 +427,7 @@ static void an_earlier_request_to_end_keeps_its_reason(void **state)
 	assert_int_equal(w.job.failures[FAILURE_OOM], 1);
 }
 
-/* The end of a turn must not cost the input that takes all memory just then. */
+/* An input that takes all memory at the end of a turn must not be lost. */
 static void a_bomb_that_is_asked_to_stop_is_saved(void **state)
 {
 	(void)state;
@@ -441,10 +441,10 @@ static void a_bomb_that_is_asked_to_stop_is_saved(void **state)
 	assert_int_equal(w.job.failures[FAILURE_OOM], 1);
 	assert_non_null(strstr(w.job.note, "passed the memory mark"));
 	triaged((struct triage_sum){.artifacts = 1}, 1);
-	assert_int_equal(w.job.phase, PHASE_QUEUED); /* its turn is over all the same */
+	assert_int_equal(w.job.phase, PHASE_QUEUED); /* its turn is over anyway */
 }
 
-/* --- shortage of our resources ------------------------------------------------ */
+/* --- shortage of fuzzcell's resources ----------------------------------------- */
 
 /* The target has not ended: it waits in the queue. */
 static void a_shortage_is_no_end(void **state)
@@ -479,7 +479,7 @@ static void a_shortage_is_no_end(void **state)
 	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
 }
 
-/* crun was short of a resource.  At the cell's own limits, or again and again, the target fails. */
+/* crun lacked a resource.  At the cell's own limits, or if it repeats, the target fails. */
 static void a_shortage_that_crun_reports(void **state)
 {
 	struct cell_end end = {.how = CELL_NOT_STARTED,
@@ -533,7 +533,7 @@ static void a_killed_helper_is_no_end(void **state)
 	assert_false(w.job.uncollected);
 }
 
-/* Without room for them the target has reached a limit; each other failure is ours. */
+/* Without space for the files the target has reached a limit; any other failure is ours. */
 static void results_that_cannot_be_saved(void **state)
 {
 	static const struct {
@@ -557,7 +557,7 @@ static void results_that_cannot_be_saved(void **state)
 
 /* --- the disk ----------------------------------------------------------------- */
 
-/* Only how far it has come could not be saved: it goes on. */
+/* Only its progress could not be saved: the job continues. */
 static void progress_that_is_not_saved(void **state)
 {
 	char text[4096];

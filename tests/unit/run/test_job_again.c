@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Past a known crash: the engine starts again at once, in its cell. */
+/* After a known crash the engine starts again at once, in its cell. */
 #include "tests/unit/unit.h"
 
 #include "runner/crash/report/report.h"
@@ -18,7 +18,7 @@ static const char report[] =
     "artifact_prefix='/work/artifacts/'; Test unit written to "
     "/work/artifacts/crash-da39a3ee5e6b4b0d3255bfef95601890afd80709\n";
 
-/* A ledger that has the report's crash, in that state. */
+/* Makes a ledger with the report's crash in this state. */
 static void know(const char *state)
 {
 	struct crash_options o = {.target = "t", .build = ""};
@@ -47,7 +47,7 @@ static void say(const char *text)
 	job_cell_ops.output(&w.job, slice_of(text));
 }
 
-/* It fuzzes, and fails with the report.  Its cell ends, or stays when it is in a seat. */
+/* The job fuzzes, and fails with the report.  Its cell ends, or stays if it is in a seat. */
 static void fails(void)
 {
 	struct cell_end end = {.how = CELL_EXITED, .code = 76};
@@ -86,7 +86,7 @@ static void known_failures_wait_for_one_triage(void **state)
 	assert_int_equal(w.cells, 51);
 	assert_int_equal(w.parked, 49); /* the first cell was not in a seat yet */
 	assert_int_equal(w.job.failures[FAILURE_CRASH], 50);
-	/* Its end: the parked cell first, then the triage. */
+	/* At the end of the job the parked cell ends first, then triage runs. */
 	job_stop(&w.job, REASON_TIME_LIMIT, false);
 	job_cell_ops.exited(&w.job, &end, false);
 	assert_int_equal(w.killed, 1);
@@ -108,7 +108,7 @@ static void others_are_looked_at_between_two_cells(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		if (states[i])
-			know(states[i]); /* it is back */
+			know(states[i]); /* the crash is back */
 		if (i == 0)
 			first_turn();
 		w.failures = 1;
@@ -120,7 +120,7 @@ static void others_are_looked_at_between_two_cells(void **state)
 	}
 }
 
-/* A process that stayed, a refused call, a kill by the kernel: a new cell is the next one. */
+/* A remaining process, a refused call or a kill by the kernel: a new cell comes next. */
 static void a_cell_is_used_again_only_when_it_is_clean(void **state)
 {
 	struct cell_end end = {.how = CELL_EXITED, .code = 76};
@@ -136,7 +136,7 @@ static void a_cell_is_used_again_only_when_it_is_clean(void **state)
 	job_cell_ops.exited(&w.job, &end, true);
 	assert_int_equal(w.killed, 1);
 	assert_int_equal(w.parked, 0);
-	assert_int_equal(w.job.phase, PHASE_RUNNING); /* until it is gone */
+	assert_int_equal(w.job.phase, PHASE_RUNNING); /* until the cell is gone */
 	job_cell_ops.ended(&w.job, &end);
 	assert_int_equal(w.cells, 3);
 
@@ -152,7 +152,7 @@ static void a_cell_is_used_again_only_when_it_is_clean(void **state)
 	leave_seat();
 }
 
-/* Its counters go on, its CPU time is counted once. */
+/* The cell's counters continue, and its CPU time is counted once. */
 static void what_a_cell_used_before_is_not_counted_again(void **state)
 {
 	(void)state;
@@ -169,7 +169,7 @@ static void what_a_cell_used_before_is_not_counted_again(void **state)
 	assert_int_equal(w.job.before.usage_us, 7 * S);
 }
 
-/* The same seed would do the same again. */
+/* The same random seed would repeat the same run. */
 static void a_given_seed_needs_a_cell_of_its_own(void **state)
 {
 	(void)state;

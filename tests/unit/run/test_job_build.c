@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job whose binary becomes another one. */
+/* A job with a binary that changes. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/job.h"
@@ -29,7 +29,7 @@ static void open_crashes_are_tried_on_each_build(void **state)
 	assert_int_equal(w.cells, 3);
 }
 
-/* Stopped while it does so: what comes after fuzzing is the old build's. */
+/* Stopped meanwhile: post-fuzzing work is for the old build. */
 static void an_end_while_they_are_tried(void **state)
 {
 	(void)state;
@@ -45,7 +45,7 @@ static void an_end_while_they_are_tried(void **state)
 	assert_int_equal(w.cells, 1);
 }
 
-/* Until its first cell the target is what it was. */
+/* Until its first cell the target keeps its old build. */
 static void a_new_build_has_to_fuzz_itself(void **state)
 {
 	(void)state;
@@ -63,7 +63,7 @@ static void a_new_build_has_to_fuzz_itself(void **state)
 	assert_false(w.job.fuzzed);
 }
 
-/* What cannot be read is no news each time that somebody looks. */
+/* An unreadable binary is not reported as changed at each check. */
 static void a_binary_that_stays_as_it_is(void **state)
 {
 	struct err e;
@@ -82,7 +82,7 @@ static void a_binary_that_stays_as_it_is(void **state)
 	assert_false(job_other_binary(&w.job));
 }
 
-/* Also when it is the one that was there before. */
+/* Also when the same binary comes back. */
 static void a_binary_that_comes_back(void **state)
 {
 	(void)state;
@@ -112,7 +112,7 @@ static void one_that_may_be_run_now(void **state)
 	assert_true(job_other_binary(&w.job));
 }
 
-/* While its cell failed: what the next one does is not the old build's. */
+/* The binary changed while its cell failed: the next cell is for the new build. */
 static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
 {
 	char was[DIGEST_SHA1_HEX];
@@ -138,7 +138,7 @@ static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
 	assert_int_equal(w.job.restarts, 1);
 }
 
-/* Its open crashes were tried on one that is not there any more. */
+/* The job's open crashes were replayed on a binary that no longer exists. */
 static void one_that_was_exchanged_before_its_first_cell(void **state)
 {
 	(void)state;
@@ -153,7 +153,7 @@ static void one_that_was_exchanged_before_its_first_cell(void **state)
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 }
 
-/* The run's commit is that of the binary that was there when it began, and of no other. */
+/* The run's commit belongs only to the binary at the run's start. */
 static void whose_commit_it_is(void **state)
 {
 	struct target_row row;
@@ -163,7 +163,7 @@ static void whose_commit_it_is(void **state)
 	assert_false(w.triage.rebuilt);
 	job_row(&w.job, w.now, &row);
 	assert_false(row.rebuilt);
-	build("another"); /* its crash is tried with that */
+	build("another"); /* its crash is replayed with this binary */
 	w.failures = 1;
 	cell_ends(77);
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE);
@@ -182,7 +182,7 @@ static void it_came_before_the_first_turn(void **state)
 	assert_true(row.rebuilt);
 }
 
-/* A merge's line in the history; 0: the first. */
+/* Returns a merge's line in the history; 0: the first. */
 static bool merge_names_the_commit(unsigned line)
 {
 	char text[8192], *at;
@@ -220,12 +220,12 @@ static void whose_commit_is_in_the_history(void **state)
 	assert_false(merge_names_the_commit(1));
 }
 
-/* What was counted against the old one. */
+/* Counters of the old build. */
 static void a_new_build_is_not_judged_by_the_old_one(void **state)
 {
 	(void)state;
 	first_turn();
-	w.job.failures_total = 99; /* of a hundred */
+	w.job.failures_total = 99; /* limit: a hundred */
 	w.job.stillborn = 3;
 	w.job.cov = 1000;
 	pause_it();
@@ -269,13 +269,13 @@ static void how_its_quanta_ended_is_counted(void **state)
 		assert_int_equal(h->limited, was.limited + v[i].limited);
 		assert_int_equal(h->crashed, was.crashed + v[i].crashed);
 	}
-	for (unsigned i = 0; i < 100; i++) /* what it did lately counts */
+	for (unsigned i = 0; i < 100; i++) /* recent behaviour counts */
 		job_count_health(&w.job, FAILURE_NONE);
 	assert_int_equal(h->not_started + h->limited + h->crashed, 0);
 	assert_in_range(h->quanta, 8, 16);
 }
 
-/* As fuzzing for so long would leave it. */
+/* Sets the state as after this time of fuzzing. */
 static void reaches(uint64_t cov, uint64_t seconds)
 {
 	w.fleet.known = true;
@@ -285,7 +285,7 @@ static void reaches(uint64_t cov, uint64_t seconds)
 	curve_spend(&w.fleet.curve, seconds * S, 300 * S);
 }
 
-/* Said when it is seen: a continuous run has no end that could tell. */
+/* Reported when it is noticed: a continuous run has no end for a report. */
 static void coverage_that_dropped_is_said_once(void **state)
 {
 	struct target_row row;
@@ -302,7 +302,7 @@ static void coverage_that_dropped_is_said_once(void **state)
 	triaged((struct triage_sum){0}, 1);
 	reaches(700, 20);
 	job_tick(&w.job, w.now);
-	assert_int_equal(w.dropped, 0); /* too soon to say */
+	assert_int_equal(w.dropped, 0); /* too early to decide */
 	reaches(700, 31);
 	job_tick(&w.job, w.now);
 	job_tick(&w.job, w.now);
@@ -322,7 +322,7 @@ static void coverage_that_dropped_is_said_once(void **state)
 			       "1000 of 5000"));
 }
 
-/* Whatever the price is, whose times are other ones. */
+/* At any price, although the price changes the rule's times. */
 static void coverage_that_dropped_is_said_at_any_price(void **state)
 {
 	static const uint64_t settle_us[] = {1500, 30 * S, 1500 * S};
@@ -348,7 +348,7 @@ static void coverage_that_dropped_is_said_at_any_price(void **state)
 	}
 }
 
-/* Pushed over when it had hardly begun, it is nothing to compare the next one with. */
+/* A build that was replaced after a short time is no base for comparison. */
 static void a_build_that_was_soon_replaced_hides_no_drop(void **state)
 {
 	struct target_row row;
@@ -373,7 +373,7 @@ static void a_build_that_was_soon_replaced_hides_no_drop(void **state)
 	assert_int_equal(row.cov_before, 1000);
 }
 
-/* "runs" is each build's, as its cap is: the new one is fuzzed, too. */
+/* Each build has its own "runs" limit, as its cap: the new build is fuzzed, too. */
 static void a_new_build_has_inputs_of_its_own(void **state)
 {
 	(void)state;
@@ -391,10 +391,10 @@ static void a_new_build_has_inputs_of_its_own(void **state)
 	w.job.attempt->engine.execs = 300;
 	pause_it();
 	assert_int_equal(job_runs_left(&w.job), 700);
-	assert_int_equal(w.job.execs_before, 1300); /* in all */
+	assert_int_equal(w.job.execs_before, 1300); /* total */
 }
 
-/* A short run's turn: its open crashes do not take all of it, nor are they forgotten. */
+/* A turn of a short run: the open crashes do not use all of it, but are replayed. */
 static void open_crashes_leave_time_to_fuzz(void **state)
 {
 	struct target_row row;
@@ -408,7 +408,8 @@ static void open_crashes_leave_time_to_fuzz(void **state)
 	assert_true(w.job.untriaged);
 	cell_ends(77);
 	assert_int_equal(w.triages, 2);
-	triaged((struct triage_sum){.left = 1, .undecided = 1}, 10); /* the machine was too busy */
+	triaged((struct triage_sum){.left = 1, .undecided = 1},
+		10); /* the CPU pressure was too high */
 	assert_false(w.job.untriaged);
 	job_row(&w.job, w.now, &row);
 	assert_int_equal(row.untriaged, 0);
@@ -417,10 +418,10 @@ static void open_crashes_leave_time_to_fuzz(void **state)
 	job_stop(&w.job, REASON_PLATEAU, false);
 	w.failures = 1;
 	cell_ends(77);
-	assert_int_equal(w.triage.budget_us, 560 * S); /* nobody fuzzes less for that */
+	assert_int_equal(w.triage.budget_us, 560 * S); /* not taken from any fuzzing time */
 }
 
-/* Triage is no fuzzing, also when a pause came after it. */
+/* Triage does not count as fuzzing, even if a pause follows. */
 static void triage_takes_nothing_of_its_time(void **state)
 {
 	uint64_t used;
@@ -434,8 +435,8 @@ static void triage_takes_nothing_of_its_time(void **state)
 	assert_in_range(job_wall_us(&w.job, w.now), 560 * S, 562 * S);
 }
 
-/* Nor while it is in work: what a person's start notes then must not be more than what it has
- * fuzzed afterwards. */
+/* The fuzzed time does not shrink during triage either: a start by the user notes it then, and the
+ * note must not exceed the time afterwards. */
 static void fuzzed_time_never_shrinks(void **state)
 {
 	uint64_t used;
@@ -454,7 +455,7 @@ static void fuzzed_time_never_shrinks(void **state)
 	assert_int_equal(job_fuzzed_us(&w.job, w.now), used);
 }
 
-/* The next run, with the same binary. */
+/* Starts the next run, with the same binary. */
 static bool next_run_knows_it(bool forget)
 {
 	job_done(&w.job);
@@ -474,7 +475,7 @@ static void what_is_known_is_forgotten_when_configured(void **state)
 	assert_true(next_run_knows_it(false));
 	assert_false(next_run_knows_it(true));
 	job_start(&w.job, 86400 * S);
-	assert_false(w.fleet.known); /* the same content is no reason, either */
+	assert_false(w.fleet.known); /* not even with the same content */
 	build("another");
 	assert_false(next_run_knows_it(false));
 }

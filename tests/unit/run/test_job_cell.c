@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job's cell tells, and what its target's curve and clock are told of it. */
+/* News from a job's cell, and their effect on the target's curve and clock. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -33,7 +33,7 @@ static void what_it_says_is_counted(void **state)
 	assert_int_equal(w.fleet.curve.runs, 16);
 }
 
-/* libFuzzer does not say what it was given. */
+/* libFuzzer does not print a given value. */
 static void the_longest_input_is_known_where_somebody_chose_it(void **state)
 {
 	(void)state;
@@ -46,14 +46,14 @@ static void the_longest_input_is_known_where_somebody_chose_it(void **state)
 	assert_int_equal(w.fleet.max_len, 128);
 }
 
-/* A kill came before its progress was saved, or somebody brought inputs. */
+/* A kill came before its progress was saved, or inputs came from outside. */
 static void what_its_seeds_reach_was_not_found(void **state)
 {
 	(void)state;
 	first_turn();
 	say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
 	curve_spend(&w.fleet.curve, 1000 * S, 300 * S);
-	cell_fails(); /* and once more */
+	cell_fails(); /* a second time */
 	assert_int_equal(w.cells, 2);
 	say("#99\tINITED cov: 300 ft: 400 corp: 7/9b exec/s: 0 rss: 30Mb\n");
 	assert_int_equal(w.fleet.curve.cov, 300);
@@ -63,7 +63,7 @@ static void what_its_seeds_reach_was_not_found(void **state)
 	assert_true(curve_f1(&w.fleet.curve) > 0);
 }
 
-/* A slow disk: it neither runs nor waits for a CPU, and does not hold still. */
+/* On a slow disk the cell neither runs nor waits for a CPU, but is not stuck. */
 static void its_waits_are_told(void **state)
 {
 	struct cell_end end = {.how = CELL_EXITED,
@@ -75,7 +75,7 @@ static void its_waits_are_told(void **state)
 
 	(void)state;
 	first_turn();
-	job_pause(&w.job, false); /* no other cell comes after it */
+	job_pause(&w.job, false); /* no other cell follows */
 	w.now += 60 * S;
 	job_cell_ops.ended(&w.job, &end);
 	assert_int_equal(w.fleet.clock.usage_us, S / 10);
@@ -96,7 +96,7 @@ static void seconds(unsigned n, uint64_t usage_us, uint64_t waits_us)
 	}
 }
 
-/* Others had the CPU for as long as an input may take: of a minute that is little. */
+/* Other processes had the CPU for an input's time limit: a small part of a minute. */
 static void a_short_burst_is_seen_when_an_input_times_out(void **state)
 {
 	(void)state;
@@ -111,7 +111,7 @@ static void a_short_burst_is_seen_when_an_input_times_out(void **state)
 	assert_true(job_waited_lately(&w.job) < 0.01);
 }
 
-/* Nor does the end, milliseconds after a reading, say more than that one. */
+/* The end, milliseconds after a reading, gives no more information than the reading. */
 static void without_a_cell_nothing_waits(void **state)
 {
 	struct target_row row;
@@ -132,7 +132,8 @@ static void without_a_cell_nothing_waits(void **state)
 	assert_string_equal(row.pressure_state, "ok");
 }
 
-/* One that a person has killed was never asked; one that was, and then killed, did not obey. */
+/* A target that was killed directly was never asked to stop.  A target that was asked and then
+ * killed did not obey. */
 static void what_it_did_not_do_when_asked(void **state)
 {
 	(void)state;
@@ -156,8 +157,8 @@ static void what_it_did_not_do_when_asked(void **state)
 	}
 }
 
-/* Its turn is over, and an input hangs: our dump's report is no failure of its own, and a later
- * turn must not end with a note of it. */
+/* The turn is over, and an input hangs.  The report of the forced dump is no failure of its own,
+ * and a later turn must not end with a note about it. */
 static void a_turn_ends_in_a_hanging_input(void **state)
 {
 	struct cell_end end = {.how = CELL_EXITED, .code = 77};
@@ -259,7 +260,7 @@ static void a_replay_tells_whether_the_current_input_fails(void **state)
 	}
 }
 
-/* A finding once a run and name.  A call of a library at its start changes nothing. */
+/* One finding per run and name.  A library's call at its start changes nothing. */
 static void an_input_that_is_refused_a_call_is_found(void **state)
 {
 	struct target_row row;
@@ -285,7 +286,7 @@ static void an_input_that_is_refused_a_call_is_found(void **state)
 	assert_string_equal(row.refused, "bpf (3), keyctl (1)");
 }
 
-/* Many other names before it do not hide it. */
+/* Many earlier names do not hide the finding. */
 static void many_refused_calls_hide_none(void **state)
 {
 	char name[32];
@@ -318,7 +319,7 @@ static void a_refused_call_is_found_without_memory_to_count_it(void **state)
 	assert_string_equal(w.job.attempt->refused, "bpf");
 }
 
-/* --- how it ends ------------------------------------------------------------- */
+/* --- ends of a cell ---------------------------------------------------------- */
 
 static void row(struct target_row *ret)
 {
@@ -342,13 +343,13 @@ static void read_lost(struct kept *ret)
 			snprintf(name, sizeof(name), "%.60s", ent->d_name);
 	closedir(d);
 	if (!*name)
-		fail_msg("nothing waits");
+		fail_msg("no failure waits for triage");
 	assert_int_equal(kept_read(queue, name, ret, &e), 0);
 	assert_int_equal(unlinkat(queue, name, 0), 0);
 	assert_int_equal(kept_sweep(queue, &e), 0);
 }
 
-/* None of these leaves an artifact: a place in the queue has the end of the cell. */
+/* None of these ends leaves an artifact: an entry in the queue has the end of the cell. */
 static void a_failure_without_an_artifact_waits_for_triage(void **state)
 {
 	static const struct {
@@ -396,14 +397,14 @@ static void a_failure_without_an_artifact_waits_for_triage(void **state)
 		triaged((struct triage_sum){.artifacts = 1}, 1);
 		assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
 	}
-	w.failures = 1; /* with an artifact there is no such place */
+	w.failures = 1; /* with an artifact there is no such entry */
 	cell_ends(77);
 	assert_int_equal(w.job.phase, PHASE_TRIAGING);
 	assert_true(scratch_has(w.dir.fd, "triage/t"));
 	assert_int_equal(unlinkat(w.dir.fd, "triage/t", AT_REMOVEDIR), 0); /* the queue is empty */
 }
 
-/* The new engine goes on as if nothing had happened, also while the cell is asked to stop. */
+/* The new engine continues as usual, also while the cell is asked to stop. */
 static void a_target_that_executes_itself_has_failed(void **state)
 {
 	for (unsigned asked = 0; asked < 2; asked++) {
@@ -421,7 +422,7 @@ static void a_target_that_executes_itself_has_failed(void **state)
 		say("INFO: Seed: 7\nINFO: Loaded 1 modules   (400 inline 8-bit counters): 400\n");
 		assert_int_equal(w.job.phase, PHASE_KILLING);
 		assert_int_equal(w.killed, 1);
-		say(inited); /* killed, and told so once */
+		say(inited); /* killed, and reported once */
 		assert_int_equal(w.killed, 1);
 		w.now += 60 * S;
 		job_cell_ops.ended(&w.job, &end);
@@ -438,7 +439,7 @@ static void a_target_that_executes_itself_has_failed(void **state)
 	}
 }
 
-/* An input of its corpus does that each time. */
+/* An input of the corpus does this each time. */
 static void a_target_that_executes_itself_without_end_does_not_start(void **state)
 {
 	struct cell_end end = {.how = CELL_SIGNALED, .code = SIGKILL};
@@ -455,7 +456,7 @@ static void a_target_that_executes_itself_without_end_does_not_start(void **stat
 	assert_string_equal(w.job.note, "executed itself: its engine started again");
 }
 
-/* A target that never began to fuzz is "not fuzzed", which is no crash. */
+/* A target that never began to fuzz is "not fuzzed"; this is no crash. */
 static void a_failed_start_is_no_crash(void **state)
 {
 	struct cell_end end = {.how = CELL_EXITED, .code = 72};
@@ -472,7 +473,7 @@ static void a_failed_start_is_no_crash(void **state)
 	assert_false(scratch_has(w.dir.fd, "triage/t"));
 }
 
-/* The engine says that it executed all of its inputs.  That is an end only with the right
+/* The engine prints that it executed all of its inputs.  This counts as the end only with the right
  * number. */
 static void only_as_many_inputs_as_runs_finish_it(void **state)
 {
@@ -527,7 +528,7 @@ static void a_row_counts_as_its_reason_says(void **state)
 		row(&r);
 		assert_int_equal(r.given_up, reason_counts((enum reason)reason) == REASON_GIVEN_UP);
 		assert_int_equal(r.unfuzzed, reason_counts((enum reason)reason) == REASON_UNFUZZED);
-		w.job.fuzzed = false; /* not fuzzed: this goes before every reason */
+		w.job.fuzzed = false; /* not fuzzed: this overrides every reason */
 		row(&r);
 		assert_true(r.unfuzzed && !r.given_up);
 		w.job.fuzzed = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Impossible numbers of an engine.  The cells are played. */
+/* Impossible numbers of an engine.  The cells are simulated. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/job.h"
@@ -9,7 +9,7 @@ static void say(const char *text)
 	job_cell_ops.output(&w.job, slice_of(text));
 }
 
-/* Prints a status line with so many edges. */
+/* Prints a status line with this number of edges. */
 static void claim(unsigned n, unsigned long long edges)
 {
 	char line[200];
@@ -25,7 +25,7 @@ static void tick(uint64_t usage_us)
 	job_tick(&w.job, w.now);
 }
 
-/* Starts a cell of a program with so many counters. */
+/* Starts a cell of a program with this number of counters. */
 static void begins(uint64_t counters)
 {
 	first_turn();
@@ -64,7 +64,7 @@ static void more_edges_than_counters_are_forged(void **state)
 	assert_string_equal(forged(), "343172 edges reached, its program has 103");
 	assert_int_equal(w.fleet.curve.cov, 0);
 	assert_true(curve_f1(&w.fleet.curve) == 0);
-	claim(20, 60); /* and possible numbers are no longer believed */
+	claim(20, 60); /* even possible numbers are no longer trusted */
 	assert_int_equal(w.fleet.curve.cov, 0);
 }
 
@@ -81,7 +81,7 @@ static void more_instrumented_edges_than_counters_are_forged(void **state)
 	assert_int_equal(w.fleet.edges_total, 103);
 }
 
-/* Two threads that write at once can make such a line out of two true ones. */
+/* Two threads that write at once can mix two true lines into such a line. */
 static void one_odd_line_is_ignored_and_nothing_more(void **state)
 {
 	(void)state;
@@ -129,7 +129,7 @@ static void lines_before_the_process_is_known_wait(void **state)
 	assert_int_equal(w.job.attempt->engine.cov, 900);
 	assert_int_equal(w.job.attempt->engine.edges_total, 5000);
 	assert_int_equal(w.fleet.curve.cov, 900);
-	assert_int_equal(w.fleet.curve.base, 900); /* they are the seeds': not found */
+	assert_int_equal(w.fleet.curve.base, 900); /* the seeds reach them: they are no finds */
 	assert_int_equal(w.job.claims.refused, 0);
 }
 
@@ -148,7 +148,7 @@ static void without_sections_it_is_believed(void **state)
 	assert_int_equal(w.job.claims.refused, 1);
 }
 
-/* A process that cannot be looked at is no proof. */
+/* A process that cannot be read proves nothing. */
 static void a_process_that_is_gone_proves_nothing(void **state)
 {
 	(void)state;
@@ -259,7 +259,7 @@ static void a_corpus_is_no_more_than_its_files(void **state)
 	w.job.phase = PHASE_RUNNING;
 }
 
-/* A curve that an earlier fuzzcell believed buys no CPU time now. */
+/* A curve that an earlier version accepted gets no CPU time now. */
 static void a_curve_that_cannot_be_true_is_forgotten(void **state)
 {
 	(void)state;

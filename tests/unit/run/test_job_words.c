@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's dictionary: before a cell, by what the engine says, and after it. */
+/* A job's dictionary: before a cell, from the engine's output, and after the cell. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -112,7 +112,7 @@ static void without_the_key_there_are_none(void **state)
 	assert_int_equal(faccessat(w.dir.fd, "dictionaries", F_OK, 0), -1);
 }
 
-/* Only where nothing is given, and not a few. */
+/* Only without a given dictionary, and only with enough words. */
 static void alone_they_are_not_few(void **state)
 {
 	(void)state;
@@ -145,7 +145,7 @@ static void a_given_dictionary_comes_first(void **state)
 	scratch_text(w.dir.fd, "t/dictionary", text, sizeof(text));
 	assert_int_equal(strncmp(text, "# mine\nx=\"kw-of-this-test\"\n\"", 28), 0);
 	assert_int_equal(w.job.words.has.given, 1);
-	/* As often as three times the others. */
+	/* Three times as often as the other words. */
 	assert_non_null(strstr(text, "\"kw-of-this-test\"\n\"kw-of-this-test\"\n"));
 }
 
@@ -199,7 +199,7 @@ static void what_the_engine_says_is_counted(void **state)
 	assert_true(file_has("t/dictionary", "\"\\x01\\x00\"\n"));
 }
 
-/* A target prints what it likes. */
+/* A target may print any text. */
 static void a_flood_of_words_is_bounded(void **state)
 {
 	char line[128];

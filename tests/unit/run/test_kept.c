@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report that waits beside an artifact. */
+/* The report that is kept beside an artifact. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -24,7 +24,7 @@ static void lines(struct kept_output *k, const char *word, unsigned n, bool fail
 	}
 }
 
-/* The text, for the test to look at. */
+/* Returns the text, for the test. */
 static const char *text_of(const struct kept_output *k)
 {
 	static struct buf b = {.max = KEPT_TEXT_MAX};
@@ -52,7 +52,7 @@ static void test_output_small(void **state)
 	assert_string_equal(text_of(&k), "");
 }
 
-/* Before the failure the last lines stay, from it on the first; only whole ones. */
+/* Before the failure the last lines are kept, after it the first; only complete lines. */
 static void test_output_large(void **state)
 {
 	struct kept_output k = {0};
@@ -61,7 +61,7 @@ static void test_output_large(void **state)
 	(void)state;
 	lines(&k, "status", 100000, false);
 	lines(&k, "report", 100000, true);
-	kept_line(&k, SLICE("x"), true); /* would fit, but nothing may be missing before it */
+	kept_line(&k, SLICE("x"), true); /* would fit, but lines before it are missing */
 	text = text_of(&k);
 	assert_memory_equal(text, "status ", 7);
 	failure = strstr(text, "report 00000\n");
@@ -73,7 +73,7 @@ static void test_output_large(void **state)
 	kept_output_done(&k);
 }
 
-/* A line as long as the ring: nothing of it is whole. */
+/* A line as long as the ring: no complete line is left. */
 static void test_output_one_line(void **state)
 {
 	static char line[3 * KEPT_BEFORE];
@@ -155,7 +155,7 @@ static void test_cause(void **state)
 	assert_int_equal(kept_remove(dir.fd, ARTIFACT, &e), 0);
 }
 
-/* Words that JSON cannot hold do not keep an artifact from being saved. */
+/* An artifact is saved even if its text is invalid in JSON. */
 static void test_odd_words(void **state)
 {
 	static char run[5000];
@@ -221,7 +221,7 @@ static void test_damaged(void **state)
 		assert_non_null(strstr(e.msg, NAME));
 	}
 	scratch_write(dir.fd, NAME, "{\"v\":1,\"run\":\"r\",\"commit\":\"\",\"time\":1}");
-	assert_int_equal(kept_read(dir.fd, ARTIFACT, &k, &e), 0); /* all of it is the head */
+	assert_int_equal(kept_read(dir.fd, ARTIFACT, &k, &e), 0); /* the head is the whole text */
 	assert_int_equal(k.text.n, 0);
 	kept_done(&k);
 	fd = openat(dir.fd, NAME, O_WRONLY | O_CLOEXEC);
@@ -249,7 +249,7 @@ static void test_sweep(void **state)
 	assert_false(scratch_has(dir.fd, "..report-half.new"));
 }
 
-/* Each failing call in turn: an error that says so, and no half file under the name. */
+/* Each call fails in turn: an error, and no partial file under the name. */
 static void test_faults(void **state)
 {
 	struct kept k = sample(), got = {0};

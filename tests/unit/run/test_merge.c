@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a merge is pure. */
+/* The pure functions of a merge. */
 #include "tests/unit/unit.h"
 
 #include "runner/run/merge/all.h"
@@ -136,11 +136,11 @@ static void test_share(void **state)
 
 	(void)state;
 	assert_int_equal(merge_all_share(2, 1, gib, 8 * gib), 2); /* one large corpus: both */
-	assert_int_equal(merge_all_share(2, 2, gib, 8 * gib), 1); /* one each */
+	assert_int_equal(merge_all_share(2, 2, gib, 8 * gib), 1); /* one worker each */
 	assert_int_equal(merge_all_share(2, 500, gib, 8 * gib), 1);
 	assert_int_equal(merge_all_share(8, 3, gib, 8 * gib), 2);
 	assert_int_equal(merge_all_share(8, 1, gib, 3 * gib), 3); /* as memory allows */
-	assert_int_equal(merge_all_share(8, 1, gib, 0), 1);	  /* it runs alone then */
+	assert_int_equal(merge_all_share(8, 1, gib, 0), 1);	  /* then it runs alone */
 	assert_int_equal(merge_all_share(8, 0, gib, 8 * gib), 1);
 	assert_int_equal(merge_all_share(8, 1, UINT64_MAX, UINT64_MAX), 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merges of one corpus on several builds, good ones and bad ones. */
+/* Merges of one corpus on several good and bad builds. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/merge_each.h"
@@ -13,7 +13,7 @@ static void merge(void)
 	merge_ok(&d);
 }
 
-/* Fails on what begins with 'f'. */
+/* Fails on inputs that begin with 'f'. */
 static bool fails(struct world *x, int fd, const char *content)
 {
 	(void)x;
@@ -27,7 +27,7 @@ static void build(const char *text, bool bad)
 	w.spoil = bad ? fails : NULL;
 }
 
-/* What nobody else reaches: a letter. */
+/* Each input has a letter of its own: a feature that no other input reaches. */
 static void put_many(const char *begin, unsigned n)
 {
 	char content[8];
@@ -56,7 +56,7 @@ static void tried_again_on_another_build(void **state)
 	assert_int_equal(w.m.n_lost, 3);
 	assert_int_equal(count_of("corpus"), 1);
 	assert_int_equal(count_of("quarantine"), 3);
-	merge(); /* on the same build they are left alone */
+	merge(); /* on the same build they are not replayed again */
 	assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED);
 	assert_int_equal(count_of("quarantine"), 3);
 	build("good again", false);
@@ -71,7 +71,7 @@ static void tried_again_on_another_build(void **state)
 	assert_int_equal(count_of("retry"), 0);
 }
 
-/* What fails on every build, and is in no corpus. */
+/* Inputs that fail on every build, and are in no corpus. */
 static void quarantine_many(unsigned n)
 {
 	_autoclose_ int quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
@@ -104,7 +104,7 @@ static void a_few_at_a_time(void **state)
 	assert_int_equal(w.m.result.bad, 0);
 }
 
-/* Those that time out again do not take all of the time, and are told once. */
+/* Inputs that time out again do not use all of the time, and are reported once. */
 static void slow_ones_are_fewer(void **state)
 {
 	enum { ALL = 100 };
@@ -149,11 +149,12 @@ static void a_build_that_fails_on_much(void **state)
 	w.force = false;
 	build("good", false);
 	merge();
-	assert_int_equal(count_of("corpus"), MANY / 2 + 1); /* an 'f' has all that is missing */
+	assert_int_equal(count_of("corpus"),
+			 MANY / 2 + 1); /* an 'f' input has all missing features */
 	assert_int_equal(count_of("retry") + count_of("quarantine"), 0);
 }
 
-/* A quarter of it may fail: old bugs are like that. */
+/* A quarter of the corpus may fail, because of old bugs. */
 static void a_build_that_fails_on_some(void **state)
 {
 	begin(state);
@@ -179,7 +180,7 @@ static void a_build_that_reaches_nothing(void **state)
 	assert_int_equal(w.m.result.verdict, MERGE_KEPT);
 	assert_non_null(strstr(w.m.result.why, "reaches 1 edges, the last one reached 41"));
 	assert_int_equal(count_of("corpus"), MANY);
-	w.reaches = MANY / 2 + 1; /* half of it is enough */
+	w.reaches = MANY / 2 + 1; /* half of the coverage is enough */
 	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_REPLACED);
 }
@@ -194,7 +195,7 @@ static void forced_on_a_build_that_reaches_nothing(void **state)
 	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_REPLACED);
 	assert_int_equal(count_of("corpus"), 1);
-	w.force = false; /* that is how it is from now on */
+	w.force = false; /* the new state is permanent */
 	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A merge in which one call fails, or which dies there: an error, nothing of the old
- * corpus lost, and the next merge makes it good. */
+/* A merge in which one call fails, or kills the process: an error, no input of the old corpus is
+ * lost, and the next merge succeeds. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/merge.h"
 
-/* All calls are tried up to here; then every so many. */
+/* All calls up to this number fail in turn; after it only every n-th. */
 enum { DENSE = 20, STRIDE = 13 };
 
 static struct world w;
-/* No seed, and nothing to try again: cells read the corpus itself. */
+/* Without seeds, and without inputs to retry, cells read the corpus itself. */
 static bool in_place;
 
 static const char *const inputs[] = {"a", "ab", "abc", "xyz", "zyxxx", "!", "!bad one"};
@@ -26,7 +26,7 @@ static void fill(void)
 		return;
 	world_has_seeds(&w);
 	quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
-	scratch_write(quarantine, name_of("q"), "q"); /* an older build's fault */
+	scratch_write(quarantine, name_of("q"), "q"); /* a bug of an older build */
 	scratch_write(w.dir.fd, "seeds/one", "c");
 }
 
@@ -37,7 +37,7 @@ static void check_nothing_lost(unsigned at)
 		    !in_generations(&w, inputs[i]))
 			fail_msg("call %u: '%s' is lost", at, inputs[i]);
 	if (!in_place && !in_corpus(&w, "q") && !in_quarantine(&w, "q") && !in_retry(&w, "q"))
-		fail_msg("call %u: what may be tried again is lost", at);
+		fail_msg("call %u: the quarantined input is lost", at);
 }
 
 static void check_whole(unsigned at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A merge's child processes, without cells: merge.h has one that is a function. */
+/* A merge's child processes, without cells: in merge.h a function stands in for a cell. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/merge_each.h"
@@ -10,10 +10,10 @@ static void add_seed(const char *content)
 
 	world_has_seeds(&w);
 
-	scratch_write(fd, "a person's name", content);
+	scratch_write(fd, "a user's name", content);
 }
 
-/* --- what it is for -------------------------------------------------------------- */
+/* --- smaller corpora ------------------------------------------------------------- */
 
 static void keeps_the_smallest_that_reach_everything(void **state)
 {
@@ -26,7 +26,7 @@ static void keeps_the_smallest_that_reach_everything(void **state)
 	assert_int_equal(d.to, MERGE_TO_REPLACE);
 	assert_true(in_corpus(&w, "a"));
 	assert_true(in_corpus(&w, "ab"));
-	assert_true(in_corpus(&w, "c")); /* smaller than what had it */
+	assert_true(in_corpus(&w, "c")); /* smaller than the old input with this feature */
 	assert_true(in_corpus(&w, "xyz"));
 	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 4);
 	assert_true(in_generations(&w, "abc"));
@@ -73,7 +73,7 @@ static void a_person_names_a_file(void **state)
 	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 3);
 }
 
-/* As a job leaves it: the corpus itself, and all seeds. */
+/* As left by a job: the corpus itself, and all seeds. */
 static void a_directory_of_seeds(void **state)
 {
 	_autoclose_ int ours = -1;
@@ -137,7 +137,7 @@ static void bad_inputs_are_put_away(void **state)
 	PUT("!", "ab", "!!x", "longer", "!the last one of all");
 	add_seed("!seed");
 	merge_ok(&d);
-	assert_int_equal(d.to, MERGE_TO_END); /* what is left was the smallest already */
+	assert_int_equal(d.to, MERGE_TO_END); /* the remaining inputs were the smallest before */
 	assert_int_equal(w.m.result.verdict, MERGE_CLEANED);
 	assert_true(in_corpus(&w, "ab"));
 	assert_true(in_corpus(&w, "longer"));
@@ -149,7 +149,7 @@ static void bad_inputs_are_put_away(void **state)
 	assert_true(in_triage(&w, "crash", "!seed"));
 }
 
-/* No cell dies: the engine starts again, and passes them over. */
+/* No cell dies: the engine starts again, and skips these inputs. */
 static void inputs_that_execute_the_target_are_put_away(void **state)
 {
 	static const char *const bad[] = {">", ">>x", ">the last one of all", ">seed"};
@@ -186,7 +186,7 @@ static void measuring_changes_nothing(void **state)
 	assert_int_equal(d.all.features, 2);
 	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 3);
 	assert_int_equal(entries(w.state->dirfd, "quarantine/t"), 0);
-	/* ... and one that may change something meets the bad one again */
+	/* ... and a merge that may change the corpus meets the bad input again */
 	merge_ok(&d);
 	assert_true(in_quarantine(&w, "!"));
 	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 1);
@@ -194,8 +194,8 @@ static void measuring_changes_nothing(void **state)
 
 /* --- the guard ------------------------------------------------------------------- */
 
-/* What was there once and never again is no choice's fault; what others had too is
- * topped up, and when it fails again, the old corpus stays. */
+/* A feature that never comes back is not the fault of the choice.  A feature that other inputs have
+ * is topped up.  If this fails again, the old corpus stays. */
 static void flaky_target(void **state)
 {
 	struct merge_decided d;
@@ -203,7 +203,7 @@ static void flaky_target(void **state)
 	begin(state);
 	w.flaky = true;
 	PUT("ab", "xb");
-	merge_ok(&d); /* 'a' and 'x' are lost: nobody else has them */
+	merge_ok(&d); /* 'a' and 'x' are lost: no other input has them */
 	assert_int_equal(d.to, MERGE_TO_END);
 	assert_int_equal(d.verdict, MERGE_UNCHANGED);
 	PUT("ac", "ad", "ae", "af", "a");
@@ -213,7 +213,7 @@ static void flaky_target(void **state)
 	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 7);
 }
 
-/* More inputs that all lose the same than there are rounds to top up. */
+/* More inputs that lose the same feature than there are top-up rounds. */
 static void guard_keeps_the_old(void **state)
 {
 	char text[8];
@@ -254,10 +254,10 @@ static void only_a_plain_corpus_is_read_in_place(void **state)
 	PUT("a", "bb");
 	assert_true(is_direct());
 	assert_int_equal(fchmodat(w.state->dirfd, "corpus/t", 0770, 0), 0);
-	assert_false(is_direct()); /* a mode that a user chose: cells may not */
+	assert_false(is_direct()); /* the user chose a mode that denies cells access */
 	assert_int_equal(fchmodat(w.state->dirfd, "corpus/t", 0750, 0), 0);
 	assert_int_equal(fchmodat(w.state->dirfd, "corpus", 0755, 0), 0);
-	assert_false(is_direct()); /* others would see it */
+	assert_false(is_direct()); /* other users would see it */
 	assert_int_equal(fchmodat(w.state->dirfd, "corpus", 0750, 0), 0);
 	assert_true(is_direct());
 	scratch_write(w.state->dirfd, "corpus/t/.hidden", "not for a cell");
@@ -271,7 +271,7 @@ static void only_a_plain_corpus_is_read_in_place(void **state)
 	assert_false(is_direct());
 }
 
-/* Nothing is staged that would keep it. */
+/* No staged input would keep the feature. */
 static void removed_meanwhile(void **state)
 {
 	static const char *const removed[] = {"a", "bb", "dddd"};
@@ -299,7 +299,7 @@ static void removed_meanwhile(void **state)
 	assert_int_equal(entries(w.state->dirfd, "quarantine/t"), 0);
 }
 
-/* The corpus stays: what was chosen no longer reaches everything. */
+/* The corpus stays: the chosen inputs no longer reach all features. */
 static void chosen_removed_before_the_exchange(void **state)
 {
 	struct merge_replaced replaced;
@@ -322,7 +322,7 @@ static void chosen_removed_before_the_exchange(void **state)
 	assert_true(in_corpus(&w, "abb") && in_corpus(&w, "c"));
 }
 
-/* --- going on --------------------------------------------------------------------- */
+/* --- continuing ------------------------------------------------------------------- */
 
 static void measured_once(void **state)
 {
@@ -344,7 +344,7 @@ static void measured_once(void **state)
 	assert_int_equal(s.reused, 2);
 	assert_int_equal(s.candidates, 4);
 	assert_int_equal(s.end - s.next, 1);
-	/* A new input is measured beside the rest, what was taken out is forgotten. */
+	/* A new input is measured beside the others, and a removed input is dropped. */
 	put_input(&w, "eeeee");
 	assert_int_equal(
 	    unlinkat(w.state->dirfd, "corpus/t/86f7e437faa5a7fce15d1ddcb9eaeaea377667b8", 0), 0);
@@ -373,7 +373,7 @@ static void another_binary(void **state)
 	assert_int_equal(s.reused, 0);
 }
 
-/* What one binary showed says nothing of another. */
+/* Measurements of one binary do not hold for another. */
 static void replaced_meanwhile(void **state)
 {
 	struct merge_replaced replaced;
@@ -393,7 +393,7 @@ static void replaced_meanwhile(void **state)
 	assert_true(in_corpus(&w, "abb"));
 }
 
-/* Many that were killed leave many shards: no more than there are descriptors for. */
+/* Many killed merges leave many shards: not more are opened than descriptors allow. */
 static void many_starts(void **state)
 {
 	char text[16];
@@ -425,7 +425,7 @@ static void a_full_control_file(void **state)
 	}
 	w.cfg.disk = 2700;
 	must(stage(&w, &s, &e), &e);
-	w.stop_after = 15; /* the limit of a file's size ends it about there */
+	w.stop_after = 15; /* the file size limit ends the cell at about this input */
 	w.slot.shard = s.next;
 	must(look(&w, &l, &e), &e);
 	run_cell(&w);
@@ -436,7 +436,7 @@ static void a_full_control_file(void **state)
 	assert_int_equal(s.end - s.next, 1);
 }
 
-/* --- what a cell can do to its file ------------------------------------------------ */
+/* --- hostile control files --------------------------------------------------------- */
 
 static bool truncates(struct world *x, int fd, const char *content)
 {
@@ -470,11 +470,11 @@ static void a_truncated_file(void **state)
 	assert_true(l.damaged);
 	assert_int_equal(l.next, 0);
 	w.spoil = NULL;
-	must(run_shard(&w, s.next, &l, &e), &e); /* it is whole again */
+	must(run_shard(&w, s.next, &l, &e), &e); /* the file is complete again */
 	assert_int_equal(l.act, MERGE_DONE);
 }
 
-/* The one that does it is found, wherever it is. */
+/* The input that spoils the merge is found at any position. */
 static void spoilers_are_found(void **state)
 {
 	struct merge_decided d;
@@ -506,12 +506,12 @@ static void a_forged_file(void **state)
 	merge_ok(&d);
 	assert_true(in_corpus(&w, "a"));
 	assert_true(in_corpus(&w, "cccccc"));
-	assert_true(in_quarantine(&w, "Fbb")); /* that is where the damage is, twice */
+	assert_true(in_quarantine(&w, "Fbb")); /* the damage was there twice */
 	assert_int_equal(d.all.features, 2);
 }
 
-/* "STARTED" of the next one behind it: it looks as if it had been passed over.  It
- * is not known, so it may not go. */
+/* A "STARTED" line of the next input follows: this input looks skipped.  Its features are unknown,
+ * so it must stay. */
 static bool skips(struct world *x, int fd, const char *content)
 {
 	(void)x;
@@ -534,7 +534,7 @@ static void what_was_not_measured_stays(void **state)
 	w.slot.shard = s.next;
 	must(look(&w, &l, &e), &e);
 	run_cell(&w);
-	w.slot.next = 2; /* as if a process had gone on behind it */
+	w.slot.next = 2; /* as if a process had continued after it */
 	run_cell(&w);
 	must(look(&w, &l, &e), &e);
 	assert_int_equal(l.act, MERGE_DONE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The quick first pass: each input says only what none before it in its cell had. */
+/* The quick first pass: each input reports only features that no earlier input in its cell had. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/merge_each.h"
@@ -13,7 +13,7 @@ static bool first_is_quick(void)
 	return !s.full;
 }
 
-/* The quick way is tried until it was of no use; then not before another build. */
+/* The quick pass is used until it brings nothing; then not before another build. */
 static void unsteady_is_remembered(void **state)
 {
 	struct merge_decided d;
@@ -36,7 +36,7 @@ static void unsteady_is_remembered(void **state)
 	assert_true(first_is_quick());
 }
 
-/* What "a" had first was not listed for "xa"; then "a" turned out to leak. */
+/* Features of "a" were not listed for "xa"; then "a" turned out to leak. */
 static void a_hole_in_the_quick_pass(void **state)
 {
 	struct merge_decided d;
@@ -57,7 +57,7 @@ static void a_hole_in_the_quick_pass(void **state)
 	assert_int_equal(d.chosen.edges, 2);
 }
 
-/* Two shards choose "ab" and "ba"; one of them is enough. */
+/* Two shards choose "ab" and "ba"; one of these inputs is enough. */
 static void shards_that_chose_the_same(void **state)
 {
 	struct merge_decided d;

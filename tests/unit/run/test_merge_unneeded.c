@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a merge says of inputs that it measured and did not need, stats/merged/<t>.unneeded, and
- * of those that only fuzzing needs, <t>.spare. */
+/* A merge's lists of inputs that it measured and did not need (stats/merged/<t>.unneeded), and of
+ * inputs that only fuzzing needs (<t>.spare). */
 #include "tests/unit/unit.h"
 
 #include "runner/corpus/spare.h"
@@ -24,7 +24,7 @@ static struct candidates list(void)
 	return c;
 }
 
-/* Exactly these, at most 8. */
+/* Exactly these inputs, at most 8. */
 static void check_list(const char *const *contents)
 {
 	_autocandidates_ struct candidates c = list();
@@ -58,7 +58,7 @@ static void what_adds_nothing(void **state)
 	assert_int_equal(w.m.result.verdict, MERGE_REPLACED);
 	assert_true(in_corpus(&w, "d"));
 	assert_false(in_corpus(&w, "aab"));
-	CHECK("aab", "ba"); /* nor what fails */
+	CHECK("aab", "ba"); /* nor failing inputs */
 	for (unsigned twice = 0; twice < 2; twice++) {
 		merge();
 		assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED);
@@ -66,7 +66,7 @@ static void what_adds_nothing(void **state)
 	}
 }
 
-/* It says what the last merge measured, with the seeds of that. */
+/* The list is about the last merge, with that merge's seeds. */
 static void other_seeds(void **state)
 {
 	begin(state);
@@ -80,7 +80,7 @@ static void other_seeds(void **state)
 	CHECK("ba");
 }
 
-/* A merge that changes nothing for a guard's sake says nothing. */
+/* A merge that a guard stops writes no list. */
 static void kept_corpus(void **state)
 {
 	char content[2] = "A";
@@ -130,13 +130,13 @@ static void what_only_fuzzing_needs(void **state)
 		merge();
 		assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED);
 	}
-	/* Found since: not spare, whatever it reaches. */
+	/* An input found after the merge is not spare, whatever it reaches. */
 	put_input(&w, "ba");
 	assert_int_equal(count_spare(&corpus), 2);
 	assert_int_equal(corpus.n, 2);
 }
 
-/* From the exchange on no input is spare, until the merge has ended: it may be killed. */
+/* From the exchange to the end of the merge no input is spare: the merge may be killed. */
 static void an_exchange_forgets(void **state)
 {
 	_autocandidates_ struct candidates corpus = {0};
@@ -159,7 +159,7 @@ static void an_exchange_forgets(void **state)
 	assert_true(in_corpus(&w, "d"));
 }
 
-/* What did not show again is in the corpus for a reason that no verifying pass sees. */
+/* An input with a flaky feature stays, although no verifying pass sees the feature. */
 static void a_target_that_does_not_always_do_the_same(void **state)
 {
 	_autocandidates_ struct candidates corpus = {0};
@@ -168,12 +168,13 @@ static void a_target_that_does_not_always_do_the_same(void **state)
 	PUT("a", "b", "ab", "abc");
 	w.flaky = true;
 	merge();
-	assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED); /* each is there for something */
+	assert_int_equal(w.m.result.verdict,
+			 MERGE_UNCHANGED); /* each input has a feature of its own */
 	assert_int_equal(count_spare(&corpus), 0);
 	assert_int_equal(corpus.n, 4);
 }
 
-/* A full disk: an error, and the old list, whole. */
+/* A full disk: an error, and the complete old list. */
 static void faults(void **state)
 {
 	unsigned failed = 0;
@@ -188,7 +189,7 @@ static void faults(void **state)
 		struct err e = {0};
 		int r;
 
-		merge_ok(&d); /* up to its end; that once more, from what it left */
+		merge_ok(&d); /* up to its end; then the end again, from the remaining files */
 		CHECK("ab", "ba");
 		assert_int_equal(unlinkat(w.state->dirfd, FILE_NAME, 0), 0);
 		scratch_write(w.state->dirfd, FILE_NAME, "");

@@ -43,7 +43,7 @@ static void more_than_its_bound_is_too_much(void **state)
 	assert_int_equal(modules_in(maps, v), MODULES_MAX + 1);
 }
 
-/* Our own process, with a library of so many counters; then without it. */
+/* This process with a library of this number of counters, and then without it. */
 static void a_living_process(void **state)
 {
 	static const struct elf_section s[] = {{"__sancov_cntrs", SHT_PROGBITS, 103}};

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* The whole table: what is not here must stay where it is and do nothing. */
+/* The whole table: a pair that is missing here must keep its phase and do nothing. */
 static const struct {
 	enum phase from;
 	enum phase_event ev;
@@ -79,7 +79,7 @@ static void test_every_cell(void **state)
 	assert_int_equal(seen, WANT);
 }
 
-/* Each action is there for something, and always means the same phase. */
+/* Each action is used, and always leads to the same phase. */
 static void test_actions(void **state)
 {
 	(void)state;
@@ -106,7 +106,7 @@ static bool reaches_done(enum phase from, bool only_time)
 	for (unsigned round = 0; round < PHASE_COUNT; round++)
 		for (unsigned p = 0; p < PHASE_COUNT; p++)
 			for (unsigned ev = 0; at[p] && ev < EVENT_COUNT; ev++) {
-				/* What comes by itself once a stop was asked for. */
+				/* Events that follow a stop without further requests. */
 				if (only_time && ev != EVENT_GRACE && ev != EVENT_ENDED &&
 				    ev != EVENT_FINAL)
 					continue;
@@ -126,8 +126,8 @@ static void test_done_is_reachable(void **state)
 		assert_int_equal(phase_step(PHASE_DONE, (enum phase_event)ev).action, ACTION_NONE);
 }
 
-/* However a cell is on its way out, a kill kills, and its end is collected; the
- * ladder of the graces ends in the kill. */
+/* In each stopping phase a kill kills the cell, and its end is collected.  The sequence of grace
+ * periods ends in the kill. */
 static void test_living_cells(void **state)
 {
 	(void)state;
@@ -139,7 +139,7 @@ static void test_living_cells(void **state)
 		s = phase_step(living[i], EVENT_ENDED);
 		assert_int_equal(s.next, PHASE_COLLECTING);
 		assert_int_equal(s.action, ACTION_COLLECT);
-		/* Nothing but its end takes us away from a cell that may live. */
+		/* Only the end of a cell leaves the phases in which it may live. */
 		for (unsigned ev = 0; ev < EVENT_COUNT; ev++)
 			if (ev != EVENT_ENDED) {
 				s = phase_step(living[i], (enum phase_event)ev);
@@ -159,7 +159,7 @@ static void test_names(void **state)
 			assert_string_not_equal(phase_name((enum phase)p),
 						phase_name((enum phase)q));
 	}
-	/* The table sorts by this one. */
+	/* The output table sorts by this order. */
 	assert_string_equal(phase_name(PHASE_QUEUED), "queued");
 	assert_string_equal(phase_name(PHASE_COUNT), "unknown");
 }

@@ -40,7 +40,7 @@ static void check(const struct plan *p, const char *const *names)
 	assert_int_equal(p->n, n);
 }
 
-/* Priority, then the simplest, then the name: the same in each run. */
+/* By priority, then simplicity, then name: the same order in each run. */
 static void test_order(void **state)
 {
 	static const char *const want[] = {"first", "delta", "alpha", "bravo",
@@ -86,7 +86,7 @@ static void test_filter(void **state)
 	config_free(c);
 }
 
-/* A contradiction shows only with a target's own values, and says whose they are. */
+/* A contradiction shows only with a target's own values; the message names the target. */
 static void test_errors(void **state)
 {
 	struct config *c = config("{\"targets\": {\"css_b\": {\"rss_limit\": \"1GiB\"}}}");
@@ -102,7 +102,7 @@ static void test_errors(void **state)
 	config_free(c);
 
 	c = config(text);
-	for (;; at++) { /* every failing call is told, and leaks nothing */
+	for (;; at++) { /* every failing call is an error, and leaks no memory */
 		int r;
 
 		fault_arm(at, FAULT_FAIL);
@@ -130,7 +130,7 @@ static void test_admits(void **state)
 	assert_false(plan_admits(6, 3, 8));
 	assert_true(plan_admits(8, 0, 8));
 	assert_false(plan_admits(9, 0, 8));
-	assert_false(plan_admits(UINT64_MAX, 2, 8)); /* sums do not wrap */
+	assert_false(plan_admits(UINT64_MAX, 2, 8)); /* sums do not overflow */
 	assert_false(plan_admits(2, UINT64_MAX, 8));
 	assert_false(plan_admits(UINT64_MAX, UINT64_MAX, UINT64_MAX));
 }

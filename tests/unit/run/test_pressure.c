@@ -13,7 +13,7 @@
 static void never(void *arg)
 {
 	(void)arg;
-	fail_msg("nothing was short");
+	fail_msg("no resource was short");
 }
 
 struct world {
@@ -77,7 +77,7 @@ static void where_there_is_none_it_says_so(void **state)
 	end(&w);
 }
 
-/* The machine's own: the kernel takes one of our triggers, or we do without. */
+/* The machine's own PSI: the kernel accepts one of our triggers, or we do without. */
 static void the_kernels_files_are_in_that_form(void **state)
 {
 	struct workers_reading a = {0}, b = {0};
@@ -99,7 +99,7 @@ static void the_kernels_files_are_in_that_form(void **state)
 
 static const char memory[] = "/proc/pressure/memory";
 
-/* Whether a loop of this process waits for that file (proc(5): fdinfo). */
+/* True if a loop of this process waits for this file (proc(5): fdinfo). */
 static bool is_waited_for(const char *path)
 {
 	DIR *dir = opendir("/proc/self/fdinfo");
@@ -126,7 +126,7 @@ static bool is_waited_for(const char *path)
 	return found;
 }
 
-/* Whether it takes one from us: of a window that needs no right. */
+/* True if the kernel accepts our trigger, with a window that needs no privilege. */
 static bool takes_triggers(void)
 {
 	static const char trigger[] = "full 200000 2000000";

@@ -71,7 +71,7 @@ static void forged_coverage_is_not_compared_with(void **state)
 	assert_string_equal(p.forged, "");
 }
 
-/* Saved as "a": the directory, and what is in the file. */
+/* Saves as "a", and reads the file. */
 static int saved(char *text, size_t size)
 {
 	struct progress p = grown();
@@ -85,7 +85,7 @@ static int saved(char *text, size_t size)
 	return fd;
 }
 
-/* Whatever is there as "b": it is said, and the target is as new. */
+/* Invalid progress of "b" is reported, and the target counts as new. */
 static void is_refused(void)
 {
 	struct progress q;
@@ -126,7 +126,7 @@ static void a_damaged_one_is_said(void **state)
 	close(fd);
 }
 
-/* A number in the file becomes another one. */
+/* A number in the file is replaced. */
 static void write_with(int fd, const char *text, const char *name, const char *value)
 {
 	const char *at = strstr(text, name), *end;
@@ -139,7 +139,7 @@ static void write_with(int fd, const char *text, const char *name, const char *v
 	scratch_write(fd, "b.json", changed);
 }
 
-/* Its numbers may mean something else. */
+/* The numbers may have another meaning. */
 static void another_version_is_refused(void **state)
 {
 	static const char *const versions[] = {"0", "2", "-1", "\"1\"", "1.0", "null"};
@@ -158,7 +158,7 @@ static void another_version_is_refused(void **state)
 	close(fd);
 }
 
-/* Cut anywhere, by a disk that lost its end. */
+/* The file is cut at any place, as by a disk that lost its end. */
 static void a_cut_one_is_refused(void **state)
 {
 	char text[20000];
@@ -175,7 +175,7 @@ static void a_cut_one_is_refused(void **state)
 	close(fd);
 }
 
-/* Its engine says what no engine can: what comes of it is not taken for damage. */
+/* The engine printed impossible numbers: the resulting progress does not count as damaged. */
 static void what_a_hostile_engine_says_is_kept(void **state)
 {
 	struct fleet_news n = {.fuzzes = true, .cov = UINT64_C(1) << 53, .runs = UINT64_C(1) << 53};
@@ -236,7 +236,7 @@ static void a_full_disk_is_an_error(void **state)
 		r = progress_save(dir.fd, "a", &p, &e);
 		fault_arm(0, FAULT_FAIL);
 		progress_load(dir.fd, "a", &q, warning);
-		assert_string_equal(warning, ""); /* none, or a whole one */
+		assert_string_equal(warning, ""); /* no file, or a complete file */
 	}
 	assert_string_equal(q.build.id, p.build.id);
 }
@@ -258,13 +258,13 @@ static void builds_are_told_apart(void **state)
 	assert_true(p.build.before_cov >= 2000);
 	assert_int_equal(p.build.before_total, 4000);
 	p.curve.cov = 77;
-	assert_int_equal(utimensat(dir.fd, "t", old, 0), 0); /* made again, the same */
+	assert_int_equal(utimensat(dir.fd, "t", old, 0), 0); /* an identical rebuild */
 	assert_int_equal(progress_identify(&p.build, path, &file, again, &e), 0);
 	assert_string_equal(again, build);
 	assert_false(progress_take(&p, &file, again));
 	assert_int_equal(p.curve.cov, 77);
 	was = file;
-	do { /* a build with fixed timestamps; the file system's clock may stand for some ms */
+	do { /* a build with fixed timestamps; the file system's clock is coarse */
 		scratch_write(dir.fd, "t", "two");
 		assert_int_equal(utimensat(dir.fd, "t", old, 0), 0);
 		assert_true(kept_file_look(path, &file));
@@ -292,7 +292,7 @@ static void a_broken_build_between_hides_nothing(void **state)
 	curve_spend(&p.curve, PROGRESS_JUDGED_US / 2, 300 * USEC_PER_SEC);
 	assert_true(progress_dropped(&p.build, p.curve.cov, p.edges_total));
 	assert_true(progress_take(&p, &file, "000000000000000000000000000000000000000a"));
-	assert_int_equal(p.build.before_cov, cov); /* that one hardly fuzzed */
+	assert_int_equal(p.build.before_cov, cov); /* that build hardly fuzzed */
 	curve_begin(&p.curve, 30);
 	curve_spend(&p.curve, 2 * PROGRESS_JUDGED_US, 300 * USEC_PER_SEC);
 	assert_true(progress_take(&p, &file, "000000000000000000000000000000000000000b"));
@@ -307,7 +307,7 @@ static void much_less_coverage_is_an_alarm(void **state)
 	assert_false(progress_dropped(&p.build, 800, 5000));
 	assert_true(progress_dropped(&p.build, 799, 5000));
 	assert_true(progress_dropped(&p.build, 0, 6000));
-	assert_false(progress_dropped(&p.build, 700, 4000)); /* a part of it is gone */
+	assert_false(progress_dropped(&p.build, 700, 4000)); /* a part of the code is gone */
 	p.build.before_cov = 0;
 	assert_false(progress_dropped(&p.build, 0, 5000));
 }

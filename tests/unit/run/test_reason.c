@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The words of the design; programs read them. */
+/* The names of the design; programs read them. */
 static const char *const names[REASON_COUNT] = {
     [REASON_NONE] = "running",
     [REASON_PLATEAU] = "plateau",
@@ -58,7 +58,7 @@ static void test_names(void **state)
 	assert_string_equal(failure_name(FAILURE_COUNT), "unknown");
 }
 
-/* Nobody may read "fuzzed" where it was not. */
+/* No reason may count as "fuzzed" for a target that was not fuzzed. */
 static enum reason_counts wanted(unsigned r)
 {
 	switch (r) {
@@ -152,12 +152,12 @@ static void test_documents(void **state)
 	}
 }
 
-/* Facts, the failure that they are, and the reason when nothing is capped yet. */
+/* Facts, the resulting failure, and the reason without any cap reached. */
 static const struct row {
 	const char *what;
 	struct cell_facts facts;
 	enum failure failure;
-	enum reason next; /* not looked at when we asked for the end */
+	enum reason next; /* ignored when fuzzcell asked for the end */
 } rows[] = {
     {"crun could not start it", {.started = false}, FAILURE_NONE, REASON_STARTUP_FAILED},
     {"... whatever else seems to be known",
@@ -248,7 +248,7 @@ static const struct row {
      FAILURE_PIDS,
      REASON_NONE},
 
-    /* What the kernel says goes before all that anybody prints. */
+    /* Facts from the kernel override all printed text. */
     {"the kernel's kill",
      {.started = true, .signo = SIGKILL, .oom_kills = 1, .end = ENGINE_KILLED, .fuzzed = 1},
      FAILURE_OOM_KILL,
@@ -295,7 +295,7 @@ static const struct row {
      FAILURE_NONE,
      REASON_FINISHED},
 
-    /* Our forced dumps: what they were for, whatever the engine made of them. */
+    /* Forced dumps: their cause counts, whatever the engine reports. */
     {"past the memory mark",
      {.started = true,
       .ask = ASK_MEMORY,
@@ -344,7 +344,7 @@ static const struct row {
      FAILURE_OOM_KILL,
      REASON_NONE},
 
-    /* Our stops. */
+    /* Stops by fuzzcell. */
     {"it stopped as told",
      {.started = true, .ask = ASK_FINISH, .end = ENGINE_FINISHED, .fuzzed = 1},
      FAILURE_NONE,
@@ -424,8 +424,8 @@ static void test_facts(void **state)
 	}
 }
 
-/* Whatever the facts, a cell that ended alone has a failure or a reason, the
- * reason is one of a job, and a cell that did not start has failed to start. */
+/* For any facts: a cell that ended by itself has a failure or a reason; the reason is a job's
+ * reason; and a cell that did not start has failed to start. */
 static void test_all_facts(void **state)
 {
 	const struct loop_guard fresh = {.failures_max = 100, .fuzzed = true};
@@ -471,11 +471,11 @@ static void test_caps(void **state)
 	assert_int_equal(reason_after(&crash, FAILURE_OOM_KILL, &g), REASON_OOM_KILLED);
 	assert_int_equal(reason_after(&crash, FAILURE_PIDS, &g), REASON_PIDS_LIMIT);
 
-	/* Fuzzing goes on past a shallow bug. */
+	/* Fuzzing continues past a shallow bug. */
 	g = (struct loop_guard){.failures = 1000000, .fuzzed = true};
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_NONE);
 
-	/* At each start. */
+	/* The bug fails each start. */
 	g = (struct loop_guard){.stillborn = STILLBORN_LATER_MAX - 1, .fuzzed = true};
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_NONE);
 	g.stillborn = STILLBORN_LATER_MAX;
@@ -486,7 +486,7 @@ static void test_caps(void **state)
 	g.stillborn = STILLBORN_FIRST_MAX;
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_CRASH_LOOP);
 
-	/* With one failing input less each time the next start may succeed. */
+	/* Each time one failing input is removed, so the next start may succeed. */
 	g = (struct loop_guard){.stillborn = STILLBORN_TAKEN_MAX - 1,
 				.taken = STILLBORN_TAKEN_MAX - 2};
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_NONE);
@@ -494,7 +494,7 @@ static void test_caps(void **state)
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_CRASH_LOOP);
 }
 
-/* What is counted under a name is saved under it, too. */
+/* A failure is counted and saved under the same name. */
 static void test_artifacts(void **state)
 {
 	static const struct {

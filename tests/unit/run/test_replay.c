@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which inputs passed, which failed, and in how many cells. */
+/* The inputs that passed, the inputs that failed, and the number of cells. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/play.h"
@@ -15,7 +15,7 @@ static void test_well(void **state)
 	go(2);
 	expect("...");
 	assert_int_equal(play.cells, 1);
-	inputs("w1 p2 w3"); /* half lines hide the ends of inputs */
+	inputs("w1 p2 w3"); /* partial lines hide the ends of inputs */
 	go(1);
 	expect("...");
 	assert_int_equal(play.cells, 1);
@@ -30,7 +30,7 @@ static void test_crashes(void **state)
 	assert_int_equal(play.cells, 3);
 	assert_int_equal(play.alone, 2);
 	assert_string_equal(play.type[1], "Alone");
-	/* The first in its cell is alone already. */
+	/* The first input in a cell ran alone. */
 	inputs("c1 c2 c3");
 	go(1);
 	expect("aaa");
@@ -50,7 +50,7 @@ static void test_together(void **state)
 	assert_memory_equal(play.type[3], "Heap-buffer-overflow", 20);
 }
 
-/* Seen when all had run: smaller cells find the input. */
+/* The failure shows after all inputs ran: smaller cells find the input. */
 static void test_late(void **state)
 {
 	(void)state;
@@ -80,26 +80,26 @@ static void test_refused_and_crash(void **state)
 	expect(".a.a.");
 }
 
-/* The line of an input that was hidden: the cell says nothing of the others, either. */
+/* The line of an input was hidden: the cell proves nothing about the other inputs, either. */
 static void test_hidden(void **state)
 {
 	(void)state;
 	inputs("p1 h1 p2");
 	go(1);
-	/* Never seen to begin, it never passes. */
+	/* An input that was never seen to begin does not pass. */
 	assert_int_equal(play.cells, 1);
 	assert_int_equal(play.alone, 3);
 	assert_int_equal(play.sum.passed, 2);
 	assert_int_equal(play.sum.left_out, 1);
 	assert_non_null(strstr(play.sum.why, "before it ran the input"));
-	inputs("p1 h1 c1 p2"); /* nor does it hide a failure */
+	inputs("p1 h1 c1 p2"); /* it does not hide a failure, either */
 	go(1);
 	assert_int_equal(play.failed[2], 'a');
 	assert_int_equal(play.sum.passed, 2);
 	assert_int_equal(play.sum.left_out, 1);
 }
 
-/* A target that prints the engine's lines makes no input pass: each is run by itself. */
+/* A target that prints the engine's lines makes no input pass: each input runs alone. */
 static void test_forged(void **state)
 {
 	(void)state;
@@ -115,24 +115,24 @@ static void test_forged(void **state)
 	inputs("p1 d1 c1 p2");
 	go(1);
 	expect("..a.");
-	/* It leaves before the others run. */
+	/* The process exits before the other inputs run. */
 	inputs("p1 x1 c1 p2");
 	go(1);
 	expect("..a.");
 	assert_int_equal(play.alone, 4);
-	/* Alone it is its own judge. */
+	/* An input that runs alone decides by itself. */
 	inputs("x1");
 	go(1);
 	expect(".");
 }
 
-/* Odd, and failed, but no input does so alone: all together did. */
+/* The cell failed in an odd way, but no input fails alone: all together did. */
 static void test_forged_together(void **state)
 {
 	(void)state;
 	inputs("p1 t1 f1 t2 p2");
 	go(1);
-	expect("....t"); /* the cell's last is told of */
+	expect("....t"); /* the cell's last input is reported */
 	assert_int_equal(play.sum.passed, 4);
 	inputs("t1 f1 h1 t2");
 	go(1);
@@ -162,7 +162,7 @@ static void test_many(void **state)
 	assert_true(play.cells + play.alone <= 3 * bad + 16);
 }
 
-/* One late failure among a thousand is found by halves. */
+/* One late failure among a thousand is found by bisection. */
 static void test_late_among_many(void **state)
 {
 	static char names[1000][12];
@@ -216,7 +216,7 @@ static void test_stop(void **state)
 	assert_true(play.cells == 2);
 }
 
-/* Its time is over. */
+/* The deadline has passed. */
 static void test_expired(void **state)
 {
 	(void)state;
@@ -230,7 +230,7 @@ static void test_expired(void **state)
 	assert_true(play.sum.left_out > 0);
 }
 
-/* Whatever fails, it ends; and what did not run is no pass, and said. */
+/* Whichever call fails, the replay ends.  An input that did not run is no pass, and is reported. */
 static void faults_with(const char *names, unsigned least)
 {
 	unsigned failed = 0;
@@ -253,7 +253,7 @@ static void test_faults(void **state)
 {
 	(void)state;
 	faults_with("p1 p2 c1 p3 p4", 15);
-	faults_with("p1 f1 c1 p3 p4", 15); /* each alone */
+	faults_with("p1 f1 c1 p3 p4", 15); /* each input alone */
 }
 
 static const struct CMUnitTest tests[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs that took too long while their cells waited for a CPU, and those that were refused a
- * fork: what can be said of them, and of which nothing can. */
+/* Inputs that took too long while their cells waited for a CPU, and inputs whose fork was refused:
+ * which of them have a result, and which have none. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/play.h"
 
-/* passed and failed, and one more of which nothing is known. */
+/* passed and failed, and one more input without a result. */
 static void one_left_out(uint64_t passed, uint64_t failed)
 {
 	assert_int_equal(play.sum.passed, passed);
@@ -21,7 +21,7 @@ static void busy_inputs(const char *names)
 	go(1);
 }
 
-/* Neither passed nor failed, wherever in its cell it was. */
+/* Neither passed nor failed, at any position in its cell. */
 static void too_busy_is_no_verdict(void **state)
 {
 	(void)state;
@@ -35,12 +35,12 @@ static void too_busy_is_no_verdict(void **state)
 	one_left_out(2, 0);
 	busy_inputs("zb");
 	one_left_out(0, 0);
-	busy_inputs("p1 zb c1 p2"); /* others fail all the same */
+	busy_inputs("p1 zb c1 p2"); /* other inputs fail all the same */
 	one_left_out(2, 1);
 	assert_int_equal(play.failed[2], 'a');
 }
 
-/* The cell with many had its CPU, the lone one had not. */
+/* The cell with many inputs had its CPU, the cell with one input had not. */
 static void busy_only_when_alone(void **state)
 {
 	(void)state;
@@ -49,7 +49,7 @@ static void busy_only_when_alone(void **state)
 	one_left_out(2, 0);
 }
 
-/* Then the time that it took among the others says nothing. */
+/* Then its time among the other inputs proves nothing. */
 static void given_its_time_alone_it_passes(void **state)
 {
 	(void)state;
@@ -72,7 +72,7 @@ static void given_its_time_alone_it_fails(void **state)
 	assert_string_equal(play.type[0], "Alone");
 }
 
-/* On a machine that has CPUs for it. */
+/* On a machine with free CPUs. */
 static void too_long_is_a_failure(void **state)
 {
 	(void)state;
@@ -85,7 +85,7 @@ static void too_long_is_a_failure(void **state)
 	assert_int_equal(play.alone, 0);
 }
 
-/* It is not the time that it took. */
+/* The failure has another cause than its time. */
 static void a_crash_is_one_on_a_busy_machine_too(void **state)
 {
 	(void)state;
@@ -95,7 +95,7 @@ static void a_crash_is_one_on_a_busy_machine_too(void **state)
 	one_left_out(1, 2);
 }
 
-/* Odd, slow and starved: there is nothing to doubt, each is what it is alone. */
+/* Odd, slow and starved: each input's result alone counts, without doubt. */
 static void nor_do_all_together_fail(void **state)
 {
 	(void)state;
@@ -105,7 +105,7 @@ static void nor_do_all_together_fail(void **state)
 	one_left_out(3, 0);
 }
 
-/* The person who stops it does not wait for one more cell. */
+/* A stop does not wait for one more cell. */
 static void held_still_when_it_was_stopped(void **state)
 {
 	(void)state;
@@ -128,7 +128,7 @@ static void held_still_when_it_was_stopped(void **state)
 	assert_int_equal(play.sum.failed, 0);
 }
 
-/* Nor is it a failure when the lone try cannot even begin. */
+/* If the replay alone cannot start, this is no failure, either. */
 static void no_cell_to_be_alone_in(void **state)
 {
 	unsigned failed = 0;
@@ -158,11 +158,11 @@ static void who_is_refused_a_fork_is_found(void **state)
 	inputs("p1 p2 p3 p4 p5 b1 p6 p7");
 	go(1);
 	expect(".....a..");
-	assert_int_equal(play.alone, 0); /* nothing ran before it in its cell */
+	assert_int_equal(play.alone, 0); /* no input ran before it in its cell */
 	assert_true(play.cells <= 4);
 }
 
-/* No input alone, but some of them together: the one in which it was, and not one behind it. */
+/* No input fails alone, but some fail together: the running input is reported, not a later one. */
 static void what_is_left_behind_adds_up(void **state)
 {
 	(void)state;

@@ -19,8 +19,8 @@ static void on_event(void *arg, const struct run_view *v, size_t row, const char
 	events++;
 }
 
-/* Until it is freed its results are kept, and told, which may take minutes: nobody shall wait
- * for an answer then. */
+/* After its end a run saves its results and notifies, which may take minutes.  A client of the
+ * control socket must not wait for an answer during this time. */
 static void nobody_listens_behind_its_end(void **state)
 {
 	const struct run_config cfg = {.workers = 1};

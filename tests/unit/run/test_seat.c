@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which commands share a cell, and after what it ends.  The cells are played. */
+/* The commands that share a cell, and the events that end it.  The cells are simulated. */
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ struct cell {
 	bool killed;
 };
 
-/* What the program of a command does. */
+/* The behaviour of a command's program. */
 struct does {
 	bool refused, mark, left, oom, pids, early, late, stop, dies;
 	int code;
@@ -30,7 +30,7 @@ static struct {
 	struct does does;
 	struct cgroup_counters counters;
 	unsigned started, living, killed;
-	/* Of the command that ended last. */
+	/* The results of the last ended command. */
 	struct exec_end end;
 	bool refused;
 	unsigned done;
@@ -77,7 +77,7 @@ static void on_run(void *arg)
 		exec_stop(play.exec);
 	if (d->dies)
 		later(c, on_gone);
-	else if (!d->late) /* else the deadline kills it */
+	else if (!d->late) /* otherwise the deadline kills it */
 		c->ops->exited(c->arg, &end, d->left);
 }
 
@@ -238,7 +238,7 @@ static void start(const struct command *c)
 	strv_done(&s.cmd.argv);
 }
 
-/* The commands, one after the other, then the seat is closed. */
+/* Runs the commands one after the other, and then closes the seat. */
 static void run(const struct command *commands, size_t n, const struct does *first)
 {
 	struct err e;
@@ -256,7 +256,7 @@ static void run(const struct command *commands, size_t n, const struct does *fir
 
 static const struct command thrice[] = {USUAL, USUAL, USUAL};
 
-/* What a command is told is its own, not what the cell did before. */
+/* A command's figures are its own, without the cell's earlier commands. */
 static void equal_commands_share_a_cell(void **state)
 {
 	static const struct does fails = {.code = 77};
@@ -308,13 +308,13 @@ static void after_anything_odd_the_cell_ends(void **state)
 	}
 }
 
-/* The cell's first command cannot be taken for the second one's. */
+/* The first command's events do not count for the second command. */
 static void counters_of_before_are_not_its_own(void **state)
 {
 	static const struct does starts_badly = {.refused = true, .early = true};
 
 	(void)state;
-	run(thrice, 3, &starts_badly); /* the call belongs to the start: nothing odd */
+	run(thrice, 3, &starts_badly); /* the call belongs to the start: it is not odd */
 	assert_int_equal(play.started, 1);
 	assert_false(play.refused);
 }

@@ -40,7 +40,7 @@ static void a_leak_is_suppressed_by_its_own_function(void **state)
 	}
 }
 
-/* As the sanitizers compare: '*' is any text, and without '^' and '$' any part will do. */
+/* The sanitizers' matching: '*' is any text, and without '^' and '$' any part matches. */
 static bool hits(const char *line, const char *function)
 {
 	char pattern[1100];
@@ -72,7 +72,7 @@ static bool is_suppressed(const char *ledger, const char *function)
 	return false;
 }
 
-/* The ledger's names have no parameters and template arguments, those in a stack have. */
+/* Names in the ledger have no parameters and template arguments, names in a stack have. */
 static void a_function_is_met_under_its_whole_name(void **state)
 {
 	static const struct {
@@ -101,7 +101,7 @@ static void a_function_is_met_under_its_whole_name(void **state)
 			fail_msg("%s and %s", v[i].ledger, v[i].stack);
 }
 
-/* They would be read as another line, or mean anything. */
+/* They would be read as another line, or match any name. */
 static void odd_names_are_left_out(void **state)
 {
 	static const char *const odd[] = {"",	 "a\nleak:b", "a*b", "f::{lambda}::operator()",
@@ -133,7 +133,7 @@ static int undefined(const struct ledger *l, struct buf *ret, struct err *e)
 	return suppress_undefined(l, "t", &without, ret, e);
 }
 
-/* Which crashes of a ledger are suppressed. */
+/* The crashes of a ledger that are suppressed. */
 static void lines_of(const char *ledger,
 		     int (*fn)(const struct ledger *l, struct buf *ret, struct err *e),
 		     const char *want)
@@ -166,7 +166,7 @@ static void only_open_crashes_of_the_target_are_suppressed(void **state)
 	lines_of(CRASH("new", "t", "lsan", "Direct-leak", ""), leaks, "");
 }
 
-/* A program goes on after an overflow, and not after a bad index: the access itself follows. */
+/* A program continues after an overflow, but not after a bad index: the access itself follows. */
 static void only_what_a_program_survives_is_suppressed(void **state)
 {
 	(void)state;
@@ -181,8 +181,8 @@ static void only_what_a_program_survives_is_suppressed(void **state)
 	lines_of(CRASH("new", "t", "lsan", "Integer-overflow", "\"f\""), undefined, "");
 }
 
-/* A crash that comes despite its suppression is left out alone.  When there are many of them,
- * nothing is suppressed. */
+/* A crash that comes despite its suppression is left out alone.  With many such crashes nothing is
+ * suppressed. */
 static void what_comes_all_the_same_is_left_out(void **state)
 {
 	(void)state;

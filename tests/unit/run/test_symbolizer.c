@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which symbolizer a machine's cells get. */
+/* The choice of a symbolizer for a machine's cells. */
 #include "tests/unit/unit.h"
 
 #include "runner/run/triage/symbolizer.h"
@@ -50,11 +50,11 @@ static void the_newest_is_found(void **state)
 	program("usr/bin/llvm-symbolizer-16");
 	program("usr/bin/llvm-symbolizer-19");
 	expect("/usr/bin/llvm-symbolizer-19");
-	/* An alternative of the distribution: it may be any. */
+	/* An alternative of the distribution may be of any version. */
 	assert_int_equal(unlinkat(dir.fd, "usr/bin/llvm-symbolizer", 0), 0);
 	assert_int_equal(symlinkat("llvm-symbolizer-14", dir.fd, "usr/bin/llvm-symbolizer"), 0);
 	expect("/usr/bin/llvm-symbolizer-19");
-	/* The distribution's newest has no version in its name. */
+	/* The distribution's newest version has no number in its name. */
 	assert_int_equal(unlinkat(dir.fd, "usr/bin/llvm-symbolizer", 0), 0);
 	program("usr/bin/llvm-symbolizer");
 	expect("/usr/bin/llvm-symbolizer");

@@ -67,7 +67,7 @@ static void test_set_aside_again(void **state)
 	assert_true(has("damaged/triage/a/" FIRST "~2"));
 }
 
-/* When they cannot be set aside, the others are triaged all the same. */
+/* When the entries cannot be set aside, the artifacts are triaged all the same. */
 static void test_not_set_aside(void **state)
 {
 	(void)state;
@@ -80,10 +80,10 @@ static void test_not_set_aside(void **state)
 	assert_int_equal(play.sum.left, 1);
 	assert_non_null(strstr(play.sum.note, "'triage/a/" FIRST "' is no file: "));
 	check_one_crash(1);
-	assert_int_equal(state_waiting(&play.state, "a"), 1); /* and the run is not green */
+	assert_int_equal(state_waiting(&play.state, "a"), 1); /* and the run does not succeed */
 }
 
-/* A queue that cannot be listed is not an empty one. */
+/* A queue that cannot be listed does not count as empty. */
 static void test_unlisted(void **state)
 {
 	(void)state;

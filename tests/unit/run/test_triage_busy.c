@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timeouts that were reported while others had the CPU, and current inputs of targets that did not
- * stop when asked. */
+/* Timeouts that were reported while other processes had the CPU, and current inputs of targets that
+ * did not stop when asked. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/triage.h"
@@ -14,7 +14,7 @@ static const char timeout_text[] = "==1== ERROR: libFuzzer: timeout after 30 sec
 				   "    #0 0x55f05ce92  (/target/t+0x5ce92)\n"
 				   "SUMMARY: libFuzzer: timeout\n";
 
-/* An artifact of a cell that waited for so much of its time. */
+/* An artifact of a cell that waited for this share of its time. */
 static void found(const char *artifact, double starved)
 {
 	struct kept k = {.run = "20240401-000000",
@@ -57,7 +57,7 @@ static void told_by_a_starved_cell_it_is_dropped(void **state)
 	expect_dismissed();
 }
 
-/* The cell was not, but a trial of it needed more time. */
+/* The finding cell was not starved, but a replay needed more time. */
 static void tried_on_a_busy_machine_it_is_dropped(void **state)
 {
 	(void)state;
@@ -67,7 +67,7 @@ static void tried_on_a_busy_machine_it_is_dropped(void **state)
 	expect_dismissed();
 }
 
-/* Nobody was in its way: it is one that hardly ever comes. */
+/* No load slowed the cell down: the timeout is rare, but no effect of the load. */
 static void told_by_a_calm_cell_it_is_noted(void **state)
 {
 	(void)state;
@@ -88,7 +88,7 @@ static void what_fails_when_tried_is_noted(void **state)
 	assert_int_equal(play.sum.found, 1);
 }
 
-/* Time is no excuse for it. */
+/* A lack of CPU time is no excuse for this failure. */
 static void other_failures_are_not_the_machines(void **state)
 {
 	(void)state;
@@ -98,7 +98,7 @@ static void other_failures_are_not_the_machines(void **state)
 	assert_int_equal(play.sum.found, 1);
 }
 
-/* A known one is tried all the same: this time it may be the machine's doing. */
+/* A known timeout is replayed all the same: this time the load may be the cause. */
 static void a_known_one_is_not_counted_unseen(void **state)
 {
 	(void)state;
@@ -115,7 +115,7 @@ static void a_known_one_is_not_counted_unseen(void **state)
 	assert_int_equal(known_crashes(), 1);
 }
 
-/* It stays in the queue, and what is behind it has its turn. */
+/* The artifact stays in the queue, and the next one is triaged. */
 static void what_cannot_be_told_waits(void **state)
 {
 	(void)state;
@@ -136,7 +136,7 @@ static void what_cannot_be_told_waits(void **state)
 	assert_int_equal(play.sum.dismissed, 1);
 }
 
-/* What had no time to fail has not passed. */
+/* An input without enough time to fail has not passed. */
 static void nothing_is_fixed_by_a_busy_machine(void **state)
 {
 	struct ledger *l;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who must pass for a crash to be fixed. */
+/* The targets that must pass before a crash is fixed. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/triage.h"
 
-/* A crash of the targets a and b, that failed in 10 of 10 tries: it must pass 4 times. */
+/* A crash of the targets a and b that failed in 10 of 10 replays: it must pass 4 times. */
 static void put_crash(void)
 {
 	struct crash_sighting s = {.signature = "0123456789abcdef",
@@ -44,7 +44,7 @@ static void test_fixed_in_all(void **state)
 	assert_int_equal(play.sum.fixed, 1); /* in this target */
 	assert_string_equal(play.sum.note, "");
 	expect_state(SIG, LEDGER_NEW);
-	triage("a", TRIAGE_CHECK); /* has said so already */
+	triage("a", TRIAGE_CHECK); /* already reported */
 	assert_int_equal(play.trials, 0);
 	triage("c", TRIAGE_CHECK); /* never found it */
 	assert_int_equal(play.trials, 0);
@@ -67,7 +67,7 @@ static void put_passes(const char *build)
 	ledger_free(l);
 }
 
-/* Passes on another commit say nothing, nor do those of another run when none is known. */
+/* Passes on another commit do not count, nor passes of another run without a known commit. */
 static void test_other_commits(void **state)
 {
 	(void)state;
@@ -97,7 +97,7 @@ static void test_no_commit(void **state)
 	expect_state(SIG, LEDGER_FIXED);
 }
 
-/* Each target has an input of its own: another target's may pass in it for any reason. */
+/* Each target has its own input: another target's input may pass in it for any reason. */
 static void test_own_inputs(void **state)
 {
 	static const char own[] = "crashes/" SIG "/by/b/input";
@@ -137,13 +137,13 @@ static void test_own_inputs(void **state)
 	assert_false(has("regressions/b/a9993e364706816aba3e25717850c26c9cd0d89d"));
 }
 
-/* The run's commit says nothing of a binary that came later: its crashes are asked again, and
- * what passes counts for this run. */
+/* The run's commit does not belong to a later binary: the crashes are replayed again, and passes
+ * count for this run. */
 static void test_rebuilt(void **state)
 {
 	(void)state;
 	put_crash();
-	play.commit = "c1"; /* on which it was seen */
+	play.commit = "c1"; /* the commit of the sighting */
 	triage("a", TRIAGE_CHECK);
 	assert_int_equal(play.trials, 0);
 	play.rebuilt = true;
@@ -155,7 +155,7 @@ static void test_rebuilt(void **state)
 	expect_state(SIG, LEDGER_FIXED);
 }
 
-/* What passed on one build says nothing of the next one, though both are of one run. */
+/* Passes on one build do not count for the next build, even in the same run. */
 static void test_rebuilt_again(void **state)
 {
 	(void)state;
@@ -163,7 +163,7 @@ static void test_rebuilt_again(void **state)
 	play.rebuilt = true;
 	triage("a", TRIAGE_CHECK);
 	assert_int_equal(play.trials, 8);
-	triage("a", TRIAGE_CHECK); /* after a pause: the same one */
+	triage("a", TRIAGE_CHECK); /* after a pause: the same build */
 	assert_int_equal(play.trials, 0);
 	play.fails = "b"; /* in another way */
 	triage("b", TRIAGE_CHECK);
@@ -171,7 +171,7 @@ static void test_rebuilt_again(void **state)
 	play.fails = NULL;
 	play.anew = true;
 	triage("b", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8 + 11); /* and what it was */
+	assert_int_equal(play.trials, 8 + 11); /* and to identify the failure */
 	expect_state(SIG, LEDGER_FIXED);
 }
 
@@ -181,7 +181,7 @@ static void test_one_still_fails(void **state)
 	put_crash();
 	play.fails = "b";
 	triage("a", TRIAGE_CHECK);
-	triage("b", TRIAGE_CHECK); /* it does, in a way of its own */
+	triage("b", TRIAGE_CHECK); /* it fails, in another way */
 	expect_state(SIG, LEDGER_NEW);
 	triage("b", TRIAGE_CHECK);
 	triage("a", TRIAGE_CHECK);
@@ -189,7 +189,7 @@ static void test_one_still_fails(void **state)
 	assert_false(has("regressions/b"));
 }
 
-/* One that is not there is named; it neither stops the others nor makes it green. */
+/* A missing target is named.  It does not stop the other targets, and the crash is not fixed. */
 static void test_missing_target(void **state)
 {
 	(void)state;
@@ -203,12 +203,12 @@ static void test_missing_target(void **state)
 				   "too, was not asked: it is not in this run");
 		expect_state(SIG, LEDGER_NEW);
 	}
-	play.gone = NULL; /* it is back */
+	play.gone = NULL; /* the target is back */
 	triage("b", TRIAGE_CHECK);
 	expect_state(SIG, LEDGER_FIXED);
 }
 
-/* A reproducer that is not the one that was noted passes, but says nothing. */
+/* A changed reproducer passes, but this proves nothing. */
 static void test_damaged(void **state)
 {
 	static const char *const files[] = {"input", "minimized"};
@@ -236,7 +236,7 @@ static void test_damaged(void **state)
 	}
 }
 
-/* A ledger may name anything as a target. */
+/* A ledger may have any target name. */
 static void test_hostile_target(void **state)
 {
 	struct ledger *l;
@@ -257,11 +257,11 @@ static void test_hostile_target(void **state)
 	assert_true(has("regressions/a") && !has("../evil"));
 }
 
-/* --- what is merged into it ---------------------------------------------------- */
+/* --- merged crashes ------------------------------------------------------------ */
 
 #define OTHER "fedcba9876543210"
 
-/* Another one, of the target c alone, that is the same in a person's eyes. */
+/* Another crash, of the target c alone, which the user merged into the first. */
 static void put_merged(const char *signature, uint64_t tries, uint64_t hits)
 {
 	char dir[64], input[96], minimized[96];
@@ -290,7 +290,7 @@ static void put_merged(const char *signature, uint64_t tries, uint64_t hits)
 	ledger_free(l);
 }
 
-/* Its inputs pass as often as its own rate asks, in the target that has them. */
+/* The crash's inputs need passes by its own hit rate, in the target that has them. */
 static void test_merged(void **state)
 {
 	static const char *const kept[] = {
@@ -323,7 +323,7 @@ static void test_merged(void **state)
 		}
 }
 
-/* It fails as what it was merged as, or in a way of its own. */
+/* The input fails as the merged crash, or in another way. */
 static void test_merged_fails(void **state)
 {
 	struct crash_options o = {.target = "a"};
@@ -348,7 +348,7 @@ static void test_merged_fails(void **state)
 		assert_int_equal(ledger_find(l, r.signature) == ledger_find(l, SIG), i);
 		ledger_free(l);
 	}
-	/* On the next commit it does not any more. */
+	/* On the next commit it no longer fails. */
 	play.failing = NULL;
 	play.commit = "c3";
 	for (const char *const *t = (const char *const[]){"c", "b", "a", NULL}; *t; t++)
@@ -372,7 +372,7 @@ static void test_merged_damaged(void **state)
 	expect_state(SIG, LEDGER_NEW);
 }
 
-/* One that never failed again: no number of passes tells, and it is said. */
+/* A crash that never failed again: no number of passes proves a fix, and this is reported. */
 static void test_merged_never(void **state)
 {
 	(void)state;
@@ -398,7 +398,7 @@ static void test_merged_missing_target(void **state)
 	expect_state(SIG, LEDGER_NEW);
 }
 
-/* Passes on the binary before do not count on this one, in any target. */
+/* Passes on the earlier binary do not count for this binary, in any target. */
 static void test_all_rebuilt_again(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of a failure without an artifact. */
+/* Triage of a failure without an artifact. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/run/triage.h"
@@ -30,7 +30,7 @@ static bool queue_is_empty(void)
 	return empty || !has("triage/a");
 }
 
-/* It is a crash all the same: with a name, a count and the last words, without an input. */
+/* It is a crash all the same: with a name, a count and the last output, without an input. */
 static void test_lost(void **state)
 {
 	static const struct {
@@ -79,7 +79,7 @@ static void test_lost(void **state)
 		vault_path(place, VAULT_INPUT, path);
 		assert_false(has(path));
 		ledger_free(l);
-		triage("a", TRIAGE_CHECK | TRIAGE_SHRINK); /* no input: it stays open */
+		triage("a", TRIAGE_CHECK | TRIAGE_SHRINK); /* no input: the crash stays open */
 		assert_int_equal(play.trials, 0);
 		l = ledger();
 		assert_true(ledger_state_open(ledger_at(l, 0)->state));
@@ -87,7 +87,7 @@ static void test_lost(void **state)
 	}
 }
 
-/* The engine's own report names it, if that is how the cell ended. */
+/* The engine's own report names the crash, if it matches the end of the cell. */
 static void test_lost_with_a_report(void **state)
 {
 	struct kept k = lost("exit", "status 76");
@@ -102,7 +102,7 @@ static void test_lost_with_a_report(void **state)
 	assert_string_equal(ledger_at(l, 0)->crash_type, "Heap-buffer-overflow\nWRITE 1");
 	ledger_free(l);
 
-	k.by_text = false; /* forged before the target left */
+	k.by_text = false; /* forged before the target exited */
 	lose("r/a/2", &k);
 	triage("a", TRIAGE_QUEUE);
 	l = ledger();
@@ -148,7 +148,7 @@ static void test_lost_and_found(void **state)
 	assert_true(queue_is_empty());
 }
 
-/* A machine that was too busy is no finding. */
+/* CPU pressure is no finding. */
 static void test_lost_on_a_busy_machine(void **state)
 {
 	struct kept k = lost("time", "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which reproducers are made smaller, for how long, and what later runs know of it. */
+/* The reproducers that are minimised, the time for it, and the records for later runs. */
 #include "tests/unit/unit.h"
 
 #include "base/fs.h"
@@ -11,7 +11,7 @@
 
 #define SECOND USEC_PER_SEC
 
-/* As the played report is named. */
+/* The name of the simulated report. */
 static const char *signature(void)
 {
 	static char name[CRASH_KEY_HEX];
@@ -24,7 +24,7 @@ static const char *signature(void)
 	return name;
 }
 
-/* A crash of that name, with an input, that the run saw last. */
+/* A crash of this name, with an input, seen by the last run. */
 static void put_crash(const char *sig, const char *run, const char *input)
 {
 	char dir[64], path[80];
@@ -57,7 +57,7 @@ static void shrink(void)
 	triage("t", TRIAGE_SHRINK);
 }
 
-/* small: what its smaller input is; NULL: none. */
+/* small: its minimised input; NULL: none. */
 static void expect(const char *sig, bool ended, const char *small)
 {
 	struct ledger *l = ledger();
@@ -82,7 +82,7 @@ static void an_earlier_run_had_no_time(void **state)
 {
 	(void)state;
 	put_crash(signature(), "r1", "much before BUG and after it");
-	shrink(); /* a user's triage is for the last run */
+	shrink(); /* a triage by the user is for the last run */
 	assert_int_equal(play.trials, 0);
 	play.shrink_old = true;
 	shrink();
@@ -93,7 +93,7 @@ static void an_earlier_run_had_no_time(void **state)
 	assert_int_equal(play.trials, 0);
 }
 
-/* In a build in which it does not fail, nothing says that it is as small as it gets. */
+/* In a build without the failure it is unknown whether the input is minimal. */
 static void an_input_that_passes_here_waits(void **state)
 {
 	struct ledger *l;
@@ -164,7 +164,7 @@ static void this_run_comes_first(void **state)
 	put_crash(signature(), play.run, "new BUG");
 	play.shrink_old = true;
 	shrink();
-	assert_string_equal(play.first, ""); /* of an old one the first is its own input */
+	assert_string_equal(play.first, ""); /* of an old crash the first is its own input */
 	expect(signature(), true, "BUG");
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a failure that never comes back. */
+/* Triage of a failure that does not reproduce. */
 #include "tests/unit/unit.h"
 
 #include "base/digest.h"
 #include "tests/unit/run/triage.h"
 
-/* --- a failure that never comes back ----------------------------------------- */
+/* --- a failure that does not reproduce --------------------------------------- */
 
 static void keep(const char *target, const char *text)
 {
@@ -64,7 +64,7 @@ static void test_told(void **state)
 	assert_string_equal(scratch_text(play.dir.fd, path, text, sizeof(text)), report);
 	ledger_free(l);
 
-	keep("a", report); /* it is known: nothing is run */
+	keep("a", report); /* the crash is known: nothing is run */
 	triage("a", TRIAGE_QUEUE);
 	assert_int_equal(play.trials, 0);
 	assert_int_equal(play.sum.artifacts, 1);
@@ -94,7 +94,7 @@ static void wait_for_triage(const char *name, const char *cause, const char *det
 		OK(kept_write(queue, name, &k, e));
 }
 
-/* A failure that does not come back keeps the name of its cause; its report may be lost. */
+/* A failure that does not reproduce keeps the name of its cause; its report may be lost. */
 static void test_cause(void **state)
 {
 	static const struct {
@@ -106,7 +106,7 @@ static void test_cause(void **state)
 	    {"pids-" SHA1, NULL, NULL, "Cell-process-limit", "a"},
 	    {"oom-" SHA1, "memory", "", "Cell-memory-limit", "a"},
 	    {"oom-" SHA1, NULL, NULL, "Cell-memory-limit", "a"},
-	    /* A word of a later version. */
+	    /* A name from a later version. */
 	    {"crash-" SHA1, "sunspots", "", "Unexpected-exit", "not reproduced"},
 	};
 
@@ -128,7 +128,7 @@ static void test_cause(void **state)
 	}
 }
 
-/* All inputs that ended the cell so have one signature: each is replayed for its own. */
+/* All inputs that ended the cell in this way have one signature: each is replayed for its own. */
 static void test_cause_is_run_again(void **state)
 {
 	struct ledger *l;
@@ -146,7 +146,7 @@ static void test_cause_is_run_again(void **state)
 	ledger_free(l);
 }
 
-/* Told before the fix, triaged after it: that does not bring it back. */
+/* Reported before the fix, triaged after it: the crash does not count as back. */
 static void test_told_before_the_fix(void **state)
 {
 	struct ledger *l;
@@ -165,7 +165,7 @@ static void test_told_before_the_fix(void **state)
 	expect_state(signature, LEDGER_FIXED);
 }
 
-/* What was run and failed says more than what was printed then. */
+/* A replay that fails overrides the old report. */
 static void test_told_and_seen(void **state)
 {
 	struct ledger *l;
@@ -182,7 +182,7 @@ static void test_told_and_seen(void **state)
 	ledger_free(l);
 }
 
-/* The reproducer is of the target that found the crash first, in which it is run. */
+/* The reproducer belongs to the target that found the crash first, and runs in it. */
 static void test_of_another_target(void **state)
 {
 	static const char *const inputs[] = {"SSSS", "S"};
@@ -208,7 +208,7 @@ static void test_of_another_target(void **state)
 	}
 }
 
-/* What is kept may be anything: then it is as if nothing were. */
+/* An invalid kept report counts as none. */
 static void test_told_nothing(void **state)
 {
 	static const char *const texts[] = {"", "not a crash\n"};
@@ -231,12 +231,12 @@ static void test_told_nothing(void **state)
 	}
 }
 
-/* --- names for it ------------------------------------------------------------ */
+/* --- symbolization ----------------------------------------------------------- */
 
 static const char names[] = "0x5ce92\ninlined\n/src/a.c:1:2\nouter\n/src/a.c:3:4\n\n"
 			    "0x5ce93\nLLVMFuzzerTestOneInput\n/src/f.c:5:6\n\n";
 
-/* The one crash is named by top_frame, and its report has that. */
+/* The only crash is named by top_frame, which is in its report. */
 static void expect_crash(const char *top_frame, bool unsymbolized)
 {
 	struct ledger *l = ledger();
@@ -267,7 +267,7 @@ static void test_names(void **state)
 	triage("a", TRIAGE_QUEUE);
 	assert_int_equal(play.asked, 1);
 	expect_crash("inlined", false);
-	keep("a", report); /* known by its offsets */
+	keep("a", report); /* recognised by its offsets */
 	triage("a", TRIAGE_QUEUE);
 	assert_int_equal(play.asked + play.trials, 0);
 	expect_crash("inlined", false);
@@ -278,7 +278,7 @@ static void test_names(void **state)
 	assert_true(play.trials > 0);
 }
 
-/* Names of another binary would be wrong ones. */
+/* Names from another binary would be wrong. */
 static void test_names_of_another(void **state)
 {
 	(void)state;

@@ -5,7 +5,7 @@
 #include "runner/run/triage/trial.h"
 #include "tests/unit/scratch.h"
 
-/* Trials of which the cells are played: how each ends is written down. */
+/* Replays with simulated cells: the end of each is given in advance. */
 
 #define MAY_TAKE UINT64_C(10)
 
@@ -13,21 +13,21 @@ enum { CELLS_MAX = 8 };
 
 /* In seconds. */
 struct played {
-	unsigned times; /* the time of an input that it was expected to be given; 0: 1 */
-	unsigned start, cpu, waited, wall; /* cpu: of it, after the start */
+	unsigned times;			   /* the expected multiple of an input's time; 0: 1 */
+	unsigned start, cpu, waited, wall; /* cpu: CPU time after the start */
 	enum failure failure;
 	bool late, stopped, crashed;
-	unsigned cpu_milli; /* quota of its cell */
+	unsigned cpu_milli; /* the cell's quota */
 };
 
 static struct {
 	struct scratch dir;
 	struct loop *loop;
-	const struct played *cells; /* the last one again and again */
-	size_t n_cells, fail_from;  /* no cell starts from there on; 0: all do */
+	const struct played *cells; /* the last one repeats */
+	size_t n_cells, fail_from;  /* from this cell on none starts; 0: all start */
 	size_t n;
 	uint64_t timeout_s[CELLS_MAX], deadline_us[CELLS_MAX];
-	/* What was told. */
+	/* The reports. */
 	bool done, failed, starved;
 	char unusable[600], type[200];
 } play;
@@ -162,7 +162,7 @@ static void try_it(const struct played *cells, size_t n, uint64_t until_us)
 	env.exec.loop = play.loop;
 	if (trial_start(&env, &s, &t, &e) < 0)
 		fail_msg("%s", e.msg);
-	memset(input, 'x', sizeof(input) - 1); /* the caller's, who is done with it */
+	memset(input, 'x', sizeof(input) - 1); /* the caller may reuse its buffer */
 	assert_int_equal(loop_run(play.loop, &e), 0);
 	loop_free(play.loop);
 	assert_true(play.done);
@@ -187,11 +187,11 @@ static void given_its_time_it_passes(void **state)
 	TRY({.cpu = 2, .waited = 8, .wall = 10, SLOW},
 	    {.times = 8, .cpu = 8, .waited = 31, .wall = 39});
 	assert_false(play.failed);
-	assert_true(play.starved); /* so what was told of it was the machine's doing */
+	assert_true(play.starved); /* so the load of the machine caused its report */
 	assert_string_equal(play.unusable, "");
 }
 
-/* Before its input it used more than an input may. */
+/* Before the input it used more than an input's time limit. */
 static void its_start_is_not_its_inputs(void **state)
 {
 	(void)state;
@@ -222,7 +222,7 @@ static void it_never_gets_its_time(void **state)
 	assert_non_null(strstr(play.unusable, "too busy"));
 }
 
-/* Nobody kept a CPU from it. */
+/* No other process kept the CPU from it. */
 static void who_holds_still_has_failed(void **state)
 {
 	(void)state;
@@ -231,7 +231,7 @@ static void who_holds_still_has_failed(void **state)
 	assert_false(play.starved);
 }
 
-/* The engine did not say so: our deadline did. */
+/* Not the engine, but fuzzcell's deadline reported the timeout. */
 static void late_is_too_long_as_well(void **state)
 {
 	(void)state;
@@ -313,13 +313,13 @@ static void nor_when_that_is_over(void **state)
 	static const struct played cells[] = {{.cpu = 1, .waited = 9, .wall = 10, SLOW}};
 
 	(void)state;
-	try_it(cells, 1, 1); /* since the machine was started */
+	try_it(cells, 1, 1); /* until_us 1: a deadline in the past */
 	assert_false(play.failed);
 	assert_true(play.starved);
 	assert_string_not_equal(play.unusable, "");
 }
 
-/* Without any CPU time at all its share of one says nothing: as much as there is. */
+/* Without any CPU time its share of a CPU is unknown: it gets the maximum time. */
 static void no_cpu_at_all(void **state)
 {
 	(void)state;

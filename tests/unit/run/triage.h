@@ -2,7 +2,7 @@
 #ifndef TESTS_RUN_TRIAGE_H
 #define TESTS_RUN_TRIAGE_H
 
-/* Triage with trials and a symbolizer that are played.  Include unit.h first. */
+/* Triage with simulated replays and a simulated symbolizer.  Include unit.h first. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "runner/crash/vault.h"
@@ -14,32 +14,32 @@
 
 #define ARTIFACT "crash-0123456789012345678901234567890123456789"
 
-/* --- the play ------------------------------------------------------------- */
+/* --- the simulation ------------------------------------------------------- */
 
 static struct play {
 	struct scratch dir;
 	struct state state;
 	struct loop *loop;
 	struct books *books;
-	const char *run, *commit, *gone; /* gone: a target that is not in the run */
+	const char *run, *commit, *gone; /* gone: a target that is missing in the run */
 	const char *fails;		 /* the target in which every input fails; NULL: none */
-	const char *failing;		 /* the inputs that fail in all: part of their path */
+	const char *failing; /* the inputs that fail in all targets: part of their path */
 	unsigned trials;
 	bool rebuilt;		 /* the target's binary came during the run, */
-	bool anew;		 /* and it is not the first */
-	bool starved;		 /* each of them was given more time; */
-	bool busy;		 /* and it was not enough: nothing can be said */
-	uint64_t takes_us;	 /* wall time of a trial */
+	bool anew;		 /* and it is not the first build */
+	bool starved;		 /* each replay got more time; */
+	bool busy;		 /* but not enough: there is no result */
+	uint64_t takes_us;	 /* wall time of a replay */
 	uint64_t budget_us;	 /* of the triage; 0: enough */
-	bool hangs;		 /* failing trials end at the deadline, without a report */
-	bool fails_once;	 /* only the first trial fails */
-	const char *needs;	 /* inputs that contain it fail in all */
-	char first[32];		 /* content of the input that was tried first */
+	bool hangs;		 /* failing replays end at the deadline, without a report */
+	bool fails_once;	 /* only the first replay fails */
+	const char *needs;	 /* inputs that contain it fail in all targets */
+	char first[32];		 /* content of the input that was replayed first */
 	uint64_t minimize_us;	 /* of the configuration */
 	bool shrink_old;	 /* triage_spec.shrink_old */
-	const char *answers;	 /* of the symbolizer; NULL: there is none */
-	unsigned asked, refused; /* cells of it, and how often there is no memory for one */
-	bool stop;		 /* while it is at work */
+	const char *answers;	 /* of the symbolizer; NULL: no symbolizer */
+	unsigned asked, refused; /* its cells, and the number of starts without memory */
+	bool stop;		 /* during the replay */
 	struct triage *triage;
 	struct triage_sum sum;
 } play;
@@ -81,7 +81,7 @@ static const char report[] =
     "    #0 0x55f05ce92  (/target/t+0x5ce92)\n    #1 0x55f05ce93  (/target/t+0x5ce93)\n\n"
     "SUMMARY: AddressSanitizer: heap-buffer-overflow (/target/t+0x5ce92)\n";
 
-/* What is tried now is read: it changes from try to try. */
+/* The replayed input is read each time: it changes between replays. */
 static inline bool needed(const char *path)
 {
 	_autofree_ char *text = NULL;
@@ -228,7 +228,7 @@ static inline void on_done(void *arg, const struct triage_sum *sum)
 			fail_msg("%s: %s", #call, e_.msg); \
 	} while (0)
 
-/* One target's triage, in a run of its own. */
+/* Runs one target's triage, in its own run. */
 static inline void triage(const char *name, unsigned stages)
 {
 	char binary[64];
@@ -304,7 +304,7 @@ static inline bool has(const char *path)
 	return scratch_has(play.dir.fd, path);
 }
 
-/* As a reader sees it; ledger_free() it. */
+/* Opens the ledger as a reader; ledger_free() it. */
 static inline struct ledger *ledger(void)
 {
 	struct ledger *l;

@@ -2,8 +2,8 @@
 #ifndef TESTS_SERVE_SITE_H
 #define TESTS_SERVE_SITE_H
 
-/* A state directory as two runs left it, one of whose targets found a crash, and its site.  Include
- * unit.h first. */
+/* The state directory of two runs, with a crash of one target, and its site.  Include unit.h
+ * first. */
 #include "base/json.h"
 #include "runner/serve/serve.h"
 #include "tests/unit/scratch.h"
@@ -15,7 +15,7 @@ static struct scratch dir;
 static struct state state_of;
 static struct serve_site *site;
 
-/* The keys that matter of a target's object, without its end. */
+/* The important keys of a target's object, without its end. */
 #define SITE_STATS(name, cov)                                                               \
 	"{\"name\": \"" name "\", \"reason\": \"plateau\", \"fuzzed\": true, \"cov\": " cov \
 	", \"edges\": 4000, \"ft\": 900, \"corpus_units\": 150, \"execs\": 91000, "         \
@@ -73,7 +73,7 @@ static inline void site_files(void)
 	scratch_write(dir.fd, "crashes/" SITE_CRASH "/report.txt",
 		      "==1==ERROR: <b>bold</b> \xff\x1b[31m\n");
 	scratch_write(dir.fd, "secret", "SECRET");
-	/* Outside what is shown, and reached by names that are none. */
+	/* Files outside of the site, which hostile names lead to. */
 	scratch_write(dir.fd, "logs/" SITE_RUN "/runner.log", "SECRET");
 }
 
@@ -102,7 +102,7 @@ static inline int site_teardown(void **state)
 
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, site_setup, site_teardown)
 
-/* The answer's bytes in a new string, or NULL. */
+/* Returns the answer's bytes in a new string, or NULL. */
 static inline char *site_get(const char *path)
 {
 	struct serve_answer a;
@@ -150,7 +150,7 @@ static inline void none(const char *path)
 	char *got = site_get(path);
 
 	if (got)
-		fail_msg("%s: is there:\n%.200s", path, got);
+		fail_msg("%s exists:\n%.200s", path, got);
 }
 
 static inline json_t *get_json(const char *path)
@@ -167,7 +167,7 @@ static inline json_t *get_json(const char *path)
 	return j;
 }
 
-/* Found by what they are linked from: no path leads nowhere. */
+/* Follows all links: no link may be dead. */
 static inline int each_path(void *arg, const char *path, struct err *e)
 {
 	struct serve_answer a;

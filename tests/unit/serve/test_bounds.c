@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Much of everything, what changes while it is read, and what cannot be read. */
+/* Large numbers, files that change while they are read, and unreadable files. */
 #include "tests/unit/unit.h"
 
 #include "base/json.h"
@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* A run that was killed has no end; the one before it has. */
+/* A killed run has no end; the run before it has. */
 static void test_killed_run(void **state)
 {
 	(void)state;
@@ -35,7 +35,7 @@ static void small(const char *path)
 	free(got);
 }
 
-/* A report of nothing but what becomes longer in a page. */
+/* A report with only characters that become longer in a page. */
 static void test_long_report(void **state)
 {
 	static const char odd[] = {'"', '\x1b', '&', '\xff'};
@@ -53,7 +53,7 @@ static void test_long_report(void **state)
 	free(text);
 }
 
-/* All are counted, of which some are shown. */
+/* All are counted, but only some are shown. */
 static void test_many_runs(void **state)
 {
 	char text[65536] = "";
@@ -74,7 +74,7 @@ static void test_many_runs(void **state)
 	json_decref(o);
 }
 
-/* A run of many targets and crashes, each with a long story. */
+/* A run of many targets and crashes, each with a long history. */
 static void test_large_run(void **state)
 {
 	char *text = malloc(4 << 20);
@@ -96,7 +96,7 @@ static void test_large_run(void **state)
 	has("/runs/" SITE_RUN ".html", "targets/t1.html");
 }
 
-/* Each target is on a page, also of more than the overview has, and pages stay small. */
+/* Each target is on a page, also beyond the overview's limit, and pages stay small. */
 static void test_many_targets(void **state)
 {
 	char path[300], *got;
@@ -134,7 +134,7 @@ static void test_many_targets(void **state)
 	assert_true(n > 1200);
 }
 
-/* One that cannot be read hides none of the others; what hides all is said. */
+/* An unreadable file hides no other file; an error that hides all of them is shown. */
 static void test_unreadable(void **state)
 {
 	(void)state;
@@ -159,7 +159,7 @@ static void note_damaged(void *arg, const char *path, const char *problem)
 	snprintf((char *)arg + n, 2000 - n, "%s: %s\n", path, problem);
 }
 
-/* What is damaged says so on its own page, and the rest is exported. */
+/* A damaged item is marked on its own page, and the rest is exported. */
 static void test_damaged(void **state)
 {
 	struct scratch out = SCRATCH_INIT;
@@ -172,7 +172,7 @@ static void test_damaged(void **state)
 	scratch_write(dir.fd, "stats/targets/z_fuzzer.jsonl", "\xff{[");
 	site_mkdir("stats/targets/dir.jsonl");
 	has("/runs/" SITE_RUN ".html", "Its summary is damaged: ");
-	has("/runs/" SITE_RUN ".html", "<dd>30m00s</dd>"); /* of the history */
+	has("/runs/" SITE_RUN ".html", "<dd>30m00s</dd>"); /* from the history */
 	has("/targets/z_fuzzer.html", "none of its lines can be read");
 	has("/targets/dir.html", "stats/targets/dir.jsonl");
 	has("/api/v1/growth/dir.json", "\"points\": []");
@@ -187,7 +187,7 @@ static void test_damaged(void **state)
 	scratch_remove(&out);
 }
 
-/* A run that was killed, before and after the next one noted it. */
+/* A killed run, before and after the next run noted it. */
 static void test_lost_run(void **state)
 {
 	(void)state;
@@ -200,11 +200,11 @@ static void test_lost_run(void **state)
 		      "{\"v\": 1, \"run\": \"" SITE_RUN "\", \"status\": \"lost\"}\n");
 	has("/runs.html", "runs/" SITE_RUN ".html");
 	has("/runs/" SITE_RUN ".html", "It did not come to its end.");
-	has("/api/v1/runs/" SITE_RUN ".json", "\"cov\": 3"); /* of the curves */
+	has("/api/v1/runs/" SITE_RUN ".json", "\"cov\": 3"); /* from the curves */
 	has_not("/runs/" SITE_RUN ".html", "0 not fuzzed");
 }
 
-/* Has the run's lock until it is killed. */
+/* Holds the run's lock until it is killed. */
 static pid_t somebody_with_the_lock(void)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -230,7 +230,7 @@ static pid_t somebody_with_the_lock(void)
 	return pid;
 }
 
-/* It lives, and nobody may ask it. */
+/* The run lives, but its control socket is not accessible. */
 static void test_silent_run(void **state)
 {
 	pid_t pid = somebody_with_the_lock();
@@ -252,7 +252,7 @@ static void test_silent_run(void **state)
 
 static unsigned dead;
 
-/* Links lead to pages: those of a page of the export's, which stands so deep. */
+/* Checks that links of an exported page at this depth lead to pages. */
 static int follow(void *arg, const char *path, struct err *e)
 {
 	bool below = strchr(path + 1, '/') != NULL;
@@ -279,7 +279,7 @@ static int follow(void *arg, const char *path, struct err *e)
 	return 0;
 }
 
-/* A target of which no run that ended tells, only its crash; and histories that are damaged. */
+/* A target that only its crash names, and no ended run; and damaged histories. */
 static void test_no_dead_link(void **state)
 {
 	struct err e;
@@ -317,7 +317,7 @@ static void gone(const char *path)
 	assert_non_null(strstr(e.msg, "replaced or removed"));
 }
 
-/* An open directory outlives its name: what it has is no news of what is fuzzed now. */
+/* An open directory outlives its name: its content is not current. */
 static void test_replaced(void **state)
 {
 	char aside[300];
@@ -339,7 +339,7 @@ static void test_replaced(void **state)
 	}
 }
 
-/* A run writes the ledger while it is exported; and one stands twice in the history. */
+/* A run writes the ledger during the export, and a run is in the history twice. */
 static int write_ledger(void *arg, const char *path, struct err *e)
 {
 	char text[2048];

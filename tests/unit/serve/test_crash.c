@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a crash is in the sources, and which crashes are like it. */
+/* A crash's place in the sources, and similar crashes. */
 #include "tests/unit/unit.h"
 
 #include "base/json.h"
@@ -51,7 +51,7 @@ static int teardown(void **state)
 static void test_place(void **state)
 {
 	(void)state;
-	/* Without a work tree, as the report says it. */
+	/* Without a work tree, the path is as in the report. */
 	has("/crashes/" SITE_CRASH ".html",
 	    "<p class=\"place\"><code>/build/x/src/a b.c:24:12</code>");
 	has("/api/v1/crashes/" SITE_CRASH ".json", "\"function\": \"is_open\"");
@@ -74,12 +74,12 @@ static void test_links(void **state)
 	    "<code>src/a b.c:24:12</code></a>");
 	has("/crashes/" SITE_CRASH ".html",
 	    "<a href=\"https://h/o/r/commit/" COMMIT "\" rel=\"noreferrer\">");
-	/* On each page: which run's commit, and which version. */
+	/* On each page: the run's commit, and the version. */
 	has("/", "<a href=\"https://h/o/r/commit/5f0c\" rel=\"noreferrer\">");
 	has("/runs.html", "<a href=\"https://h/o/r/commit/5f0c\" rel=\"noreferrer\">");
 	has("/runs.html", "fuzzcell " FUZZCELL_VERSION ". ");
 	has("/api/v1/health.json", "\"commits\": \"https://h/o/r/commit/\"");
-	link[0] = 'j'; /* no address of a site */
+	link[0] = 'j'; /* no URL of a website */
 	has_not("/crashes/" SITE_CRASH ".html", "jttps");
 }
 

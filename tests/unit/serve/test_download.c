@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A crash's files: the bytes that were noted, and no others. */
+/* A crash's files: only the noted bytes are served. */
 #include "tests/unit/unit.h"
 
 #include "base/json.h"
@@ -16,7 +16,7 @@
 #define THIEF "7777777777777777"
 #define PLACE "/downloads/" OPEN
 
-/* "hello": its SHA-1. */
+/* The SHA-1 of "hello". */
 #define HELLO "aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d"
 
 static void write_ledger(const char *path, const char *sha1)
@@ -52,7 +52,7 @@ static int setup(void **state)
 
 #define DOWN(fn) cmocka_unit_test_setup_teardown(fn, setup, site_teardown)
 
-/* What serve_get() returned; the file's text is in out. */
+/* Returns the result of serve_get(); the file's text is in out. */
 static int file(const char *path, char out[64], struct serve_answer *a)
 {
 	struct err e;
@@ -91,17 +91,17 @@ static void test_bytes(void **state)
 	assert_string_equal(a.file, "crash-" OPEN "-input.bin");
 	serve_answer_done(&a);
 	assert_int_equal(file(PLACE "/report.txt", out, &a), 0);
-	assert_string_equal(out, "==1==ERROR: \x1b[31m\xff\n"); /* as it is */
+	assert_string_equal(out, "==1==ERROR: \x1b[31m\xff\n"); /* unchanged */
 	assert_string_equal(a.type, "application/octet-stream");
 	serve_answer_done(&a);
-	assert_int_equal(code(PLACE "/minimized.bin"), -ENOENT); /* it has none */
+	assert_int_equal(code(PLACE "/minimized.bin"), -ENOENT); /* it has no minimised input */
 	has("/crashes/" OPEN ".html", "href=\"../downloads/" OPEN "/input.bin\" download>");
 	has("/crashes/" OPEN ".html", "href=\"../downloads/" OPEN "/report.txt\" download>");
 	has_not("/crashes/" OPEN ".html", "minimized.bin");
 	has_not("/crashes/" OPEN ".html", "serve.downloads");
 }
 
-/* A name that may stand in a header, whatever the signature is. */
+/* The file name is safe in a header, whatever the signature is. */
 static void test_odd_name(void **state)
 {
 	struct serve_answer a;
@@ -126,7 +126,7 @@ static void test_withheld(void **state)
 
 	(void)state;
 	assert_int_equal(code("/downloads/" WEAK "/input.bin"), -EPERM);
-	/* Nor through a record that names another crash's file. */
+	/* Also not through a record that names another crash's file. */
 	assert_int_equal(code("/downloads/" THIEF "/input.bin"), -ENOENT);
 	has_not("/crashes/" WEAK ".html", "input.bin");
 	has("/crashes/" WEAK ".html", "not of a security-relevant crash");
@@ -144,7 +144,7 @@ static void test_withheld(void **state)
 	has("/crashes/" OPEN ".html", "none are offered");
 }
 
-/* What is not what was noted is no input; what is elsewhere is no crash's. */
+/* A changed file is not served, nor a file outside of the crash's directory. */
 static void test_other_files(void **state)
 {
 	static const char *const elsewhere[] = {
@@ -168,7 +168,7 @@ static void test_other_files(void **state)
 	assert_int_equal(code(PLACE "/report.txt"), -EBADMSG);
 	assert_int_equal(unlinkat(dir.fd, "crashes/" OPEN "/report.txt", 0), 0);
 	assert_int_equal(mkfifoat(dir.fd, "crashes/" OPEN "/report.txt", 0600), 0);
-	assert_int_equal(code(PLACE "/report.txt"), -EBADMSG); /* and nobody waits */
+	assert_int_equal(code(PLACE "/report.txt"), -EBADMSG); /* without waiting for a writer */
 }
 
 static void test_hostile_paths(void **state)
@@ -194,7 +194,7 @@ static void test_hostile_paths(void **state)
 		assert_int_equal(code(paths[i]), -ENOENT);
 }
 
-/* Commands to copy name what this server was told. */
+/* Commands to copy have the options of this server. */
 static void test_commands(void **state)
 {
 	const struct serve_limits l = {.say_config = "/etc/it's.json", .say_state = "/var/lib/f"};
@@ -239,7 +239,7 @@ static void test_export(void **state)
 	    scratch_text(out.fd, "site/downloads/" OPEN "/input.bin", text, sizeof(text)), "hello");
 	assert_true(scratch_has(out.fd, "site/downloads/" OPEN "/report.txt"));
 	assert_false(scratch_has(out.fd, "site/downloads/" WEAK));
-	/* One that is damaged is left out, and told. */
+	/* A damaged file is left out and reported. */
 	scratch_write(dir.fd, "crashes/" OPEN "/input", "hallo");
 	if (serve_export(site, path, on_damaged, bad, &files, &e) < 0)
 		fail_msg("%s", e.msg);

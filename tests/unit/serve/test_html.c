@@ -119,7 +119,7 @@ static void test_root(void **state)
 					 "<a href=\"#\"><a href=\"#\"><a></a></a></a></a></a>");
 }
 
-/* What our own code could do wrong is an error, never markup. */
+/* A mistake of our own code is an error, never markup. */
 enum wrong {
 	WRONG_NAME,
 	WRONG_HANDLER,
@@ -191,7 +191,7 @@ static void test_wrong(void **state)
 	}
 }
 
-/* The first error stays, and nothing is written behind it. */
+/* The first error is kept, and nothing is written after it. */
 static void test_full(void **state)
 {
 	_autobuf_ struct buf b = BUF_INIT(8);

@@ -84,7 +84,7 @@ static void test_host(void **state)
 			fail_msg("'%s' is refused", yes[i]);
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
 		if (serve_host_ok(no[i], names, 2))
-			fail_msg("'%s' is taken", no[i]);
+			fail_msg("'%s' is accepted", no[i]);
 	assert_false(serve_host_ok(NULL, names, 2));
 	assert_false(serve_host_ok("dashboard", NULL, 0));
 	memset(longest, 'a', sizeof(longest));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Beside a run that lives, is deaf, or died; and with what serving gave up. */
+/* Beside a run that lives, does not answer, or died. */
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* One that has not begun with z_fuzzer yet, whose last run is known, nor with n_fuzzer, of which
- * nothing is; s_fuzzer could not be started, and the cell of a.b@c began a moment ago. */
+/* A run that has not started z_fuzzer (with a known last run) and n_fuzzer (without any data) yet.
+ * s_fuzzer could not be started, and the cell of a.b@c began a moment ago. */
 static const char living[] =
     "{\"ok\": true, \"run\": {\"run\": \"20261122-200000\", \"status\": \"running\"}, "
     "\"targets\": ["
@@ -58,7 +58,7 @@ static void run_begins(void)
 	assert_true(run_pid >= 0);
 	if (run_pid == 0)
 		answer_all(fd);
-	/* Nobody waits long for an answer, and this process may just have begun. */
+	/* The site waits only shortly for an answer, and the child may not have begun yet. */
 	for (unsigned i = 0; i < 100 && !site_live(site); i++) {
 		site->live_until_us = 0;
 		site_begin(site);
@@ -77,7 +77,7 @@ static int end_run(void **state)
 	return site_teardown(state);
 }
 
-/* One answer sees one state of the run, however long it takes: what it borrowed stays. */
+/* One answer uses one state of the run, however long it takes: borrowed objects stay valid. */
 static void test_one_answer(void **state)
 {
 	const json_t *live;
@@ -111,7 +111,7 @@ static json_int_t figure(const json_t *row, const char *key)
 	return json_integer_value(json_object_get(row, key));
 }
 
-/* What waits for its turn has not lost what it had; nor what has just begun a cell. */
+/* A target that waits for its turn, or has just begun a cell, keeps its old figures. */
 static void test_queued(void **state)
 {
 	const json_t *row, *counts;
@@ -139,7 +139,7 @@ static void test_queued(void **state)
 	assert_int_equal(figure(counts, "unknown"), 1);
 	json_decref(o);
 	has("/", "1 not fuzzed yet");
-	/* Of the run only the one that it gave up was not fuzzed; two wait. */
+	/* Only the target that the run gave up counts as not fuzzed; two targets wait. */
 	has("/runs/20261122-200000.html", "not fuzzed</span> startup-failed");
 	has_not("/runs/20261122-200000.html", "not fuzzed</span> running");
 	has_not("/runs/20261122-200000.html", "not fuzzed</span> queued");
@@ -152,7 +152,7 @@ static void test_queued(void **state)
 	has("/metrics", "fuzzcell_target_coverage_edges{target=\"a.b@c\"} 812\n");
 }
 
-/* It lives, and is too busy to answer: it is no run that ended. One that was killed is. */
+/* A living run that is too busy to answer has not ended.  A killed run has. */
 static void test_deaf(void **state)
 {
 	(void)state;
@@ -172,7 +172,7 @@ static void test_deaf(void **state)
 	has("/metrics", "fuzzcell_run_active 0\n");
 }
 
-/* What it may not read any more was read before. */
+/* Files that it may no longer read were read before. */
 static int serves_dropped(void)
 {
 	struct err e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages of models whose every text is hostile, whose values are of other types, or missing. */
+/* Pages of models with hostile texts only, with values of other types, or with missing values. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -100,7 +100,7 @@ static void render(size_t i, const json_t *model, struct buf *out)
 		fail_msg("%s: %s", pages[i].name, e.msg);
 }
 
-/* Every text of the model becomes this one. */
+/* Replaces every text of the model by this text. */
 static void poison(json_t *j, const char *text)
 {
 	const char *key;
@@ -146,7 +146,7 @@ static void test_hostile(void **state)
 
 			poison(model, texts[k]);
 			render(i, model, &b);
-			/* What a browser would act upon. */
+			/* Markup that a browser would interpret. */
 			assert_null(strstr(buf_str(&b), "<script>"));
 			assert_null(strstr(buf_str(&b), "<img"));
 			assert_null(strstr(buf_str(&b), "<!--"));
@@ -182,7 +182,7 @@ static json_t *of_type(unsigned type)
 
 enum { TYPES = 7 };
 
-/* Values, one after the other, of each other type: all at this depth and below. */
+/* Replaces values by each other type, one type after the other, at this depth and below. */
 static void spoil(size_t page, json_t *root, json_t *j, struct buf *b)
 {
 	const char *key;
@@ -221,7 +221,7 @@ static void test_other_types(void **state)
 	}
 }
 
-/* The parts of every page that assistive technology goes by. */
+/* The parts of every page that assistive technology needs. */
 static void test_frame(void **state)
 {
 	(void)state;
@@ -267,7 +267,7 @@ static void test_units(void **state)
 	assert_int_equal(strlen(unit_text(UNIT_SECONDS, 1e300, text)) < UNIT_TEXT, 1);
 }
 
-/* A curve is drawn, and said in words, from the sample that the model has. */
+/* A curve is drawn, and described in words, from the model's sample. */
 static void test_plot(void **state)
 {
 	_autojson_ json_t *model = model_of(4);
@@ -284,7 +284,7 @@ static void test_plot(void **state)
 	assert_non_null(strstr(b.p, "<th class=\"n\" scope=\"col\" data-column=\"rss_bytes\">"));
 }
 
-/* The footer of each page leads to its own data. */
+/* The footer of each page links to the page's data. */
 static void test_own_data(void **state)
 {
 	static const char *const api[PAGES] = {
@@ -343,8 +343,8 @@ static void test_words(void **state)
 	assert_non_null(strstr(b.p, "data-value=\"1795330800\"><time"));
 }
 
-/* Its engine was silent, told of its last executions when its CPU time had ended, and then nothing
- * was done. */
+/* The engine was silent, and reported its last executions after the end of its CPU time.  After
+ * that nothing was executed. */
 static void test_growth(void **state)
 {
 	static const char text[] = "{\"name\":\"t\",\"series\":{\"columns\":[\"t\",\"execs\",\"cpu_"

@@ -35,7 +35,7 @@ static void test_every_path(void **state)
 	}
 	has("/healthz", "ok\n");
 	has("/metrics", "fuzzcell_up 1\n");
-	none("/api/v1/series/a.b%40c.json"); /* its run kept none */
+	none("/api/v1/series/a.b%40c.json"); /* its run kept no series */
 }
 
 static void test_hostile_paths(void **state)
@@ -88,7 +88,7 @@ static void test_hostile_paths(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		none(paths[i]);
-	/* A name as long as a name may be, one longer, and a path without end. */
+	/* A name of the maximum length, a longer name, and an endless path. */
 	for (size_t n = 200; n < sizeof(longest) - 20; n += 55) {
 		memset(longest, 'a', sizeof(longest));
 		memcpy(longest, "/targets/", 9);
@@ -97,7 +97,7 @@ static void test_hostile_paths(void **state)
 	}
 }
 
-/* Any byte anywhere: an answer or none, and never what is not ours to show. */
+/* Any byte at any place: an answer or none, but never a file outside of the site. */
 static void test_every_byte(void **state)
 {
 	(void)state;
@@ -130,7 +130,7 @@ static void test_text_is_text(void **state)
 	has_not("/crashes/" SITE_CRASH ".html", "\xff");
 }
 
-/* A signature of an older ledger is any text: its page is found by its directory's name. */
+/* In an older ledger a signature is any text: its page is found by its directory's name. */
 static void test_odd_signature(void **state)
 {
 	json_t *all = get_json("/api/v1/crashes.json"), *one;
@@ -177,7 +177,7 @@ static void test_figures(void **state)
 	json_decref(o);
 }
 
-/* What was made of a history is made anew when a run has added to it. */
+/* Data from a history are made anew after a run has added a line. */
 static void test_history_grows(void **state)
 {
 	static const char *const lines[] = {SITE_STATS("z_fuzzer", "3"),
@@ -205,7 +205,7 @@ static void test_history_grows(void **state)
 	}
 }
 
-/* Before there were lines of targets: what the newest run's summary says. */
+/* Without lines of targets (older versions) the newest run's summary is used. */
 static void test_older_state(void **state)
 {
 	json_t *o;
@@ -226,7 +226,7 @@ static void test_older_state(void **state)
 	has("/targets/z_fuzzer.html", "</html>");
 }
 
-/* Nothing was ever run; and everything is damaged. */
+/* No run yet; and every file is damaged. */
 static void test_nothing_there(void **state)
 {
 	static const char *const files[] = {"stats/run_history.jsonl", "stats/targets/a.b@c.jsonl",
@@ -248,8 +248,8 @@ static void test_nothing_there(void **state)
 	none("/targets/z_fuzzer.html");
 }
 
-/* The text format: each sample's name was declared before, its labels are quoted, and no
- * series is there twice. */
+/* The text format: each sample's name is declared before, its labels are quoted, and no series
+ * appears twice. */
 static void test_metrics(void **state)
 {
 	char *text = site_get("/metrics"), *save, *line, declared[200] = "";
@@ -318,7 +318,7 @@ static void test_export(void **state)
 	}
 	assert_int_equal(serve_export(site, path, NULL, NULL, &files, &e), 0);
 	assert_false(scratch_has(out.fd, "site/old"));
-	/* What is not ours stays. */
+	/* Foreign files stay. */
 	assert_int_equal(mkdirat(out.fd, "other", 0755), 0);
 	scratch_write(out.fd, "other/file", "x");
 	snprintf(path, sizeof(path), "%s/other", out.path);
@@ -328,7 +328,7 @@ static void test_export(void **state)
 	snprintf(path, sizeof(path), "%s/empty", out.path);
 	assert_int_equal(serve_export(site, path, NULL, NULL, &files, &e), 0);
 	assert_true(scratch_has(out.fd, "empty/index.html"));
-	/* Nor may it be in what it shows. */
+	/* The export directory may not be inside of the state directory, either. */
 	snprintf(path, sizeof(path), "%s/stats/site", dir.path);
 	assert_int_equal(serve_export(site, path, NULL, NULL, &files, &e), -EINVAL);
 	assert_false(scratch_has(dir.fd, "stats/site"));

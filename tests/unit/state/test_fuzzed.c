@@ -30,7 +30,7 @@ static int put(void *arg, const char *target, uint64_t since, struct err *e)
 	return 0;
 }
 
-/* "name day;..." of those that were silent for a week at T0 + days. */
+/* "name day;..." of targets that were silent for a week at T0 + days. */
 static const char *silent(unsigned days)
 {
 	static char text[256];
@@ -57,7 +57,7 @@ static void who_is_silent(void **state)
 	assert_string_equal(silent(8), "never 0;broke 0;");
 	note("broke", true, T0 + 8 * DAY);
 	assert_string_equal(silent(9), "never 0;");
-	assert_string_equal(silent(13), "good 5;never 0;"); /* it is gone */
+	assert_string_equal(silent(13), "good 5;never 0;"); /* the target is gone */
 }
 
 static void the_gone_are_forgotten(void **state)
@@ -74,7 +74,7 @@ static void a_clock_that_went_back(void **state)
 	note("t", true, T0 + 300 * DAY);
 	assert_string_equal(silent(0), "");
 	note("u", true, T0);
-	note("t", true, T0 + DAY); /* kept, and right again */
+	note("t", true, T0 + DAY); /* kept, and valid again */
 	assert_string_equal(silent(9), "t 1;u 0;");
 }
 
@@ -109,7 +109,7 @@ static int growth(void *arg, const struct fuzzed_times *t, struct err *e)
 	return 0;
 }
 
-/* A run of one target, and in days after T0 when it last grew; 99: never. */
+/* Notes a run of one target; returns in days after T0 when it last grew; 99: never. */
 static uint64_t grown(bool fuzzed, uint64_t cov, uint64_t edges, unsigned days)
 {
 	struct fuzzed_target t = {.name = "t", .fuzzed = fuzzed, .cov = cov, .edges = edges};
@@ -129,7 +129,7 @@ static void when_it_grew(void **state)
 	assert_int_equal(grown(true, 10, 100, 2), 2);
 	assert_int_equal(grown(true, 10, 100, 3), 2);
 	assert_int_equal(grown(true, 11, 100, 4), 4);
-	assert_int_equal(grown(true, 10, 100, 5), 4); /* less than once, and the same again */
+	assert_int_equal(grown(true, 10, 100, 5), 4); /* less than before, and the same again */
 	assert_int_equal(grown(true, 11, 100, 6), 4);
 	assert_int_equal(grown(false, 0, 0, 7), 4); /* it could not start */
 	assert_int_equal(grown(true, 11, 100, 8), 4);
@@ -182,7 +182,7 @@ static void a_run_in_which_it_waited_is_no_turn(void **state)
 	assert_string_equal(turns_of_all(), "t 3 1;u 5 5;");
 }
 
-/* It had a turn in the last run that it knows of. */
+/* The target had a turn in its last known run. */
 static void a_record_of_an_earlier_version(void **state)
 {
 	(void)state;
@@ -192,7 +192,7 @@ static void a_record_of_an_earlier_version(void **state)
 	assert_string_equal(turns_of_all(), "t 3 2;");
 }
 
-/* Whatever fails, the old file or the new one is there. */
+/* Whichever call fails, the old or the new file exists. */
 static void a_failure_at_any_step(void **state)
 {
 	struct fuzzed_target t = {.name = "t", .fuzzed = true};

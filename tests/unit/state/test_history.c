@@ -85,7 +85,7 @@ static void test_callback_ends_it(void **state)
 	assert_string_equal(e.msg, "enough");
 }
 
-/* More than is read: the newest lines count, from the beginning of one. */
+/* A file above the read limit: the newest complete lines count. */
 static void test_large(void **state)
 {
 	static const char line[] =

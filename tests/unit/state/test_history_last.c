@@ -58,7 +58,7 @@ static void test_few(void **state)
 	expect(SIZE_MAX, 3, 1, 3, 0);
 }
 
-/* A writer that died, or writes just now; and one that had no newline to end with. */
+/* A writer died or still writes the last line; or the last line has no newline. */
 static void test_cut(void **state)
 {
 	(void)state;
@@ -75,12 +75,12 @@ static void test_hostile(void **state)
 	(void)state;
 	scratch_write(dir.fd, "stats/h.jsonl",
 		      "\n\nnot json\n[1]\n\xff\xfe\n{\"n\": 1, \"n\": 2}\n{\"n\": 4}\n17\n");
-	expect(3, 1, 4, 4, 6); /* an empty line before all others is none */
+	expect(3, 1, 4, 4, 6); /* a leading empty line does not count */
 	scratch_write(dir.fd, "stats/h.jsonl", "\n\n\n\n");
 	expect(3, 0, 0, 0, 3);
 }
 
-/* Lines of every length, so that each border between blocks comes everywhere in one. */
+/* Lines of every length, so that the borders of blocks fall on every place in a line. */
 static void test_borders(void **state)
 {
 	struct buf b = BUF_INIT(64 << 20);
@@ -100,7 +100,7 @@ static void test_borders(void **state)
 	buf_done(&b);
 }
 
-/* All of a line, and what does not fit a block by one byte. */
+/* A line that fits a block, and a line that is one byte too long. */
 static void test_exact_blocks(void **state)
 {
 	(void)state;
@@ -118,7 +118,7 @@ static void test_exact_blocks(void **state)
 	}
 }
 
-/* What is read from the end is not all of it. */
+/* Only a part of the file is read, from the end. */
 static void test_reads_the_end_only(void **state)
 {
 	struct buf b = BUF_INIT(64 << 20);
@@ -169,7 +169,7 @@ static void test_earlier_versions(void **state)
 	json_decref(j);
 }
 
-/* A run of thousands of targets, as it was written before. */
+/* A run of thousands of targets, in the format of older versions. */
 static void test_huge_lines(void **state)
 {
 	struct buf b = BUF_INIT(64 << 20);
@@ -238,7 +238,7 @@ static int on_line(void *arg, const json_t *line, struct err *e)
 	return json_array_append_new(arg, copy);
 }
 
-/* Whatever is in the file, and wherever blocks begin: as it is read from its beginning. */
+/* With any content and any block borders the result equals a read from the beginning. */
 static void test_as_from_the_beginning(void **state)
 {
 	static const char *const pieces[] = {"\n",

@@ -37,7 +37,7 @@ static int each_teardown(void **state)
 	return 0;
 }
 
-/* What a target prints: the byte at a position tells the position. */
+/* A target's output: the byte at a position is a function of the position. */
 static char at(uint64_t pos)
 {
 	static const char digits[] = "abcdefghijklmnopqrstuvwxyz01234";
@@ -75,7 +75,7 @@ static void check_bytes(size_t from, uint64_t pos, size_t n)
 				 (unsigned long long)(pos + i));
 }
 
-/* 100 MiB in odd pieces: head and tail as they were, the middle counted. */
+/* 100 MiB in odd pieces: head and tail are unchanged, the middle is counted. */
 static void test_flood(void **state)
 {
 	static const size_t pieces[] = {1, 4095, 65536, 65537, 131072, 13, 7919, 200000};
@@ -100,7 +100,7 @@ static void test_flood(void **state)
 	assert_memory_equal(log_text + HEAD, note, strlen(note));
 }
 
-/* Flushed with the ring's end in every place relative to its begin. */
+/* Flushed with every offset between the ring's end and its start. */
 static void test_wrap(void **state)
 {
 	static const size_t after[] = {1,
@@ -141,8 +141,8 @@ static void test_wrap(void **state)
 		}
 }
 
-/* A log with many cells: the cap holds, each cell's last words as long as there is
- * room, and every byte is either in the file or counted. */
+/* A log with many cells: the cap holds, each cell's last output is kept while there is space, and
+ * every byte is either in the file or counted. */
 static void test_many_cells(void **state)
 {
 	uint64_t pos = 0, notes = 0;
@@ -179,7 +179,7 @@ static void test_small(void **state)
 	assert_int_equal(l.dropped, 0);
 	joblog_close(&l);
 	assert_int_equal(l.fd, -1);
-	joblog_close(&l); /* fine */
+	joblog_close(&l); /* a second close is allowed */
 }
 
 static void test_notes(void **state)
@@ -202,7 +202,7 @@ static void test_notes(void **state)
 		assert_int_equal(log_text[log_n - 1], '\n');
 		assert_int_equal(log_text[log_n - 2], 'n');
 	}
-	/* The room that is kept for them is theirs, and ends. */
+	/* The space that is reserved for notes is only for notes, and is limited. */
 	print(&pos, 10 * JOBLOG_TAIL);
 	joblog_flush(&l);
 	print(&pos, 10 * JOBLOG_TAIL);
@@ -239,13 +239,14 @@ static void test_full_disk(void **state)
 	joblog_close(&full);
 }
 
-/* The same in the middle, by a limit; in a child, whose limit it stays. */
+/* The same in the middle of the file, by a limit.  In a child, so that only the child has the
+ * limit. */
 static int fill_limited(void)
 {
 	const struct rlimit lim = {50000, 50000};
 	uint64_t pos = 0;
 
-	/* The program blocks or ignores it; a test's child may do so by hand. */
+	/* The program ignores this signal; a test's child sets this by itself. */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || setrlimit(RLIMIT_FSIZE, &lim) < 0)
 		return 1;
 	for (int i = 0; i < 200; i++)
@@ -258,7 +259,7 @@ static int fill_limited(void)
 	if (!l.broken || log_n != 50000)
 		return 2;
 	check_bytes(0, 0, 50000);
-	/* What the failing write still put there may be counted as lost. */
+	/* Bytes that the failing write has written may count as lost. */
 	return l.dropped + log_n < pos || l.dropped + log_n > pos + 999 ? 3 : 0;
 }
 
@@ -275,7 +276,7 @@ static void test_size_limit(void **state)
 	assert_int_equal(ws, 0);
 }
 
-/* Any call may fail once: the rest goes on, the count says what is missing. */
+/* Any call may fail once: the log continues, and the count has the missing bytes. */
 static void test_faults(void **state)
 {
 	for (unsigned fault = 1; fault < 12; fault++) {
@@ -312,7 +313,7 @@ static void test_open(void **state)
 	assert_int_equal(o.cap, JOBLOG_MIN);
 	joblog_close(&o);
 	assert_int_equal(fstatat(dir.fd, "small", &st, 0), 0);
-	assert_int_equal(st.st_mode & 07027, 0); /* not for the world */
+	assert_int_equal(st.st_mode & 07027, 0); /* no access for others */
 	assert_int_equal(joblog_open(&o, -1, "x", CAP, &e), -EBADF);
 	assert_string_equal(e.msg, "open a log: create 'x': Bad file descriptor");
 }

@@ -106,7 +106,7 @@ static void test_names(void **state)
 	assert_int_equal(series_read(&state_of, "q", "a", 0, &j, &e), -ENOENT);
 }
 
-/* Of neighbours the last one stays, with their peaks. */
+/* Of neighbouring points the last one is kept, with the peaks of all. */
 static void test_thinning(void **state)
 {
 	struct buf b = BUF_INIT(1 << 20);
@@ -143,7 +143,7 @@ static void test_thinning(void **state)
 static const struct series_of of_a = {
     .target = "a", .run = "r", .started_real_us = UINT64_C(1614834367000000)};
 
-/* A second, at which a cell of a target without news is alive. */
+/* Adds a second in which a cell of a target without news lives. */
 static void second(struct series *s, int logs, double t, bool end)
 {
 	const uint64_t stalled[3] = {500000, 0, 2000000};
@@ -203,12 +203,12 @@ static void test_day(void **state)
 	assert_true(at(j, 5, 2) == 7);
 	assert_true(at(j, 5, 8) == 0.5);
 	assert_true(at(j, 5, 9) == 0);
-	assert_true(at(j, 5, 10) == 1); /* no more than all the time */
+	assert_true(at(j, 5, 10) == 1); /* not more than the whole time */
 	json_decref(j);
 	close(logs);
 }
 
-/* Many short cells late in a run are few points, and the last of them is there. */
+/* Many short cells late in a run make few points, and the last of them is kept. */
 static void test_ends(void **state)
 {
 	struct series s = {.written = 0};
@@ -227,7 +227,7 @@ static void test_ends(void **state)
 	close(logs);
 }
 
-/* The disk is full for a while: points are missing, nothing else. */
+/* The disk is full for some time: only points are missing. */
 static void test_full_disk(void **state)
 {
 	int logs = logs_dir();
@@ -249,7 +249,7 @@ static void test_full_disk(void **state)
 	close(logs);
 }
 
-/* A line was cut by it. */
+/* The full disk cut a line. */
 static void test_cut_line(void **state)
 {
 	struct series s = {.written = 0};
@@ -268,7 +268,7 @@ static void test_cut_line(void **state)
 	close(logs);
 }
 
-/* A file system that has no space left, until it has. */
+/* A file system without space, which later gets space. */
 static int on_a_full_one(void)
 {
 	struct series s = {.written = 0};
@@ -280,14 +280,14 @@ static int on_a_full_one(void)
 	snprintf(path, sizeof(path), "%s/logs/r", dir.path);
 	if (mount("tmpfs", path, "tmpfs", 0, "size=16k") < 0)
 		return FORKED_SKIP;
-	close(dir.fd); /* sees the directory below the mount */
+	close(dir.fd); /* this descriptor is of the directory below the mount */
 	dir.fd = state_of.dirfd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	logs = openat(dir.fd, "logs/r", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	second(&s, logs, 1, false);
 	fill = openat(logs, "fill", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	for (int i = 0; i < 4 && write(fill, block, sizeof(block)) > 0; i++)
 		;
-	for (int t = 2; t < 200; t++) /* what is left of its block, and then nothing */
+	for (int t = 2; t < 200; t++) /* the rest of its block, and then no more space */
 		second(&s, logs, t, false);
 	if (!s.cut || ftruncate(fill, 0) < 0)
 		return 1;
@@ -331,7 +331,7 @@ static void test_nowhere(void **state)
 	assert_int_equal(s.written, 0);
 }
 
-/* What is left of a run that was killed, whatever else lies there. */
+/* The remains of a killed run, beside any other files. */
 static void test_left(void **state)
 {
 	json_t *j = NULL, *t;
@@ -354,20 +354,20 @@ static void test_left(void **state)
 	assert_int_equal(json_get_u64(t, "cov"), 4);
 	assert_null(json_object_get(t, "execs_per_cpu_second"));
 	t = json_array_get(j, 1);
-	assert_string_equal(json_get_text(t, "name"), "b"); /* whatever a column is called */
+	assert_string_equal(json_get_text(t, "name"), "b"); /* whatever a column's name is */
 	assert_string_equal(json_get_text(t, "reason"), "unfinished");
 	assert_int_equal(json_get_u64(t, "execs_per_cpu_second"), 20);
 	assert_int_equal(json_object_size(json_array_get(j, 2)), 2);
 	json_decref(j);
 	assert_int_equal(series_left(&state_of, "r", 2, &j, &e), 0);
-	assert_int_equal(json_array_size(j), 2); /* the first ones */
+	assert_int_equal(json_array_size(j), 2); /* the first two */
 	assert_string_equal(json_get_text(json_array_get(j, 1), "name"), "b");
 	json_decref(j);
 	assert_int_equal(series_left(&state_of, "nowhere", 2, &j, &e), -ENOENT);
 	assert_int_equal(series_left(&state_of, "../logs/r", 2, &j, &e), -EINVAL);
 }
 
-/* Of a long one both ends are read. */
+/* Of a long file both ends are read. */
 static void test_left_long(void **state)
 {
 	struct buf b = BUF_INIT(1 << 20);

@@ -13,7 +13,7 @@
 #include <time.h>
 
 static struct scratch dir;
-static char path[64]; /* of the state directory, not there yet */
+static char path[64]; /* of the state directory, which does not exist yet */
 
 static int each_setup(void **state)
 {
@@ -72,7 +72,7 @@ static void test_layout(void **state)
 	state_close(s);
 	state_close(NULL);
 
-	/* What is there stays, through another name too, which is the same instance. */
+	/* Existing files stay, also through another name, which is the same instance. */
 	s = opened(STATE_LOCK);
 	scratch_write(s->dirfd, "corpus/x", "kept");
 	assert_int_equal(symlinkat("a/state", dir.fd, "link"), 0);
@@ -89,7 +89,7 @@ static void test_layout(void **state)
 	state_close(s);
 	assert_int_equal(state_open(dir.path, STATE_READ, &again, &e), 0);
 	assert_string_not_equal(again->instance, "");
-	assert_false(scratch_has(again->dirfd, "corpus")); /* nothing is made without the lock */
+	assert_false(scratch_has(again->dirfd, "corpus")); /* no file is made without the lock */
 	state_close(again);
 }
 
@@ -106,12 +106,12 @@ static void test_open_fails(void **state)
 	assert_non_null(strstr(e.msg, "file"));
 	snprintf(p, sizeof(p), "%s/file/x", dir.path);
 	assert_int_equal(state_open(p, STATE_LOCK, &s, &e), -ENOTDIR);
-	/* To look makes nothing: the name may be a mistyped one. */
+	/* Reading makes no directory: the name may be mistyped. */
 	snprintf(p, sizeof(p), "%s/none", dir.path);
 	assert_int_equal(state_open(p, STATE_READ, &s, &e), -ENOENT);
 	assert_non_null(strstr(e.msg, p));
 	assert_false(scratch_has(dir.fd, "none"));
-	/* A lock that is a link leads nowhere. */
+	/* A lock that is a link is not followed. */
 	assert_int_equal(mkdirat(dir.fd, "b", 0700), 0);
 	assert_int_equal(symlinkat("../victim", dir.fd, "b/lock"), 0);
 	snprintf(p, sizeof(p), "%s/b", dir.path);
@@ -147,7 +147,7 @@ static void test_default_path(void **state)
 	assert_int_equal(setenv("HOME", home, 1), 0);
 }
 
-/* Holds the lock until it is killed; tells through a pipe that it does. */
+/* Holds the lock until it is killed; reports this through a pipe. */
 static pid_t holder(void)
 {
 	struct state *s;
@@ -184,8 +184,8 @@ static void test_lock(void **state)
 	assert_non_null(strstr(e.msg, who));
 	assert_non_null(strstr(e.msg, path));
 	assert_null(s);
-	s = opened(STATE_READ); /* looking needs no lock */
-	/* Who was refused did not write over the holder's number. */
+	s = opened(STATE_READ); /* reading needs no lock */
+	/* The refused process did not overwrite the holder's number. */
 	snprintf(who, sizeof(who), "%d\n", (int)pid);
 	assert_string_equal(scratch_text(s->dirfd, "lock", text, sizeof(text)), who);
 	state_close(s);
@@ -196,7 +196,7 @@ static void test_lock(void **state)
 	snprintf(who, sizeof(who), "%d\n", (int)getpid());
 	assert_string_equal(scratch_text(s->dirfd, "lock", text, sizeof(text)), who);
 	state_close(s);
-	s = opened(STATE_LOCK); /* and in one process after the other */
+	s = opened(STATE_LOCK); /* and by one process after the other */
 	state_close(s);
 }
 
@@ -230,7 +230,7 @@ static void test_ids(void **state)
 	unsetenv("TZ");
 	assert_string_equal(scratch_text(s->dirfd, "last_run_timestamp", text, sizeof(text)),
 			    "1614834367\n");
-	assert_false(scratch_has(s->dirfd, "last_run_commit")); /* none of them is over */
+	assert_false(scratch_has(s->dirfd, "last_run_commit")); /* none of the runs has ended */
 	for (unsigned i = 0; i < 3; i++) {
 		state_run_end(s, &r[i], false);
 		snprintf(p, sizeof(p), "work/%s", want[i]);
@@ -249,7 +249,7 @@ static void test_ids(void **state)
 	state_close(s);
 }
 
-/* What a run began with is not done; what came to its end is. */
+/* The commit of a started run is not done; the commit of a completed run is. */
 static void test_done(void **state)
 {
 	struct state *s = opened(STATE_LOCK);
@@ -263,7 +263,7 @@ static void test_done(void **state)
 	state_run_end(s, &r, false);
 	assert_string_equal(scratch_text(s->dirfd, "last_run_commit", text, sizeof(text)),
 			    "abc123");
-	assert_int_equal(state_run_done(s, NULL, &e), 0); /* nobody said which commit */
+	assert_int_equal(state_run_done(s, NULL, &e), 0); /* without a commit */
 	assert_string_equal(scratch_text(s->dirfd, "last_run_commit", text, sizeof(text)),
 			    "abc123");
 	fault_arm(1, FAULT_FAIL);
@@ -274,8 +274,8 @@ static void test_done(void **state)
 	state_close(s);
 }
 
-/* A run that could not begin says why, holds no descriptor, and left no more than an
- * empty directory for the next start to sweep. */
+/* A run that cannot begin reports the reason, and holds no descriptor.  It leaves at most an empty
+ * directory, which the next start sweeps. */
 static void test_run_faults(void **state)
 {
 	struct state *s = opened(STATE_LOCK);
@@ -349,7 +349,7 @@ static void test_corpus(void **state)
 	assert_int_equal(state_open_corpus(s, "png", &fd, &e), 0);
 	assert_true(scratch_has(fd, "x"));
 	close(take_fd(&fd));
-	/* A link in its place is a person's, but we do not write through it. */
+	/* A link in its place is the user's choice, but is not written through. */
 	assert_int_equal(symlinkat("png", s->dirfd, "corpus/link"), 0);
 	assert_int_equal(state_open_corpus(s, "link", &fd, &e), -ENOTDIR);
 	state_close(s);
@@ -377,7 +377,8 @@ static void test_history(void **state)
 	scratch_text(s->dirfd, "stats/h.jsonl", text, sizeof(text));
 	assert_string_equal(text, "{\"n\": 1, \"text\": \"a\\nb\"}\n"
 				  "{\"n\": 2, \"text\": \"a\\nb\"}\n");
-	/* The machine died in the middle of a line: it stays one, the next is whole. */
+	/* The machine died in the middle of a line: it stays one line, and the next line is
+	 * complete. */
 	scratch_write(s->dirfd, "stats/h.jsonl", "{\"n\": 1}\n{\"n\": 2, \"te");
 	append(s, 3);
 	scratch_text(s->dirfd, "stats/h.jsonl", text, sizeof(text));
@@ -387,7 +388,7 @@ static void test_history(void **state)
 	assert_int_equal(symlinkat("../lock", s->dirfd, "stats/h.jsonl"), 0);
 	assert_int_equal(state_append_history(s, NULL, "h.jsonl", j, &e), -ELOOP);
 	assert_non_null(strstr(e.msg, "stats/h.jsonl"));
-	/* A target's own. */
+	/* A target's own file. */
 	assert_int_equal(state_append_history(s, NULL, "targets/a.jsonl", j, &e), 0);
 	assert_int_equal(state_append_history(s, NULL, "targets/a.jsonl", j, &e), 0);
 	scratch_text(s->dirfd, "stats/targets/a.jsonl", text, sizeof(text));

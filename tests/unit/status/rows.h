@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "runner/status/row.h"
 
-/* A run with one target of each kind that a view treats in its own way. */
+/* A run with one target of each kind that a view treats differently. */
 static const char *const failure_kinds[] = {"none", "crash", "timeout"};
 
 enum { ROWS = 5, ROW_QUEUED = 0, ROW_DONE, ROW_FUZZING, ROW_NOT_FUZZED, ROW_CRASHED };

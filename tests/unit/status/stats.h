@@ -4,7 +4,7 @@
 
 #include "runner/status/health/health.h"
 
-/* A target of which nothing is to be said; each test changes what it is about. */
+/* The statistics of a target without findings; each test changes its own values. */
 static inline json_t *stats_healthy(void)
 {
 	json_t *j =
@@ -46,7 +46,7 @@ static inline void stats_say(json_t *j, const char *key, const char *v)
 	assert_int_equal(json_object_set_new(j, key, json_string(v)), 0);
 }
 
-/* So many failures of a kind. */
+/* Sets the number of failures of a kind. */
 static inline void stats_fail(json_t *j, const char *kind, double n)
 {
 	stats_in(j, "failures", kind, n);

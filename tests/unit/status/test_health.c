@@ -9,16 +9,16 @@
 
 static struct health judged;
 
-/* What is said of it with these values, and nothing else is. */
+/* Checks that these values give exactly this finding. */
 static const struct health_finding *only_of(const struct health_target *t, enum health_code c)
 {
 	health_judge(t, &judged);
 	for (size_t i = 0; i < judged.n; i++)
 		if (judged.v[i].code != c)
-			fail_msg("%s, too: %s", health_code_name(judged.v[i].code),
+			fail_msg("unexpected finding %s: %s", health_code_name(judged.v[i].code),
 				 judged.v[i].reason);
 	if (judged.n != 1)
-		fail_msg("%s is not said", health_code_name(c));
+		fail_msg("finding %s is missing", health_code_name(c));
 	return &judged.v[0];
 }
 
@@ -89,9 +89,9 @@ static void does_it_start(void **state)
 	assert_int_equal(only(j, HEALTH_NO_TURN)->severity, HEALTH_WARNING);
 	t = (struct health_target){.stats = NULL, .waited = true};
 	assert_int_equal(only_of(&t, HEALTH_NO_TURN)->severity, HEALTH_WARNING);
-	t.stats = j = stats_healthy(); /* what an earlier run said of it */
+	t.stats = j = stats_healthy(); /* from an earlier run */
 	(void)only_of(&t, HEALTH_NO_TURN);
-	stats_say(j, "reason", "running"); /* to a run that was killed */
+	stats_say(j, "reason", "running"); /* by a run that was killed */
 	t.now = t.fuzzed = 86400;
 	t.silent_s = 3600;
 	(void)only_of(&t, HEALTH_NO_TURN);
@@ -100,7 +100,7 @@ static void does_it_start(void **state)
 	assert_true(judged.n == 2 && judged.v[0].code == HEALTH_SILENT);
 	json_decref(j);
 
-	j = stats_healthy(); /* it ran, and nobody knows what */
+	j = stats_healthy(); /* it ran, but there is no proof of fuzzing */
 	json_object_set_new(j, "fuzzed", json_false());
 	stats_say(j, "reason", "time-limit");
 	f = only(j, HEALTH_NOT_FUZZED);
@@ -109,7 +109,7 @@ static void does_it_start(void **state)
 				       "that it was fuzzed (time-limit)");
 	j = stats_healthy();
 	json_object_set_new(j, "fuzzed", json_false());
-	stats_say(j, "reason", "stopped"); /* by a person, while it started */
+	stats_say(j, "reason", "stopped"); /* by the user, while it started */
 	nothing(j);
 
 	j = stats_healthy();
@@ -117,7 +117,7 @@ static void does_it_start(void **state)
 	stats_say(j, "reason", "no-binary");
 	(void)only(j, HEALTH_NO_BINARY);
 
-	j = stats_healthy(); /* one that waits for its turn in a living run */
+	j = stats_healthy(); /* waits for its turn in a living run */
 	json_object_set_new(j, "fuzzed", json_false());
 	stats_say(j, "reason", "running");
 	nothing(j);
@@ -136,7 +136,7 @@ static void is_it_built_for_fuzzing(void **state)
 	stats_set(j, "edges", 99);
 	assert_int_equal(only(j, HEALTH_FEW_EDGES)->severity, HEALTH_WARNING);
 	j = stats_healthy();
-	stats_set(j, "edges", 99); /* a small library, all of it */
+	stats_set(j, "edges", 99); /* a small library, fully covered */
 	assert_int_equal(json_object_set_new(j, "library_instrumented", json_true()), 0);
 	nothing(j);
 	j = stats_healthy();
@@ -172,7 +172,7 @@ static void does_it_run(void **state)
 	j = stats_healthy();
 	stats_set(j, "execs_per_cpu_second", 1000);
 	nothing(j);
-	j = stats_healthy(); /* of too little time no rate is known */
+	j = stats_healthy(); /* too little time for a rate */
 	stats_set(j, "execs_per_cpu_second", 10);
 	stats_set(j, "cpu_seconds", 1.9);
 	stats_set(j, "cell_seconds", 2);
@@ -207,7 +207,7 @@ static void what_fails_often_dominates(void **state)
 		nothing(j); /* once in two minutes */
 		j = stats_healthy();
 		stats_fail(j, kinds[i].kind, 60);
-		stats_set(j, "execs_per_cpu_second", 3); /* that is no other finding then */
+		stats_set(j, "execs_per_cpu_second", 3); /* this is no second finding then */
 		assert_int_equal(only(j, kinds[i].code)->severity, HEALTH_WARNING);
 		j = stats_healthy();
 		stats_fail(j, kinds[i].kind, 60);
@@ -264,7 +264,7 @@ static void limits(void **state)
 	(void)only(j, HEALTH_MEMORY_NEAR_LIMIT);
 	j = stats_healthy();
 	stats_set(j, "rss_peak_bytes", 682.0 * 1024 * 1024);
-	stats_set(j, "memory_peak_bytes", 1024.0 * 1024 * 1024); /* of files, too */
+	stats_set(j, "memory_peak_bytes", 1024.0 * 1024 * 1024); /* also memory of files */
 	nothing(j);
 	j = stats_healthy();
 	stats_say(j, "syscalls_refused", "socket (3)");
@@ -291,7 +291,7 @@ static void limits(void **state)
 	(void)only(j, HEALTH_UNTRIAGED);
 	j = stats_healthy();
 	stats_set(j, "untriaged", 2);
-	stats_say(j, "reason", "running"); /* it comes to that */
+	stats_say(j, "reason", "running"); /* the target gets there */
 	nothing(j);
 }
 
@@ -309,7 +309,7 @@ static void what_it_begins_with(void **state)
 	stats_set(j, "dictionary_entries", 12);
 	stats_in(j, "inputs_kept", "by_dictionary", 1);
 	nothing(j);
-	j = stats_healthy(); /* too few to know */
+	j = stats_healthy(); /* too few to decide */
 	stats_set(j, "dictionary_entries", 12);
 	stats_in(j, "inputs_kept", "total", 49);
 	nothing(j);
@@ -322,7 +322,7 @@ static void silence(void **state)
 
 	(void)state;
 	health_judge(&t, &judged);
-	assert_int_equal(judged.n, 0); /* no run ever had it */
+	assert_int_equal(judged.n, 0); /* no run ever had this target */
 	t.first = t.now - 86401;
 	health_judge(&t, &judged);
 	assert_int_equal(judged.n, 1);
@@ -336,7 +336,7 @@ static void silence(void **state)
 	health_judge(&t, &judged);
 	assert_int_equal(judged.v[0].code, HEALTH_SILENT);
 	assert_string_equal(judged.v[0].reason, "it was last fuzzed 2d00h ago");
-	stats_say(j, "reason", "running"); /* it is at this moment */
+	stats_say(j, "reason", "running"); /* it is running now */
 	health_judge(&t, &judged);
 	assert_int_equal(judged.n, 0);
 	t.fuzzed = t.now + 5; /* the clock was set back */
@@ -356,7 +356,7 @@ static void silence(void **state)
 	json_decref(j);
 }
 
-/* Days without a new edge are said, when nothing else explains them. */
+/* Days without a new edge are reported if no other finding explains them. */
 static void does_it_still_grow(void **state)
 {
 	enum { DAY = 86400, T0 = 1700000000 };
@@ -445,7 +445,7 @@ static void the_document_has_each_code(void **state)
 	}
 	for (unsigned c = 0; c < HEALTH_CODE_COUNT; c++)
 		if (!seen[c])
-			fail_msg("%s is not there", health_code_name(c));
+			fail_msg("%s is not documented", health_code_name(c));
 }
 
 static const struct CMUnitTest tests[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a target found nothing more: each cause, and what keeps it from being named. */
+/* The causes of a plateau, and the values that exclude each cause. */
 #include "tests/unit/unit.h"
 
 #include "runner/status/health/health.h"
@@ -7,7 +7,7 @@
 
 static struct health judged;
 
-/* At a gate: 40 of 2000 edges since its first tenth. */
+/* At a gate: 40 of 2000 edges since the first tenth of its time. */
 static json_t *at_gate(void)
 {
 	json_t *j = stats_healthy();
@@ -20,7 +20,7 @@ static json_t *at_gate(void)
 	return j;
 }
 
-/* HEALTH_CODE_COUNT: nothing but that it has no seeds, which is another matter. */
+/* HEALTH_CODE_COUNT: no finding except for missing seeds, which is independent. */
 static const struct health_finding *is(json_t *stats, enum health_code want)
 {
 	struct health_target t = {.stats = stats};
@@ -31,7 +31,7 @@ static const struct health_finding *is(json_t *stats, enum health_code want)
 		if (judged.v[i].code != want && judged.v[i].code != HEALTH_NO_SEEDS)
 			fail_msg("%s: %s", health_code_name(judged.v[i].code), judged.v[i].reason);
 	if (want != HEALTH_CODE_COUNT && !stats_find(&judged, want))
-		fail_msg("%s is not said", health_code_name(want));
+		fail_msg("finding %s is missing", health_code_name(want));
 	return stats_find(&judged, want);
 }
 
@@ -84,10 +84,10 @@ static void where_the_figures_do_not_say_so_nothing_is_said(void **state)
 	} reasons[] = {
 	    {NULL, "execs", 9999},			/* it hardly ran */
 	    {NULL, "cov", 500},				/* a quarter of its edges, and flat */
-	    {NULL, "corpus_units", 100},		/* it has been somewhere */
+	    {NULL, "corpus_units", 100},		/* it has reached some code */
 	    {"outlook", "edges_at_tenth_of_burst", 37}, /* it grew */
 	    {"outlook", "cpu_seconds_of_burst", 500},	/* a gate has opened */
-	    {"outlook", "edges_at_tenth_of_burst", -1}, /* not known */
+	    {"outlook", "edges_at_tenth_of_burst", -1}, /* unknown */
 	    {"inputs_kept", "total", -1},
 	};
 	json_t *j;
@@ -111,7 +111,7 @@ static void where_the_figures_do_not_say_so_nothing_is_said(void **state)
 	(void)is(j, HEALTH_CODE_COUNT);
 }
 
-/* What is wrong with the build or the harness explains a plateau better. */
+/* A fault of the build or the harness explains a plateau better. */
 static void another_fault_goes_before(void **state)
 {
 	json_t *j = at_gate();
@@ -137,7 +137,7 @@ static void what_grew_first(void **state)
 	stats_set(j, "corpus_units", 900);
 	stats_in(j, "outlook", "edges_at_tenth_of_burst", 500);
 	(void)is(j, HEALTH_TOO_BROAD);
-	for (int early = 400; early <= 695; early += 295) { /* a fast one is through at once */
+	for (int early = 400; early <= 695; early += 295) { /* a fast target passes it at once */
 		j = at_gate();
 		stats_set(j, "cov", 700);
 		stats_set(j, "ft", 1400);
@@ -146,12 +146,12 @@ static void what_grew_first(void **state)
 		stats_in(j, "inputs_kept", "by_comparison", 20);
 		(void)is(j, HEALTH_STRUCTURE);
 	}
-	j = at_gate(); /* it has no tokens yet: many things may help */
+	j = at_gate(); /* it has no tokens yet: several measures may help */
 	stats_set(j, "cov", 700);
 	stats_set(j, "ft", 1400);
 	stats_in(j, "outlook", "edges_at_tenth_of_burst", 400);
 	(void)is(j, HEALTH_CODE_COUNT);
-	j = at_gate(); /* few ways through what it reaches */
+	j = at_gate(); /* few paths through the reached code */
 	stats_set(j, "cov", 700);
 	stats_set(j, "ft", 1399);
 	stats_in(j, "outlook", "edges_at_tenth_of_burst", 400);

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* What a run says of itself, and what a table makes of that. */
+/* A run's status, and the table of it. */
 
 static struct target_row rows[ROWS];
 static struct run_view view;
@@ -96,7 +96,7 @@ static void a_table_gets_back_what_was_said(void **state)
 	}
 }
 
-/* It may be anybody who listens there. */
+/* Any process may listen on the socket. */
 static void any_json_makes_a_table_or_an_error(void **state)
 {
 	static const char *const said[] = {

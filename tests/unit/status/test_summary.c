@@ -29,7 +29,7 @@ static int each_teardown(void **state)
 	return 0;
 }
 
-/* The text; each line of it printable. */
+/* Returns the text, and checks that each line is printable. */
 static const char *text(void)
 {
 	struct buf b = BUF_INIT(1 << 20);
@@ -43,7 +43,7 @@ static const char *text(void)
 	return printed;
 }
 
-/* Printed, read again: what another program gets. */
+/* Prints and parses the JSON, as another program does. */
 static json_t *reread(json_t *take)
 {
 	_autojson_ json_t *j = take;
@@ -52,7 +52,7 @@ static json_t *reread(json_t *take)
 	struct err e = {0};
 
 	assert_int_equal(json_print(j, 0, &s, &e), 0);
-	assert_null(strchr(s, '\n')); /* it is a line of the history, too */
+	assert_null(strchr(s, '\n')); /* it is also a line of the history */
 	if (json_parse(slice_of(s), &again, &e) < 0)
 		fail_msg("%s: %s", e.msg, s);
 	return again;
@@ -134,7 +134,7 @@ static void squeeze(char *s)
 	*to = '\0';
 }
 
-/* A figure without its last digits would be another one. */
+/* A figure without its last digits would be wrong. */
 static void test_large_figures(void **state)
 {
 	(void)state;
@@ -151,7 +151,7 @@ static void test_large_figures(void **state)
 	}
 }
 
-/* A screen's width is kept, and of what is not the table nothing is lost. */
+/* The screen's width is kept, and text outside of the table is complete. */
 static void test_widths(void **state)
 {
 	static const unsigned widths[] = {40, 80, 120, 200};
@@ -185,7 +185,7 @@ static void test_widths(void **state)
 	}
 }
 
-/* Nothing that a target is called, or says, is obeyed. */
+/* No terminal sequence in a target's name or output gets through. */
 static void test_escapes(void **state)
 {
 	(void)state;
@@ -196,7 +196,7 @@ static void test_escapes(void **state)
 	    strstr(text(), "\n  \\x1b[31mred was NOT FUZZED (startup-failed): \\u202e\\x9b\n"));
 }
 
-/* The text, and the JSON of the run and of the target, say the same. */
+/* The text and the JSON of the run and of the target agree. */
 static void test_given_up(void **state)
 {
 	_autojson_ json_t *j = NULL;
@@ -271,7 +271,7 @@ static void test_text_doubts(void **state)
 	rows[ROW_DONE].crashes_fixed = 2;
 	rows[ROW_DONE].crashes_unchecked = 1;
 	rows[ROW_FUZZING].untriaged = 5;
-	rows[ROW_FUZZING].undecided = 3; /* nothing is said of these */
+	rows[ROW_FUZZING].undecided = 3; /* these are not reported */
 	t = text();
 	assert_non_null(
 	    strstr(t, "\n  fuzzes: 3 timeouts wait for a replay under less CPU pressure\n"));
@@ -289,7 +289,7 @@ static void test_text_doubts(void **state)
 	assert_int_equal(summary_sums(&view).untriaged, 5);
 	assert_int_equal(summary_sums(&view).fixed, 2);
 
-	/* Nothing to say: no heading without a line. */
+	/* Without entries there is no heading. */
 	rows_fill(rows);
 	view.rows = &rows[ROW_DONE];
 	view.n_rows = 1;
@@ -300,7 +300,7 @@ static void test_text_doubts(void **state)
 	assert_non_null(strstr(t, "0.0% of a CPU"));
 	view.n_rows = 0;
 	assert_non_null(strstr(text(), ": 0 targets in"));
-	/* A list that was cut in the middle of its first name. */
+	/* A list that is cut in the middle of its first name. */
 	rows_fill(rows);
 	view = view_of(rows);
 	rows[ROW_CRASHED].artifacts = "crash-";
@@ -433,7 +433,7 @@ static void test_target_json(void **state)
 	assert_true(json_is_true(json_object_get(j, "fuzzed")));
 	assert_true(json_is_true(json_object_get(j, "rebuilt")));
 	assert_true(json_is_true(json_object_get(j, "library_instrumented")));
-	assert_int_equal(num(j, "execs"), INT64_MAX); /* JSON's readers have no more */
+	assert_int_equal(num(j, "execs"), INT64_MAX); /* the maximum of JSON readers */
 	assert_int_equal(num(j, "kernel_oom_kills"), 4);
 	assert_int_equal(num(j, "new_inputs"), 5);
 	assert_int_equal(num(j, "memory_peak_bytes"), 200 << 20);
@@ -450,7 +450,7 @@ static void test_target_json(void **state)
 	json_decref(j);
 }
 
-/* One line a run and target: small, however much there was. */
+/* One line per run and target: small, for any amount of data. */
 static void test_lines(void **state)
 {
 	struct target_row *r = &rows[ROW_CRASHED];
@@ -486,13 +486,13 @@ static void test_lines(void **state)
 	assert_int_equal(num(j, "failures_total"), 3);
 	assert_null(json_object_get(j, "artifacts"));
 	json_decref(j);
-	r->rebuilt = true; /* nobody knows of which commit */
+	r->rebuilt = true; /* of an unknown commit */
 	assert_int_equal(summary_target_line(&view, r, view.ended_real_us, &j, &e), 0);
 	assert_true(json_is_null(json_object_get(j, "commit")));
 	json_decref(j);
 }
 
-/* Whatever a target said, the file can be read. */
+/* The file is valid, whatever a target printed. */
 static void test_hostile(void **state)
 {
 	static const struct {

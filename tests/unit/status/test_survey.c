@@ -74,11 +74,11 @@ static void targets_have_their_newest_object(void **state)
 	(void)state;
 	assert_int_equal(fuzzed_note(&state_of, runs, 5, NOW - 5, &e), 0);
 	put("stats/targets/a.jsonl", "{\"reason\": \"old\"}\n{\"reason\": \"plateau\"}\n");
-	/* of a version without such lines; the run that had it last was not the last one */
+	/* from a version without such lines; the target's last run was not the newest run */
 	put("stats/run_history.jsonl", "{\"run\": \"1\"}\n{\"run\": \"2\"}\n{\"run\": \"../3\"}\n");
 	put("logs/1/b.stats", "{\"reason\": \"time-limit\"}");
 	put("logs/2/x.stats", "{}");
-	put("logs/2/d.stats", "{}"); /* not looked for: it had no turn */
+	put("logs/2/d.stats", "{}"); /* not used: the target had no turn */
 	put("triage/e/crash-0123456789012345678901234567890123456789", "of a run that was killed");
 	survey();
 	assert_int_equal(all.n, 5);
@@ -147,7 +147,7 @@ static void damaged_files_are_not_known(void **state)
 	survey_done(&all);
 }
 
-/* What stands in the place of a file, of which nobody else knows. */
+/* A directory in the place of a file counts as damaged. */
 static void what_is_no_file_is_damaged(void **state)
 {
 	struct health h;
@@ -183,7 +183,7 @@ static void what_is_no_file_is_damaged(void **state)
 	survey_done(&all);
 }
 
-/* What triage has judged since the run waits no more. */
+/* Artifacts that were triaged after the run no longer wait. */
 static void what_waits_is_what_waits_now(void **state)
 {
 	static const struct {
@@ -212,7 +212,7 @@ static void what_waits_is_what_waits_now(void **state)
 	}
 }
 
-/* Who has the lock lives; a child has none of its parent's locks. */
+/* The holder of the lock lives.  A child process has none of its parent's locks. */
 static void assert_lost(const char *run, bool left)
 {
 	int status;
@@ -268,7 +268,7 @@ static void a_run_that_was_killed(void **state)
 	assert_lost("20261122-210000", false);
 	assert_lost_beside_a_run("20261122-210000");
 
-	/* It ended, but not all could be saved then. */
+	/* The run ended, but not all its files could be saved. */
 	put("logs/20261122-210000/summary.json", "{}");
 	put("work/20261122-210000/x", "");
 	assert_lost(NULL, false);
@@ -278,7 +278,7 @@ static void a_run_that_was_killed(void **state)
 	assert_lost(NULL, false);
 }
 
-/* Their histories are there still. */
+/* Their histories still exist. */
 static void without_last_fuzzed(void **state)
 {
 	(void)state;

@@ -25,7 +25,7 @@ static int each_setup(void **state)
 	return 0;
 }
 
-/* Draws; checks what holds for every drawing; the text in out. */
+/* Draws the table into out, and checks the invariants of every drawing. */
 static unsigned draw(unsigned columns, unsigned lines, char *out, size_t n)
 {
 	_autobuf_ struct buf b = BUF_INIT(1 << 16);
@@ -65,7 +65,8 @@ static void test_order(void **state)
 				"3 failures  0 new inputs  run 20210304-050607\n"),
 			 text);
 	assert_non_null(strstr(text, "startup-failed"));
-	assert_non_null(strstr(text, "100MiB/2GiB")); /* of what runs: now; else the peak */
+	assert_non_null(strstr(
+	    text, "100MiB/2GiB")); /* of a running target: the current value; else the peak */
 	assert_non_null(strstr(text, "200MiB/2GiB"));
 	view.interrupted = true;
 	view.total_us = 0;
@@ -73,7 +74,7 @@ static void test_order(void **state)
 	assert_ptr_equal(strstr(text, "stopping  since 2m00s  1 of 2 workers busy  "), text);
 }
 
-/* Whatever the screen: it is not passed, and what runs is seen first. */
+/* On any screen the table fits, and running targets come first. */
 static void test_sizes(void **state)
 {
 	char text[4096];
@@ -92,7 +93,7 @@ static void test_sizes(void **state)
 	assert_int_equal(draw(80, 24, text, sizeof(text)), 2);
 }
 
-/* The widest values keep to their lines. */
+/* The widest values fit into their lines. */
 static void test_wide(void **state)
 {
 	char text[4096], name[129];
@@ -121,7 +122,7 @@ static void test_wide(void **state)
 		draw(columns, 40, text, sizeof(text));
 }
 
-/* The word that ends where the title does. */
+/* Returns the word that ends at the end of the title. */
 static void cell(const char *text, const char *name, const char *title, char out[64])
 {
 	const char *head = strchr(text, '\n') + 1, *row = text, *at = strstr(head, title);
@@ -146,7 +147,7 @@ static void has_cell(const char *text, const char *name, const char *title, cons
 	assert_string_equal(is, want);
 }
 
-/* A narrow screen has what matters most, a wide one uses its room. */
+/* A narrow screen shows the most important columns, a wide screen uses its space. */
 static void test_widths(void **state)
 {
 	static const struct {
@@ -176,12 +177,12 @@ static void test_widths(void **state)
 			len = strcspn(p, "\n");
 			longest = len > longest ? len : longest;
 		}
-		/* No name is cut while there is room. */
+		/* No name is cut while there is space. */
 		assert_true(longest + 20 > t[i].columns);
 		assert_int_equal(
 		    strstr(text, "\na_target_with_a_name_of_no_usual_length_fuzzer ") != NULL,
 		    t[i].columns == 200);
-		/* The line about the run fits as well, in whole parts. */
+		/* The line about the run fits, too, in complete parts. */
 		assert_int_equal(
 		    strncmp(text,
 			    "58m00s left of 1h00m  1 of 2 workers busy  3 of 5 targets "
@@ -193,7 +194,7 @@ static void test_widths(void **state)
 	draw(200, 40, text, sizeof(text));
 	assert_non_null(strstr(text, " no such file\n"));
 	rows[ROW_CRASHED].name = "a_target_with_a_name_of_no_usual_length_fuzzer";
-	/* No screen: all of it. */
+	/* Without a screen size the whole table is printed. */
 	draw(0, 40, text, sizeof(text));
 	assert_non_null(strstr(text, "  3 failures  0 new inputs  run 20210304-050607\n"));
 	assert_non_null(strstr(text, "\na_target_with_a_name_of_no_usual_length_fuzzer "));
@@ -201,7 +202,7 @@ static void test_widths(void **state)
 	assert_non_null(strstr(text, " no such file\n"));
 }
 
-/* Nothing in it is obeyed, and no character is cut. */
+/* No terminal sequence in it gets through, and no character is cut. */
 static void test_hostile(void **state)
 {
 	char text[4096];
@@ -213,7 +214,7 @@ static void test_hostile(void **state)
 	draw(200, 40, text, sizeof(text));
 	assert_non_null(strstr(text, "\n\\x1b[2J\\u202e "));
 	assert_non_null(strstr(text, "run \\x9b2J\xc3\xbc\xc3\xbc\n"));
-	view.total_us = 0; /* a character is shown whole or not at all */
+	view.total_us = 0; /* a character is shown completely or not at all */
 	rows[ROW_FUZZING].name = "\xc3\xbc\xc3\xbc";
 	draw(3, 40, text, sizeof(text));
 	assert_non_null(strstr(text, "\n\xc3\xbc\n"));
@@ -242,7 +243,7 @@ static size_t all(int fd, char *out, size_t n)
 	return (size_t)r;
 }
 
-/* No terminal: a line for an event, one a minute for what fuzzes, no escapes. */
+/* Without a terminal: one line per event, one line a minute for running targets, no escapes. */
 static void test_plain(void **state)
 {
 	_autoclose_ int fd = memfd_create("out", MFD_CLOEXEC);
@@ -277,7 +278,7 @@ static void test_plain(void **state)
 	assert_null(strchr(text, '\x1b'));
 }
 
-/* Colour is beside the words: without it the drawing is the same. */
+/* Colour only adds to the words: without colour the drawing is the same. */
 static void test_color(void **state)
 {
 	static const unsigned widths[] = {10, 20, 40, 80, 200};
@@ -310,7 +311,7 @@ static void test_color(void **state)
 	}
 }
 
-/* A terminal that can, unless somebody does not want it. */
+/* Colour on a terminal that supports it, unless the user turned it off. */
 static void test_color_wanted(void **state)
 {
 	_autoclose_ int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -325,7 +326,7 @@ static void test_color_wanted(void **state)
 	assert_int_equal(setenv("NO_COLOR", "", 1), 0);
 	assert_true(color_wanted(slave));
 	assert_false(color_wanted(file));
-	assert_int_equal(setenv("NO_COLOR", "0", 1), 0); /* whatever it says */
+	assert_int_equal(setenv("NO_COLOR", "0", 1), 0); /* with any value */
 	assert_false(color_wanted(slave));
 	assert_true(color_set("always"));
 	assert_true(color_wanted(slave) && color_wanted(file));
@@ -341,7 +342,7 @@ static void test_color_wanted(void **state)
 	assert_false(color_set("yes"));
 }
 
-/* A failure that comes again and again is one line, and then a number. */
+/* A repeated failure is one line, and then a count. */
 static void test_repeats(void **state)
 {
 	_autoclose_ int fd = memfd_create("out", MFD_CLOEXEC);
@@ -356,10 +357,10 @@ static void test_repeats(void **state)
 		table_event(&t, &view, ROW_FUZZING, "restarted");
 	}
 	rows[ROW_FUZZING].note =
-	    "crashed"; /* another one is shown, and what was counted before it */
+	    "crashed"; /* another failure is shown, after the count of the earlier one */
 	table_event(&t, &view, ROW_FUZZING, "failed");
 	table_event(&t, &view, ROW_FUZZING, "restarted");
-	table_event(&t, &view, ROW_CRASHED, "failed"); /* each target for itself */
+	table_event(&t, &view, ROW_CRASHED, "failed"); /* each target counts separately */
 	table_event(&t, &view, ROW_FUZZING, "failed");
 	table_event(&t, &view, ROW_FUZZING, "ended");
 	table_event(&t, &view, ROW_FUZZING, "failed"); /* a new turn */
@@ -373,7 +374,7 @@ static void test_repeats(void **state)
 				  "[  2m00s] fuzzes failed 1 more time: crashed\n"
 				  "[  2m00s] fuzzes ended: crashed\n"
 				  "[  2m00s] fuzzes failed: crashed\n");
-	/* Of those that go on: once a minute. */
+	/* Running targets: once a minute. */
 	table_event(&t, &view, ROW_FUZZING, "failed");
 	table_event(&t, &view, ROW_FUZZING, "failed");
 	assert_int_equal(ftruncate(fd, 0), 0);
@@ -386,7 +387,7 @@ static void test_repeats(void **state)
 	table_close(&t);
 }
 
-/* What comes through a terminal, which takes its time: so many bytes, or lines. */
+/* Reads this number of bytes or lines from a terminal, which may be slow. */
 static size_t take(int master, char *text, size_t size, size_t bytes, unsigned lines)
 {
 	struct pollfd p = {.fd = master, .events = POLLIN};
@@ -405,7 +406,7 @@ static size_t take(int master, char *text, size_t size, size_t bytes, unsigned l
 	return n;
 }
 
-/* A real terminal, 60 wide and 6 high: each drawing takes back the one before. */
+/* A real terminal of 60 columns and 6 lines: each drawing replaces the previous one. */
 static void test_terminal(void **state)
 {
 	const struct winsize size = {.ws_row = 6, .ws_col = 60};
@@ -427,7 +428,7 @@ static void test_terminal(void **state)
 	table_open(&t, slave, false);
 	assert_true(t.terminal);
 	table_second(&t, &view);
-	assert_int_equal(t.drawn, 5); /* one line is the prompt's */
+	assert_int_equal(t.drawn, 5); /* one line is for the prompt */
 	(void)take(master, text, sizeof(text), 0, 5);
 	assert_null(strchr(text, '\x1b'));
 	assert_non_null(strstr(text, "\nfuzzes"));
@@ -440,7 +441,7 @@ static void test_terminal(void **state)
 	assert_memory_equal(text, "\x1b[5F\x1b[J", 7);
 }
 
-/* Nobody looks any more: that stops nothing. */
+/* The output is gone: this stops nothing. */
 static void test_gone(void **state)
 {
 	struct table t;

@@ -2,7 +2,7 @@
 #ifndef TESTS_TARGETS_ARCHIVES_H
 #define TESTS_TARGETS_ARCHIVES_H
 
-/* Archives with whatever somebody may have put into them. */
+/* Archives with hostile content. */
 #include "tests/unit/targets/tree.h"
 
 #include "base/digest.h"
@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A directory with archives, and "out" in it to unpack into. */
+/* A directory with archives, and the directory "out" to unpack into. */
 struct bench {
 	struct tree d;
 	int out;
@@ -53,7 +53,7 @@ static inline size_t count_files(const struct bench *b)
 	return n;
 }
 
-/* The file named by the content is there, whole, and others may read it. */
+/* True if the file named by the content exists completely, and is world-readable. */
 static inline void expect_seed(const struct bench *b, struct slice data)
 {
 	char hex[DIGEST_SHA1_HEX], got[DIGEST_SHA1_HEX];

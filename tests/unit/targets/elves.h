@@ -2,7 +2,7 @@
 #ifndef TESTS_TARGETS_ELVES_H
 #define TESTS_TARGETS_ELVES_H
 
-/* ELF files of a few sections, as a compiler makes them.  Include unit.h first. */
+/* ELF files with a few sections, as made by a compiler.  Include unit.h first. */
 #include "tests/unit/scratch.h"
 
 #include <elf.h>

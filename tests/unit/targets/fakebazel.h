@@ -2,10 +2,10 @@
 #ifndef TESTS_TARGETS_FAKEBAZEL_H
 #define TESTS_TARGETS_FAKEBAZEL_H
 
-/* A workspace, and a program in place of Bazel that answers what a test wrote into files:
- * out.label and out.xml (query), out.cquery, out.info, out.build (the build events); the
- * status is in code.COMMAND, what it complains of in said.COMMAND.  It writes its calls to
- * `calls`.  The real one is in tests/e2e/build.bats. */
+/* A workspace, and a program in place of Bazel that prints files of the test: out.label and out.xml
+ * (query), out.cquery, out.info, and out.build (the build events).  Its status is in code.COMMAND,
+ * its stderr in said.COMMAND.  It writes its calls to `calls`.  tests/e2e/build.bats tests the real
+ * Bazel. */
 #include "tests/unit/targets/tree.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static inline void fake_make(struct fake *f)
 	    .type = "bazel", .path = f->ws, .bazel = f->program, .as_root = true};
 }
 
-/* What it says to every command: these labels, their programs below out/. */
+/* Sets the answers to every command: these labels, with their programs below out/. */
 static inline void fake_targets(struct fake *f, const char *const *labels)
 {
 	char all[4000] = "", paths[4000] = "", root[200];

@@ -51,10 +51,10 @@ static void test_targets(void **state)
 	assert_string_equal(t.corpus, "p/b_fuzzer_corpus");
 	assert_null(get_target(&l, "a_fuzzer").corpus);
 	assert_string_equal(t.build, "bazel build --config=asan-fuzzer //p:b_fuzzer_bin");
-	assert_null(t.dir); /* nothing beside it is shown to a cell */
+	assert_null(t.dir); /* a cell sees no file beside the program */
 	assert_null(t.unbuilt);
 	assert_true(t.size > 0);
-	/* With which flags it was asked where the programs are. */
+	/* The flags of the query for the programs' paths. */
 	fd = openat(f.tree.fd, "calls", O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	calls[read(fd, calls, sizeof(calls) - 1)] = '\0';
@@ -92,14 +92,14 @@ static void test_options(void **state)
 	assert_non_null(strstr(calls, " -- //p:all\n"));
 	assert_non_null(strstr(calls, "let t = (//p:all) in"));
 	assert_non_null(strstr(calls, " --config=mine --copt=-DX='a b' "));
-	/* A shell reads the line as Bazel had it. */
+	/* A shell parses the line into Bazel's original arguments. */
 	assert_string_equal(get_target(&l, "a_fuzzer").build,
 			    "bazel build --config=mine '--copt=-DX='\\''a b'\\''' //p:a_fuzzer");
 	assert_null(strstr(calls, "asan-fuzzer"));
 	fake_done(&f);
 }
 
-/* Tagged as a target, and not to be run: it is there, without a binary. */
+/* Tagged as a target, but not to be run: it is listed without a binary. */
 static void test_unbuilt(void **state)
 {
 	static const char *const labels[] = {"//p:built",  "//p:failed",  "//p:missing",
@@ -116,7 +116,7 @@ static void test_unbuilt(void **state)
 		  "//p:built\tout/built\n//p:failed\tout/failed\n"
 		  "//p:missing\tout/missing\n//p:nomark\tout/nomark\n");
 	tree_program(&f.tree, "out/built", MARK);
-	tree_program(&f.tree, "out/failed", MARK); /* of an earlier build */
+	tree_program(&f.tree, "out/failed", MARK); /* from an earlier build */
 	tree_program(&f.tree, "out/nomark", "");
 	assert_int_equal(strv_add(&built.labels, "//p:failed", &e), 0);
 	assert_int_equal(strv_add(&built.whys, "no such file", &e), 0);
@@ -132,13 +132,13 @@ static void test_unbuilt(void **state)
 			    "//p:missing is not built (fuzzcell build)");
 	assert_non_null(strstr(get_target(&l, "nomark").unbuilt, "no fuzzing entry point"));
 	assert_non_null(strstr(get_target(&l, "unknown").unbuilt, "Bazel knows no program"));
-	for (size_t i = 0; i < l.n; i++) /* whoever does not ask finds nothing to run */
+	for (size_t i = 0; i < l.n; i++) /* a caller that does not check finds no binary to run */
 		assert_int_equal(access(l.v[i].binary, F_OK) == 0, l.v[i].unbuilt == NULL);
 	expect_note(&l, "/ws", true, "//p:failed did not build: no such file");
 	fake_done(&f);
 }
 
-/* Two of one name: both get a longer one. */
+/* Two targets of one name: both get a longer name. */
 static void test_names(void **state)
 {
 	static const char *const labels[] = {"//a/b:x_bin", "//c:x", "//c:y", NULL};
@@ -219,7 +219,7 @@ static void test_bazel_fails(void **state)
 	fake_done(&f);
 }
 
-/* The script that picks a Bazel: what it says goes where the answer would be. */
+/* The script that selects a Bazel version prints its errors in place of the answer. */
 static void test_launcher(void **state)
 {
 	static const char *const labels[] = {"//p:a", NULL};
@@ -237,7 +237,7 @@ static void test_launcher(void **state)
 	fails(&f, -EPROTO,
 	      "query: The project you're trying to build requires Bazel 7.1.0 (specified in "
 	      "/a/very/long/path/of/a/project/.bazelversion), but it wasn't found.");
-	/* Another one, which does not say which version it looked for. */
+	/* Another script, which does not name the missing version. */
 	tree_file(&f.tree, "out.label", "");
 	tree_file(&f.tree, "said.query", "could not download Bazel: no route to host\n");
 	fails(&f, -EPROTO, "query: could not download Bazel: no route to host");
@@ -246,13 +246,13 @@ static void test_launcher(void **state)
 	assert_int_equal(unlinkat(f.tree.fd, "ws/.bazelversion", 0), 0);
 	assert_int_equal(symlinkat("/etc/hostname", f.tree.fd, "ws/.bazelversion"), 0);
 	fails(&f, -EPROTO, "no route to host");
-	/* Without an end: it is not read for ever. */
+	/* Endless output: it is not read for ever. */
 	tree_bytes(&f.tree, "bazel", SLICE("#!/bin/sh\nexec yes @other//p:b\n"), 0755);
 	fails(&f, -EBADMSG, "finds what can be no fuzz target: @other//p:b");
 	fake_done(&f);
 }
 
-/* Answers that would lead somewhere, or are no answers. */
+/* Answers with paths that lead outside, and invalid answers. */
 static void test_hostile(void **state)
 {
 	static const char *const labels[] = {"//p:a", "//p:b", "//p:c", NULL};
@@ -278,7 +278,8 @@ static void test_hostile(void **state)
 	fake_done(&f);
 }
 
-/* Of one output directory whose build failed, only what is newer than its begin. */
+/* After a failed build, only files newer than the build's start are taken from its output
+ * directory. */
 static void test_old_ones(void **state)
 {
 	CLEANUP(target_list_done) struct target_list l = {0};
@@ -309,7 +310,7 @@ static void test_old_ones(void **state)
 	tree_done(&t);
 }
 
-/* What a failed build did not make stays in the list, whatever the record says else. */
+/* Targets that a failed build did not make stay in the list, whatever else the record says. */
 static void test_missing_ones(void **state)
 {
 	CLEANUP(target_list_done) struct target_list l = {0};
@@ -334,7 +335,7 @@ static void test_missing_ones(void **state)
 	assert_null(get_target(&l, "here_fuzzer").unbuilt);
 	assert_string_equal(get_target(&l, "gone_fuzzer").unbuilt, "it did not build");
 	assert_int_equal(l.n_notes, 0);
-	/* A source behind it makes it now; and the directory is gone. */
+	/* A later source makes the target now; and the directory is gone. */
 	tree_program(&other, "gone_fuzzer", MARK);
 	assert_int_equal(discover_add(&second, &l, &e), 0);
 	assert_int_equal(l.n, 2);

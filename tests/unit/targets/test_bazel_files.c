@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A workspace's directories and what Bazel says of its rules, written by hand. */
+/* A workspace's directories, and hand-written answers of Bazel about its rules. */
 struct world {
 	struct tree tree;
 	struct bazel b;
@@ -64,7 +64,7 @@ static int look(struct world *w, struct err *e)
 	return bazel_files(&w->b, &w->g, "//p:png_fuzzer_bin", &w->t, &w->notes, &w->steps, e);
 }
 
-/* The seed directories are these, below the workspace; NULL: none. */
+/* Checks the seed directories, below the workspace; NULL: none. */
 static void has(struct world *w, const char *a, const char *b)
 {
 	const char *const want[] = {a, b};
@@ -78,7 +78,7 @@ static void has(struct world *w, const char *a, const char *b)
 		assert_string_equal(w->t.seed_dirs.v[i] + strlen(w->tree.path) + 1, want[i]);
 }
 
-/* In a workspace of two files, x and y. */
+/* In a workspace with two files, x and y. */
 static void two_have(const char *xml, const char *x, const char *y, const char *a, const char *b)
 {
 	struct world w;
@@ -109,7 +109,7 @@ static void test_group(void **state)
 				     FILE_("//p:in/a") FILE_("//p:in/deep/b")));
 	file(&w, "p/in/a");
 	file(&w, "p/in/deep/b");
-	file(&w, "p/png_fuzzer_corpus/x"); /* its data come first */
+	file(&w, "p/png_fuzzer_corpus/x"); /* the target's own data come first */
 	has(&w, "p/in", NULL);
 	assert_int_equal(w.notes.n_notes, 0);
 	assert_null(w.t.dict);
@@ -126,7 +126,7 @@ static void test_common(void **state)
 		 "p/in/a", "p/input/b", "p", NULL);
 }
 
-/* One that is called a corpus is one; the others are what the target needs to run. */
+/* A group with "corpus" in its name is the corpus; the others are the target's runtime files. */
 static void test_several(void **state)
 {
 	const char *two =
@@ -141,7 +141,7 @@ static void test_several(void **state)
 	two_have(named, "p/ttf/a", "p/in/b", "p/in", NULL);
 }
 
-/* Files without a group around them; and sources beside them, which are no inputs. */
+/* Files without a group, and sources beside them, which are no inputs. */
 static void test_loose(void **state)
 {
 	const char *loose = QUERY(BIN(LIST("data", L("//p:in/a") L("//p:in/b"))) FILE_("//p:in/a")
@@ -190,7 +190,7 @@ static void test_siblings(void **state)
 	two_have(xml, "p/png/a", "p/gif/b", "p/png", NULL);
 }
 
-/* A macro that was called without name = "...": the rules' own names. */
+/* A macro that was called without name = "...": the names of the rules count. */
 static void test_siblings_by_name(void **state)
 {
 	const char *xml =
@@ -216,13 +216,13 @@ static void test_by_name(void **state)
 	file(&w, "p/png_fuzzer_corpus/a");
 	has(&w, "p/png_fuzzer_corpus", NULL);
 	world_done(&w);
-	world_make(&w, QUERY("")); /* Bazel told nothing of the rule */
+	world_make(&w, QUERY("")); /* Bazel printed nothing about the rule */
 	has(&w, NULL, NULL);
 	assert_int_equal(w.notes.n_notes, 0);
 	world_done(&w);
 }
 
-/* What a repository may not do: show us the rest of the machine. */
+/* A repository must not give access to other files of the machine. */
 static void test_links_out(void **state)
 {
 	struct world w;
@@ -239,7 +239,7 @@ static void test_links_out(void **state)
 	expect_note(&w.notes, "//p:png_fuzzer_bin", true, "'p/in' leads out of the workspace");
 	expect_note(&w.notes, "//p:png_fuzzer_bin", true, "'p/x.dict' is no file of the workspace");
 	world_done(&w);
-	/* A device, a directory, nothing. */
+	/* A device, a directory, a missing file. */
 	world_make(&w, QUERY(BIN(LIST("data", L("//p:x.dict")) LIST("args", S("-dict=/dev/zero")))
 				 FILE_("//p:x.dict")));
 	file(&w, "p/x.dict/y");
@@ -308,7 +308,7 @@ static void test_args(void **state)
 	world_done(&w);
 }
 
-/* A group that is in itself ends; one that is in itself many times over is refused. */
+/* A group that contains itself is resolved; a search of too many steps is refused. */
 static void test_circles(void **state)
 {
 	struct world w;

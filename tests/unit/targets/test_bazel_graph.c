@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* The document in pieces of n bytes. */
+/* Parses the document in pieces of n bytes. */
 static int read_in(size_t n, struct slice text, struct bazel_graph *g, struct err *e)
 {
 	struct bazel_reader *reader = NULL;
@@ -33,7 +33,7 @@ static int read_text(const char *text, struct bazel_graph *g, struct err *e)
 #define HEAD "<?xml version=\"1.1\" encoding=\"UTF-8\" standalone=\"no\"?>\n<query version=\"2\">"
 #define TAIL "</query>"
 
-/* As Bazel 4.2 prints it. */
+/* Output of Bazel 4.2. */
 static const char answer[] = HEAD
     "<rule class=\"cc_test\" location=\"/w/p/BUILD:2:17\" name=\"//p:line_fuzzer\">"
     "<string name=\"name\" value=\"line_fuzzer\"/>"
@@ -66,7 +66,7 @@ static void check_answer(const struct bazel_graph *g)
 	assert_string_equal(r->where, "/w/p/BUILD:2:17");
 	assert_string_equal(r->function, "fuzzer");
 	assert_string_equal(r->generator, "line_fuzzer");
-	assert_int_equal(r->data.n, 1); /* none of another repository, no sources */
+	assert_int_equal(r->data.n, 1); /* no data of another repository, no sources */
 	assert_string_equal(r->data.v[0], "//p:inputs");
 	assert_int_equal(r->args.n, 1);
 	assert_string_equal(r->args.v[0], "-max_len=64");
@@ -104,7 +104,7 @@ static void test_answer(void **state)
 	}
 }
 
-/* Text that newer Bazels may print as it is. */
+/* Text that newer Bazel versions may print without escapes. */
 static void test_unicode(void **state)
 {
 	struct bazel_graph g = {0};
@@ -141,7 +141,7 @@ static void test_hostile(void **state)
 	refused(HEAD "</query></query>", "not XML: line 2");
 	refused("<!DOCTYPE q [<!ENTITY a \"aaaa\">]><query>&a;</query>", "document type");
 	refused(HEAD "<rule name=\"//a:\xff\"/>" TAIL, "not well-formed");
-	/* Elements where none are expected, without what they need: passed over. */
+	/* Elements at unexpected places, or without required attributes, are skipped. */
 	if (read_text(
 		HEAD
 		"<label value=\"//a:b\"/><list/><string/><rule/><rule class=\"x\"/>"

@@ -33,7 +33,7 @@ static void test_plain(void **state)
 	plain("@@other//a:c", NULL);
 	plain("a:c", NULL);
 	plain("/a:c", NULL);
-	/* What would lead out of the workspace. */
+	/* Labels that would lead out of the workspace. */
 	plain("//a/../..:c", NULL);
 	plain("//a:../c", NULL);
 	plain("//a:..", NULL);
@@ -92,7 +92,7 @@ static void test_names(void **state)
 	called("//:c_raw_", "c", "c");
 	called("//:c_instrum", "c", "c");
 	called("//a:sub/c_bin", "c", "a.c");
-	called("//a:_bin", "_bin", "a._bin"); /* something must be left */
+	called("//a:_bin", "_bin", "a._bin"); /* the name must not become empty */
 	called("//a:c+d e", "c_d_e", "a.c_d_e");
 	called("//a:-c", "_c", "a.-c");
 	called("//.a:.c", "_c", "_a..c");

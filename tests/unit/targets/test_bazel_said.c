@@ -7,7 +7,7 @@
 
 static void says(const char *text, bool error, const char *want)
 {
-	/* Whole, and byte by byte. */
+	/* The text is parsed at once, and byte by byte. */
 	for (size_t step = 1; step <= strlen(text) + 1; step += strlen(text) + 1) {
 		static struct bazel_said s;
 		char out[BAZEL_SAID_MAX];
@@ -38,7 +38,7 @@ static void test_one_line(void **state)
 	says("ERROR: a\tb\\c\xff\n", true, "a b\\x5cc\\xff");
 }
 
-/* The last line says what was wrong; what comes after it is of other packages. */
+/* The last line has the error; later lines are about other packages. */
 static void test_traceback(void **state)
 {
 	(void)state;
@@ -57,7 +57,7 @@ static void test_traceback(void **state)
 	     true, "/ws/a/BUILD:4:2:; Error in fail: one; two");
 }
 
-/* Of a long one the end stays; more memory is never taken. */
+/* Of a long message the end is kept, in bounded memory. */
 static void test_long(void **state)
 {
 	static char text[1 << 20];
@@ -82,7 +82,7 @@ static void test_long(void **state)
 	bazel_said_feed(&s, slice_of(text));
 	assert_true(bazel_said_end(&s, out));
 	assert_int_equal(out[0], 'x');
-	/* Of one long line the end is there, too. */
+	/* Of one long line the end is kept, too. */
 	s = (struct bazel_said){.n = 0};
 	snprintf(text, sizeof(text), "ERROR: first%0500d last\n", 0);
 	bazel_said_feed(&s, slice_of(text));

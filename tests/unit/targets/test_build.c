@@ -81,14 +81,14 @@ static void test_bazel_fails(void **state)
 	assert_int_equal(r.built.n, 1);
 	assert_string_equal(r.failed.labels.v[0], "//p:b");
 	build_result_done(&r);
-	/* It did not come to targets. */
+	/* Bazel stopped before any target. */
 	assert_int_equal(unlinkat(f.tree.fd, "out.build", 0), 0);
 	builds_well(&f, &r);
 	assert_false(r.ok);
 	assert_non_null(strstr(r.why, "build: no compiler"));
 	assert_int_equal(r.failed.labels.n, 2);
 	build_result_done(&r);
-	/* It says that all is well, and not what. */
+	/* The events report success, but no target. */
 	tree_file(&f.tree, "code.build", "0");
 	tree_file(&f.tree, "said.build", "");
 	builds_well(&f, &r);
@@ -120,7 +120,7 @@ static void why_failed(struct fake *f, const char *events, const char *want)
 	build_result_done(&r);
 }
 
-/* The first error of the compiler, from the file that Bazel keeps it in. */
+/* The compiler's first error, from the file in which Bazel keeps it. */
 static void test_bazel_compiler(void **state)
 {
 	static const char *const one[] = {"//p:a", NULL};
@@ -141,7 +141,7 @@ static void test_bazel_compiler(void **state)
 		  "such type\nl/half.cc:4: error: more\n");
 	snprintf(events, sizeof(events), event, "x.o", "file://", f.tree.path);
 	why_failed(&f, events, "an action of //l:lib failed: l/half.cc:3:2: error: no such type");
-	/* One that did not come to an action: Bazel said it itself. */
+	/* A failure before any action: the reason is Bazel's own error. */
 	tree_file(&f.tree, "said.build",
 		  "ERROR: Traceback (most recent call last):\nError in fail: no toolchain\n");
 	why_failed(&f, DONE("//p:a", "\"aborted\":{\"reason\":\"ANALYSIS_FAILURE\"}"),
@@ -151,7 +151,7 @@ static void test_bazel_compiler(void **state)
 	    "SKIPPED: not here");
 	tree_file(&f.tree, "a file", "\nno mark\n");
 	why_failed(&f, events, "an action of //l:lib failed: no mark");
-	/* Another action, a cache elsewhere, what is no file. */
+	/* Another action, a cache elsewhere, and a path that is no file. */
 	snprintf(events, sizeof(events), event, "y.o", "file://", f.tree.path);
 	why_failed(&f, events, "an action of //l:lib failed");
 	snprintf(events, sizeof(events), event, "x.o", "bytestream://", f.tree.path);
@@ -172,7 +172,7 @@ static void test_bazel_compiler(void **state)
 	fake_done(&f);
 }
 
-/* A package that can't be loaded: what it has is not known, so not all is well. */
+/* A package that cannot be loaded: its targets are unknown, so the build counts as failed. */
 static void test_bazel_partial(void **state)
 {
 	struct build_result r;
@@ -243,16 +243,16 @@ static void runs_bad(struct tree *t, const char *script, const char *why)
 	build_result_done(&r);
 }
 
-/* Each harness that did not build is named in the reason. */
+/* The reason names each harness that failed to build. */
 static void says_harness(struct tree *t)
 {
-	/* Many errors in one file, and one in another. */
+	/* Many errors in one file, and one error in another. */
 	runs_bad(
 	    t,
 	    "for i in 1 2 3 4 5; do echo \"a.c:$i: error: no $i\"; done;"
 	    "echo 'b.c:7: error: no b'; for i in 6 7; do echo \"a.c:$i: error: no\"; done; exit 2",
 	    "sh ended with 2: a.c:1: error: no 1; b.c:7: error: no b");
-	/* A linker; make on two levels; much output behind the failure. */
+	/* A linker; make on two levels; much output after the failure. */
 	runs_bad(t,
 		 "echo \"/usr/bin/ld: a.c:2: undefined reference to 'f'\";"
 		 "echo 'clang: error: linker command failed with exit code 1 (use -v)';"
@@ -276,7 +276,7 @@ static void says_harness(struct tree *t)
 		 "exit 1",
 		 "sh ended with 1: error: expected one of; error: could not compile `x` (bin "
 		 "\"a_fuzzer\") due to 1 previous error");
-	/* As many as there is room for. */
+	/* As many names as fit. */
 	runs_bad(t, "for i in 1 2 3 4 5 6; do printf 'FAILED: %0300d\n' $i; done; echo end; exit 1",
 		 "0001, 000");
 }
@@ -296,7 +296,7 @@ static void test_command(void **state)
 	assert_int_equal(faccessat(t.fd, "made", F_OK, 0), 0);
 	build_result_done(&r);
 	runs_bad(&t, "echo one; echo 't\033[1mwo'; echo >&2; exit 7", "sh ended with 7: two");
-	/* Of each part its first error, and what is not made of it. */
+	/* For each part its first error, and the missing targets. */
 	runs_bad(&t,
 		 "echo 'a.c:1:2: error: no a'; echo 'a.c:3: Error: no b' >&2; echo note;"
 		 "echo 'make: *** [Makefile:9: a_fuzzer] Error 1';"
@@ -318,7 +318,7 @@ static void test_command(void **state)
 	build_time_us = 500000;
 	runs_bad(&t, "sleep 100", "sh: took more than 500ms");
 	build_time_us = 60 * USEC_PER_SEC;
-	/* Stopped by a person: that is no build. */
+	/* Stopped by the user: this is no failed build. */
 	assert_int_equal(runs(&t, "kill -INT $PPID; sleep 100", &r, &e), -EINTR);
 	assert_non_null(strstr(e.msg, "stopped by signal 2"));
 	tree_done(&t);
@@ -333,7 +333,7 @@ static void test_wanted(void **state)
 	assert_true(build_wanted(&(struct config_source){.type = bazel}));
 }
 
-/* Of a failed command, the targets that earlier builds made are known by name. */
+/* After a failed command, targets of earlier builds are known by name. */
 static void test_missing(void **state)
 {
 	char directory[] = "directory", manifest[] = "manifest", true_[] = "true",
@@ -357,7 +357,7 @@ static void test_missing(void **state)
 	assert_int_equal(known.n, 4);
 	assert_int_equal(unlinkat(t.fd, "b_fuzzer", 0), 0);
 	assert_int_equal(build_missing(&s, &known, &r, &e), 0);
-	assert_int_equal(r.failed.labels.n, 0); /* the build went well */
+	assert_int_equal(r.failed.labels.n, 0); /* the build succeeded */
 	r.ok = false;
 	assert_int_equal(build_missing(&s, &known, &r, &e), 0);
 	assert_int_equal(r.failed.labels.n, 1);
@@ -365,7 +365,7 @@ static void test_missing(void **state)
 	assert_string_equal(r.failed.whys.v[0], "the build failed and did not make it");
 	build_result_done(&r);
 	strv_done(&known);
-	s.type = manifest; /* it names its programs itself */
+	s.type = manifest; /* a manifest names its programs itself */
 	assert_int_equal(build_known(&s, &was, &known, &e), 0);
 	assert_int_equal(known.n, 0);
 	tree_done(&t);
@@ -438,7 +438,7 @@ static void test_record(void **state)
 	save(&t, "/a", false);
 	save(&t, "/a", false); /* replaced, not twice */
 	loaded(&t, 1, 0);
-	save(&t, "/b", false); /* others stay */
+	save(&t, "/b", false); /* other entries stay */
 	loaded(&t, 1, 1);
 	save(&t, "/a", true);
 	loaded(&t, 0, 1);
@@ -448,7 +448,7 @@ static void test_record(void **state)
 		for (size_t k = 0; k < 3; k++)
 			discover_built_done(&built[k]);
 	}
-	tree_file(&t, BUILD_RECORD, "{"); /* a new one begins */
+	tree_file(&t, BUILD_RECORD, "{"); /* a new record begins */
 	save(&t, "/a", false);
 	loaded(&t, 1, 0);
 	tree_done(&t);

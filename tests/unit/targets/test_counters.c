@@ -32,15 +32,15 @@ static void sections_are_counted(void **state)
 	    {{{"__sancov_guards", SHT_PROGBITS, 103 * 4}}, 1, 103},
 	    {{{"__sancov_bools", SHT_PROGBITS, 103}}, 1, 103},
 	    {{{".go.fuzzcntrs", SHT_NOBITS, 103}}, 1, 103},
-	    /* The kinds of one edge count once; two sections of a kind are added. */
+	    /* Several kinds of counters count once; sections of one kind are added. */
 	    {{{"__sancov_cntrs", SHT_PROGBITS, 103}, {"__sancov_pcs", SHT_PROGBITS, 104 * 16}},
 	     2,
 	     104},
 	    {{{"__sancov_cntrs", SHT_PROGBITS, 100}, {"__sancov_cntrs", SHT_PROGBITS, 7}}, 2, 107},
-	    /* Names that only begin like those of counters. */
+	    /* Names that only begin like counter sections. */
 	    {{{"__sancov_cntrs2", SHT_PROGBITS, 103}, {"__sancov_cntr", SHT_PROGBITS, 9}}, 2, 0},
 	    {{{".text", SHT_PROGBITS, 103}}, 1, 0},
-	    /* A section that takes no room in the file is bounded by the code that counts. */
+	    /* The size of a section without file content is bounded by the size of the code. */
 	    {{{"__sancov_cntrs", SHT_NOBITS, UINT64_MAX}}, 1, ELF_SIZE / 4},
 	    {{{"__sancov_cntrs", SHT_NOBITS, UINT64_MAX}, {"__sancov_cntrs", SHT_NOBITS, 9}},
 	     2,
@@ -109,7 +109,7 @@ static void damage_is_not_known(void **state)
 			break;
 		}
 		if (look(&f, ELF_SIZE, &edges) != COUNTERS_UNKNOWN || edges != 0)
-			fail_msg("damage %u", i);
+			fail_msg("counters found in damaged file %u", i);
 	}
 }
 

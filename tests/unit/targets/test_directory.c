@@ -71,7 +71,7 @@ static void test_other_files(void **state)
 	assert_int_equal(fchmodat(d.fd, "nox_fuzzer", 0644, 0), 0);
 	tree_file(&d, "x.c", "int LLVMFuzzerTestOneInput()");
 	tree_file(&d, "x.a", "");
-	/* An object file and a core dump hold the mark too: e_type 1 and 4. */
+	/* An object file and a core dump also have the mark: e_type 1 and 4. */
 	tree_bytes(&d, "x.o",
 		   SLICE("\x7f"
 			 "ELF\2\1\1\0\0\0\0\0\0\0\0\0\1\0" MARK),
@@ -150,7 +150,7 @@ static void test_sides(void **state)
 	tree_done(&d);
 }
 
-/* Whatever stands there, nothing blocks, nothing outside is taken. */
+/* With any kind of entry, no call blocks, and no file outside is used. */
 static void test_hostile(void **state)
 {
 	struct target_list l = {0};
@@ -206,7 +206,7 @@ static void test_hostile(void **state)
 	tree_done(&d);
 }
 
-/* The mark is found wherever it lies against the blocks that are read. */
+/* The mark is found at any offset to the read blocks. */
 static void test_mark_places(void **state)
 {
 	struct target_list l = {0};
@@ -235,7 +235,7 @@ static void test_mark_places(void **state)
 	tree_done(&d);
 }
 
-/* 5 GiB and more, sparse: searched to its end, or said to be too large. */
+/* A sparse file of 5 GiB and more: searched to its end, or reported as too large. */
 static void test_huge(void **state)
 {
 	struct target_list l = {0};
@@ -262,7 +262,7 @@ static void test_huge(void **state)
 	tree_done(&d);
 }
 
-/* Changes the file's time again and again, as a linker that writes it would. */
+/* Changes the file's time repeatedly, as a linker that writes it. */
 static pid_t start_touching(struct tree *d, const char *name, unsigned seconds)
 {
 	int pipe_fds[2];
@@ -284,7 +284,7 @@ static pid_t start_touching(struct tree *d, const char *name, unsigned seconds)
 		}
 	}
 	close(pipe_fds[1]);
-	assert_int_equal(read(pipe_fds[0], &byte, 1), 1); /* it runs */
+	assert_int_equal(read(pipe_fds[0], &byte, 1), 1); /* the child runs */
 	close(pipe_fds[0]);
 	return pid;
 }
@@ -392,7 +392,7 @@ static void test_names_twice(void **state)
 	assert_non_null(strstr(e.msg, "two targets are named 'x': "));
 	assert_non_null(strstr(e.msg, d.path));
 	assert_non_null(strstr(e.msg, d2.path));
-	assert_int_equal(l.n, 1); /* as it was */
+	assert_int_equal(l.n, 1); /* unchanged */
 	assert_int_equal(unlinkat(d2.fd, "x", 0), 0);
 	assert_int_equal(tree_add(&d2, "directory", "", &l, &e), 0);
 	assert_int_equal(l.n, 2);
@@ -429,7 +429,7 @@ static void test_errors(void **state)
 /* Every fallible call fails once: an error or a note, never a crash or a leak. */
 static void test_faults(void **state)
 {
-	/* A fault while a program's constants are looked for makes the search longer, no more. */
+	/* A fault in the search for a program's constants only makes the search longer. */
 	enum { WHOLE = 20 };
 	struct tree d;
 	unsigned failed = 0, whole = 0;
@@ -460,7 +460,7 @@ static void test_faults(void **state)
 			target_list_done(&l);
 			continue;
 		} else {
-			assert_true(count_warnings(&l) > 0); /* it was said */
+			assert_true(count_warnings(&l) > 0); /* it was reported */
 		}
 		whole = 0;
 		target_list_done(&l);

@@ -28,7 +28,7 @@ static void reads(const char *text, struct build_result *ret)
 	if (read_events(slice_of(text), ret, &any, &e) < 0)
 		fail_msg("%s", e.msg);
 	assert_int_equal(any, *text != '\0');
-	assert_int_equal(ret->built.n + ret->failed.labels.n, 3); /* each is told of */
+	assert_int_equal(ret->built.n + ret->failed.labels.n, 3); /* each target is reported */
 	assert_int_equal(ret->failed.labels.n, ret->failed.whys.n);
 }
 
@@ -57,7 +57,7 @@ static void test_ends(void **state)
 	build_result_done(&r);
 }
 
-/* What is not said to be built is not built. */
+/* A target that is not reported as built counts as not built. */
 static void test_untold(void **state)
 {
 	struct build_result r;
@@ -67,7 +67,7 @@ static void test_untold(void **state)
 	assert_int_equal(r.built.n, 0);
 	assert_string_equal(r.failed.whys.v[0], "not reached");
 	build_result_done(&r);
-	/* An aspect of it; an end without a success; one configuration of two. */
+	/* An aspect of the target; an end without success; one configuration of two. */
 	reads("{\"id\":{\"targetCompleted\":{\"label\":\"//p:a\",\"aspect\":\"x\"}}," GOOD
 	      "}\n" DONE("//p:b", "\"completed\":{}") DONE("//p:c", GOOD) DONE("//p:c", BAD)
 		  DONE("//p:c", GOOD),
@@ -93,8 +93,8 @@ static void test_hostile(void **state)
 	build_result_done(&r);
 }
 
-/* A last line without its newline counts; a huge one, of an action's output, does not
- * hide those behind it. */
+/* A last line without a newline counts.  A huge line, with an action's output, does not hide later
+ * lines. */
 static void test_lines(void **state)
 {
 	const size_t huge = (size_t)3 * EVENTS_LINE_MAX + 77;
@@ -115,7 +115,7 @@ static void test_lines(void **state)
 		fail_msg("%s", e.msg);
 	assert_int_equal(r.built.n, 2);
 	build_result_done(&r);
-	/* Many, across the blocks that it is read in. */
+	/* Many events, across the borders of read blocks. */
 	for (size_t i = 0; i + 100 < huge; i += 100) {
 		memset(text + i, ' ', 99);
 		memcpy(text + i, "{\"id\":{}}", 9);

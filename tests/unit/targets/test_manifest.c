@@ -66,7 +66,7 @@ static void test_whole(void **state)
 	expect_below(&d, t->seed_dirs.v[0], "/seeds");
 	assert_string_equal(t->seed_dirs.v[1], "/usr");
 	assert_int_equal(t->flags.n, 1);
-	assert_string_equal(t->flags.v[0], "-max_len=64"); /* the manifest's own wins */
+	assert_string_equal(t->flags.v[0], "-max_len=64"); /* the manifest's own flag wins */
 	assert_int_equal(t->env.n, 2);
 	assert_string_equal(t->env.v[0], "ASAN_OPTIONS=a=b");
 	assert_string_equal(t->env.v[1], "A=b c");
@@ -83,7 +83,7 @@ static void test_whole(void **state)
 #define X(more) "{\"targets\": [{\"name\": \"x\", \"binary\": \"bin/x\"" more "}]}"
 #define IN_X	"targets[0] (\"x\"): "
 
-/* "@" in a text stands for the directory. */
+/* "@" in a text is replaced by the directory. */
 static const struct {
 	const char *text, *error;
 } wrong[] = {
@@ -142,7 +142,7 @@ static const struct {
      "two targets are named 'x': '@/bin/x' and '@/bin/x'"},
 };
 
-/* expected starts actual, when each '@' is dir. */
+/* Checks that actual begins with expected, with each '@' replaced by dir. */
 static bool starts(const char *actual, const char *expected, const char *dir)
 {
 	for (; *expected; expected++) {
@@ -168,7 +168,7 @@ static void test_wrong(void **state)
 		int n = snprintf(at, sizeof(at), "%s/m.json: ", d.path);
 
 		if (load(&d, wrong[i].text, &l, &e) >= 0)
-			fail_msg("taken: %s", wrong[i].text);
+			fail_msg("accepted: %s", wrong[i].text);
 		if (strncmp(e.msg, at, (size_t)n) != 0 ||
 		    !starts(e.msg + n, wrong[i].error, d.path))
 			fail_msg("%s\n# %s\n# instead of %s", wrong[i].text, e.msg, wrong[i].error);
@@ -189,7 +189,7 @@ static void test_places(void **state)
 	assert_int_equal(tree_add(&d, "manifest", "none.json", &l, &e), -ENOENT);
 	assert_non_null(strstr(e.msg, "/none.json'"));
 	assert_int_equal(tree_add(&d, "manifest", "fifo", &l, &e), -EINVAL);
-	/* A relative path without a directory is in the working directory. */
+	/* A relative path without a directory is relative to the working directory. */
 	tree_file(&d, "m.json", X(""));
 	assert_int_equal(fchdir(d.fd), 0);
 	assert_int_equal(
@@ -223,7 +223,7 @@ static void test_faults(void **state)
 		fault_arm(nth, FAULT_FAIL);
 		r = tree_add(&d, "manifest", "m.json", &l, &e);
 		if (r == 0 && l.v[0].flags.n == 2)
-			nth = 0; /* past the last one */
+			nth = 0; /* after the last call */
 		else
 			assert_true(r < 0 ? e.msg[0] && l.n + l.n_notes == 0 : count_warnings(&l));
 		target_list_done(&l);
@@ -250,8 +250,8 @@ static void leads_out(struct tree *d, const char *text)
 	assert_int_equal(l.n, 0);
 }
 
-/* A manifest in a work tree was pushed: what it names is in the tree, also through links, and also
- * later.  A program may be anywhere. */
+/* A manifest in a work tree may come from a push: its files must be in the tree, also through
+ * links, and also later.  A program may be anywhere. */
 static void test_pushed(void **state)
 {
 	struct target_list l = {0};

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* All that came out as one text: "flag|env|...;dict;timeout;rss" and the notes,
- * "LINE(!)why" each on a line. */
+/* The result as one text: "flag|env|...;dict;timeout;rss", and the notes, one line "LINE(!)why"
+ * each. */
 struct seen {
 	struct buf out, notes;
 };
@@ -40,7 +40,7 @@ static int run(struct slice text, struct seen *s, struct err *e)
 }
 
 static const struct {
-	const char *text, *out, *notes; /* notes: a part of them; "" none at all */
+	const char *text, *out, *notes; /* notes: a part of them; "": no notes */
 } cases[] = {
     {"", ";0;0", ""},
     {"[libfuzzer]\nmax_len = 64\n", "-max_len=64|;0;0", ""},
@@ -149,7 +149,7 @@ static void test_limits(void **state)
 	buf_done(&s.notes);
 }
 
-/* A caller that can't note ends it, with nothing left behind (LSan looks). */
+/* A failing note callback ends the parsing, without leaks (LSan checks). */
 static int no_note(void *arg, unsigned line, bool warning, const char *why, struct err *e)
 {
 	(void)arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tree of somebody else's, as root: nothing that they could not read is opened.  User
- * 4321 has no account. */
+/* Another user's tree, as root: no file that this user could not read is opened.  User 4321 has
+ * no account. */
 #include "tests/unit/targets/archives.h"
 
 #include "runner/corpus/store.h"
@@ -8,7 +8,7 @@
 enum { THEM = 4321 };
 
 struct place_of {
-	struct tree theirs, ours; /* ours: nobody else may enter it */
+	struct tree theirs, ours; /* ours: only root may enter it */
 	struct target_list l;
 };
 
@@ -42,7 +42,7 @@ static void end(struct place_of *p)
 	tree_done(&p->ours);
 }
 
-/* "@" in a text stands for the directory of ours. */
+/* "@" in a text is replaced by our directory. */
 static int load(struct place_of *p, const char *text, struct err *e)
 {
 	char all[1000] = "";
@@ -90,7 +90,8 @@ static void test_manifest(void **state)
 		assert_non_null(strstr(e.msg, "': Permission denied (opened with the rights of "
 					      "user 4321, who owns what leads here)"));
 	}
-	/* What they may read is theirs to name; our own manifest names anything. */
+	/* A user's manifest may name files that the user can read; our own manifest may name any
+	 * file. */
 	assert_int_equal(load(&p, X(", \"seeds\": [\"/usr\"]"), &e), 0);
 	assert_int_equal(p.l.v[0].rights.uid, THEM);
 	assert_int_equal(fchown(p.theirs.fd, 0, 0), 0);
@@ -104,8 +105,8 @@ static void test_manifest(void **state)
 	end(&p);
 }
 
-/* Links out of it were never followed, but what is in it may be another's, too (a hard
- * link). */
+/* Links out of the directory are never followed, but a file in it may belong to another user (a
+ * hard link). */
 static void test_directory(void **state)
 {
 	struct place_of p;
@@ -128,7 +129,7 @@ static void test_directory(void **state)
 	end(&p);
 }
 
-/* Between being found and being used it becomes a link. */
+/* Between its discovery and its use the file becomes a link. */
 static void test_later(void **state)
 {
 	struct seeds_result unpacked;
@@ -161,14 +162,14 @@ static void test_later(void **state)
 					 &unpacked, &e),
 			 -EACCES);
 	assert_int_equal(count_files(&out), 0);
-	/* With ours it would be read: that is what keeps it out. */
+	/* With our rights the file would be readable: only the user's rights keep it out. */
 	assert_int_equal(store_seeds(AT_FDCWD, t->seed_dirs.v[0], out.out, &sum, &e), 0);
 	assert_int_equal(count_files(&out), 1);
 	bench_done(&out);
 	end(&p);
 }
 
-/* A file of ours in a directory of theirs is passed over, theirs is taken. */
+/* Our file in the user's directory is skipped, the user's own file is used. */
 static void test_files(void **state)
 {
 	const struct rights them = {.other = true, .uid = THEM, .gid = 65534};

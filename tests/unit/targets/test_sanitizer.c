@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sanitizer a program lacks, from a file that a hostile build wrote. */
+/* The missing sanitizer of a program, from a file that a hostile build wrote. */
 #include "tests/unit/unit.h"
 
 #include "runner/targets/sanitizer.h"
@@ -34,7 +34,7 @@ static void a_runtime_is_known_by_its_symbol(void **state)
 	assert_null(MISSING(".dynstr", "\0__msan_init", "msan"));
 	assert_null(MISSING(".dynstr", "\0__tsan_init", "tsan"));
 	assert_null(MISSING(".dynstr", "\0__asan_init\0__lsan_do_leak_check", "lsan"));
-	/* The last name may lack its NUL. */
+	/* The last name may have no NUL. */
 	assert_null(missing(".dynstr", "\0__asan_init!", 13, "asan"));
 	/* A static program has a symbol table only. */
 	assert_null(MISSING(".strtab", "\0__asan_init", "asan"));
@@ -57,7 +57,7 @@ static void a_program_without_it_is_named(void **state)
 	assert_string_equal(MISSING(".dynstr", "\0__asan_init", "msan"), "MemorySanitizer");
 	assert_string_equal(MISSING(".dynstr", "\0__asan_init", "tsan"), "ThreadSanitizer");
 	assert_string_equal(MISSING(".dynstr", "\0free", "lsan"), "LeakSanitizer");
-	/* libFuzzer itself knows these names. */
+	/* libFuzzer itself has these names. */
 	assert_string_equal(MISSING(".dynstr", "\0__msan_unpoison\0__asan_init2", "asan"),
 			    "AddressSanitizer");
 }

@@ -3,8 +3,8 @@
 
 #include "base/fault.h"
 
-/* The same set in each format: names that would leave the directory, links, a
- * device, two of one content, an empty one. */
+/* The same entries in each format: names that would leave the directory, links, a device, two files
+ * with one content, an empty file. */
 static void test_formats(void **state)
 {
 	static const char *const names[] = {"s.zip",	 "s.tar", "s.tar.gz", "s.tgz",
@@ -18,7 +18,8 @@ static void test_formats(void **state)
 		struct err e;
 
 		bench_make(&b);
-		/* .tbz and the like are only names: libarchive looks at the content. */
+		/* .tbz and similar names do not matter: libarchive detects the format from the
+		 * content. */
 		a = start(&b,
 			  strcmp(names[i], "s.tbz") == 0	? "s.tar.bz2"
 			  : strcmp(names[i], "s.tar.lzma") == 0 ? "s.tar.xz"
@@ -41,7 +42,7 @@ static void test_formats(void **state)
 			assert_int_equal(renameat(b.d.fd, "s.tar.bz2", b.d.fd, names[i]), 0);
 		if (strcmp(names[i], "s.tar.lzma") == 0)
 			assert_int_equal(renameat(b.d.fd, "s.tar.xz", b.d.fd, names[i]), 0);
-		/* The second time finds all of it. */
+		/* The second call finds all files. */
 		for (unsigned k = 0; k < 2; k++) {
 			if (unpack(&b, names[i], &r, &e) < 0)
 				fail_msg("%s: %s", names[i], e.msg);
@@ -85,8 +86,8 @@ static void test_too_large(void **state)
 	bench_done(&b);
 }
 
-/* One 512-byte header of GNU tar's old sparse format: a file of 5 GiB whose last
- * block alone is stored. */
+/* One 512-byte header of GNU tar's old sparse format: a file of 5 GiB with only its last block
+ * stored. */
 static void sparse_header(char h[512])
 {
 	unsigned sum = 0;
@@ -98,7 +99,7 @@ static void sparse_header(char h[512])
 	memcpy(h + 136, "00000000000", 11);
 	h[156] = 'S';
 	memcpy(h + 257, "ustar  ", 7);
-	memcpy(h + 386, "47777777000", 11); /* where the block lies */
+	memcpy(h + 386, "47777777000", 11); /* the block's offset */
 	memcpy(h + 398, "00000001000", 11);
 	memcpy(h + 483, "50000000000", 11); /* the file's size */
 	memset(h + 148, ' ', 8);
@@ -107,7 +108,7 @@ static void sparse_header(char h[512])
 	snprintf(h + 148, 8, "%06o", sum);
 }
 
-/* 5 GiB of nothing in a kilobyte: it ends, and what came first stays. */
+/* 5 GiB of zeros in a kilobyte: unpacking ends, and earlier entries stay. */
 static void test_bomb(void **state)
 {
 	_autofree_ char *p = NULL;
@@ -158,7 +159,7 @@ static void test_encrypted(void **state)
 	bench_done(&b);
 }
 
-/* Three stored entries in a file whose bytes are then damaged. */
+/* Three stored (uncompressed) entries; the caller then damages bytes of the file. */
 static size_t make_plain(struct bench *b, const char *name, char **ret)
 {
 	struct archive *a = start(b, name, strstr(name, ".zip") ? "zip:compression=store" : NULL);
@@ -198,8 +199,8 @@ static void test_bad_checksum(void **state)
 	bench_done(&b);
 }
 
-/* Cut anywhere: an error that names the archive, or what there was; never a file
- * that is cut. */
+/* An archive that is cut anywhere: an error with the archive's name, or the complete entries; never
+ * a cut file. */
 static void test_cut(void **state)
 {
 	static const char *const names[] = {"s.zip", "s.tar", "s.tar.gz"};
@@ -264,7 +265,7 @@ static void test_resume(void **state)
 	(void)state;
 	bench_make(&b);
 	(void)make_plain(&b, "s.zip", &p);
-	/* What a crash of the machine, and a killed call, leave. */
+	/* The remains of a machine crash, and of a killed call. */
 	digest_sha1_hex(SLICE("the second content"), hex);
 	fd = openat(b.out, hex, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);

@@ -11,7 +11,7 @@ static int by_name(void *arg, const char *name, int *ret_dirfd, struct err *e)
 	return 0;
 }
 
-/* What is not wanted is told, and costs what it costs: it is read over, and counted. */
+/* Unwanted entries are reported.  They are skipped, but their bytes count. */
 static void test_placed(void **state)
 {
 	struct seeds_limits most = seeds_limits_default;
@@ -44,7 +44,7 @@ static void test_placed(void **state)
 	assert_int_equal(count_files(&b), 2);
 	most.read = 10;
 	assert_int_equal(discover_unpack(path, &to, &r, &e), 0);
-	assert_int_equal(r.files, 1); /* the second is over it */
+	assert_int_equal(r.files, 1); /* the second file exceeds the limit */
 	assert_memory_equal(r.why, "more than ", 10);
 	bench_done(&b);
 }

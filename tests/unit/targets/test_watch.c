@@ -34,7 +34,7 @@ static void test_starves(void **state)
 	/* Nearly nothing is left: memory that is not charged to the build counts, too. */
 	assert_false(watch_starves(meminfo(16000, 501), 10 * MIB, &left));
 	assert_true(watch_starves(meminfo(16000, 499), 10 * MIB, &left));
-	/* Another text has no result. */
+	/* Other texts have no result. */
 	assert_false(watch_starves(SLICE(""), GIB, &left));
 	assert_false(watch_starves(SLICE("MemTotal: 16000 kB\nMemAvailable: much\n"), GIB, &left));
 	assert_false(watch_starves(SLICE("MemTotal: 99999999999999999999 kB\nMemAvailable: 1 kB\n"),
@@ -66,7 +66,7 @@ static void test_disk(void **state)
 	for (size_t i = 0; i < w.n; i++)
 		for (size_t k = 0; k < i; k++)
 			assert_true(w.v[i].dev != w.v[k].dev);
-	/* Plays that another program has written since. */
+	/* Simulates that another program has written meanwhile. */
 	w.v[0].free_bytes += GIB * GIB;
 	w.v[0].floor_bytes += GIB * GIB - GIB;
 	assert_int_equal(watch_check(&w, 0, &e), -EDQUOT);

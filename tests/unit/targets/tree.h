@@ -51,7 +51,7 @@ static inline void tree_file(struct tree *t, const char *name, const char *text)
 	tree_bytes(t, name, slice_of(text), 0644);
 }
 
-/* /bin/true with pad bytes and then tail at its end: still a program. */
+/* /bin/true with pad bytes and tail at its end, which still runs. */
 static inline void tree_padded(struct tree *t, const char *name, size_t pad, const char *tail)
 {
 	size_t n, len = strlen(tail);
@@ -89,7 +89,7 @@ static inline const struct target *find_target(const struct target_list *l, cons
 	return NULL;
 }
 
-/* It must be there. */
+/* The target must exist. */
 static inline struct target get_target(const struct target_list *l, const char *name)
 {
 	const struct target *t = find_target(l, name);
@@ -113,7 +113,7 @@ static inline const struct discover_note *find_note(const struct target_list *l,
 	return NULL;
 }
 
-/* A note on a path that ends so, with that text in it. */
+/* Finds a note on a path with this ending, with this text in it. */
 static inline void expect_note(const struct target_list *l, const char *end, bool warning,
 			       const char *text)
 {

@@ -89,23 +89,23 @@ static void test_forward(void **state)
 	memcpy(old, got.head, sizeof(old));
 	push("one");
 	push("two");
-	do_it(CHECKOUT_PEEK, NULL); /* it has the name, and wrote nothing */
+	do_it(CHECKOUT_PEEK, NULL); /* it knows the commit, and has written nothing */
 	is_fine();
 	assert_string_not_equal(got.head, old);
 	assert_int_equal(sh("cd tree; git cat-file -e $(git -C ../dev rev-parse HEAD)"), 1);
 	look();
 	is_fine();
 	assert_string_not_equal(got.head, old);
-	assert_string_equal(got.tree, old); /* looking moves nothing */
+	assert_string_equal(got.tree, old); /* a check does not move the tree */
 	assert_int_equal(sh("grep -q two tree/code"), 1);
 	memcpy(new, got.head, sizeof(new));
-	push("three"); /* nobody asked for that one */
+	push("three"); /* not the commit that is asked for */
 	do_it(CHECKOUT_UPDATE, new);
 	is_fine();
 	assert_string_equal(got.tree, new);
 	must("grep -q two tree/code; ! grep -q three tree/code");
 	must("test \"$(git -C tree symbolic-ref HEAD)\" = refs/heads/main");
-	do_it(CHECKOUT_UPDATE, new); /* again is nothing */
+	do_it(CHECKOUT_UPDATE, new); /* a second update does nothing */
 	is_fine();
 }
 
@@ -116,7 +116,7 @@ static void test_dirty(void **state)
 	(void)state;
 	need_git();
 	must("echo x >>tree/code");
-	/* It is at the head, but what would be fuzzed is not the head. */
+	/* The tree is at the head, but its files differ from the head. */
 	do_it(CHECKOUT_PEEK, NULL);
 	is_blocked("not committed");
 	look();
@@ -126,7 +126,7 @@ static void test_dirty(void **state)
 	do_it(CHECKOUT_UPDATE, head);
 	is_blocked("not committed");
 	push("one");
-	do_it(CHECKOUT_PEEK, NULL); /* a head that is not here yet */
+	do_it(CHECKOUT_PEEK, NULL); /* a head that is not fetched yet */
 	is_blocked("not committed");
 	look();
 	is_blocked("code");
@@ -139,12 +139,12 @@ static void test_dirty(void **state)
 	must("cd tree; git checkout -q -f; echo y >staged; git add staged");
 	look();
 	is_blocked("staged");
-	must("cd tree; git rm -q --cached staged"); /* now it is only untracked */
+	must("cd tree; git rm -q --cached staged"); /* now the file is only untracked */
 	look();
 	is_fine();
 }
 
-/* A corpus that fuzzing grew in the tree is no change; one that is in the way is. */
+/* Untracked inputs from fuzzing are no change; an untracked file in the commit's way is. */
 static void test_untracked(void **state)
 {
 	char head[COMMIT_MAX];
@@ -202,7 +202,7 @@ static void test_rewritten(void **state)
 	do_it(CHECKOUT_UPDATE, head);
 	is_blocked("was rewritten");
 	assert_string_equal(got.tree, before);
-	must("cd tree; git reset -q --hard origin/main"); /* as it says */
+	must("cd tree; git reset -q --hard origin/main"); /* as the message advises */
 	look();
 	is_fine();
 	must("cd tree; echo mine >>code; git commit -q -a -m mine");
@@ -222,7 +222,7 @@ static void test_not_a_clone(void **state)
 	look();
 	is_broken("shallow clone");
 	is_broken("--unshallow");
-	must("git -C tree fetch -q --unshallow"); /* as it says */
+	must("git -C tree fetch -q --unshallow"); /* as the message advises */
 	look();
 	is_fine();
 	must("rm -rf tree; mkdir tree");
@@ -252,23 +252,23 @@ static void test_remote_away(void **state)
 	look();
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
 	says(got.why, "up.git");
-	assert_string_equal(got.head, head); /* what is known goes on being known */
+	assert_string_equal(got.head, head); /* the known head stays */
 	do_it(CHECKOUT_PEEK, NULL);
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
-	do_it(CHECKOUT_UPDATE, head); /* nobody has to be asked */
+	do_it(CHECKOUT_UPDATE, head); /* the commit is there: no network needed */
 	is_fine();
 	must("mv away up.git; git -C up.git branch -m main trunk");
 	look();
 	is_broken("has no branch 'main'");
 	do_it(CHECKOUT_PEEK, NULL);
 	is_broken("has no branch 'main'");
-	/* The name that does not resolve. */
+	/* A host name that does not resolve. */
 	must("git -C tree remote set-url origin https://localhost:1/nothing.git");
 	look();
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
 }
 
-/* Neither the repository's hooks nor what the other end says gets anywhere. */
+/* The repository's hooks are not run, and the remote's text is escaped. */
 static void test_hostile(void **state)
 {
 	struct checkout_opts o = opts();
@@ -293,7 +293,7 @@ static void test_hostile(void **state)
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
 	says(got.why, "red");
 	assert_null(strchr(got.why, '\033'));
-	/* Names that would be options, or leave their place. */
+	/* Names that would be options, or paths outside. */
 	for (unsigned i = 0; i < 4; i++) {
 		static const char *const bad[] = {"--upload-pack=touch ran", "a..b", "../main", ""};
 
@@ -352,13 +352,13 @@ static void test_time_limit(void **state)
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
 	says(got.why, "not done after 2s");
 	assert_true(clock_mono_us() - began < 30 * USEC_PER_SEC);
-	/* What stalled is gone as well, and no lock stays. */
+	/* The stalled process is gone, too, and no lock stays. */
 	must("i=0; while [ -s pid ] && kill -0 $(cat pid) 2>/dev/null && [ $i -lt 50 ];"
 	     " do sleep 0.1; i=$((i + 1)); done; ! kill -0 $(cat pid) 2>/dev/null");
 	must("test -z \"$(find tree/.git -name '*.lock')\"");
 }
 
-/* The command in the last quotes. */
+/* Returns the command in the last quotes. */
 static void do_as_it_says(const char *text)
 {
 	const char *end = strrchr(text, '\''), *begin = end;
@@ -371,7 +371,7 @@ static void do_as_it_says(const char *text)
 	must(command);
 }
 
-/* As root in somebody else's work tree: what is written there is his. */
+/* As root in another user's work tree: the files that it writes belong to that user. */
 static void test_owner(void **state)
 {
 	(void)state;
@@ -387,7 +387,7 @@ static void test_owner(void **state)
 	do_it(CHECKOUT_UPDATE, got.head);
 	is_fine();
 	must("test -z \"$(find tree ! -uid 4321)\"");
-	/* And what it advises works here: root's git would refuse, or write as root. */
+	/* The advised command works here: root's git would refuse, or write as root. */
 	must("echo mine >>tree/code");
 	look();
 	is_blocked("or 'setpriv --reuid=4321 --regid=4321 --clear-groups git -C ");
@@ -397,7 +397,7 @@ static void test_owner(void **state)
 	must("test -z \"$(find tree ! -uid 4321)\"");
 }
 
-/* A few objects name 10^12 files: git would write them until the disk or the memory is full. */
+/* A few objects describe 10^12 files: git would write until the disk or the memory is full. */
 static void test_bomb(void **state)
 {
 	(void)state;
@@ -416,8 +416,8 @@ static void test_bomb(void **state)
 	assert_false(scratch_has(dir.fd, "tree/x"));
 }
 
-/* A fetch that failed cleans up after those that were killed, and leaves alone what a living git
- * has open.  One that succeeded leaves a pack, which is packed with others at some time. */
+/* A failed fetch removes the files of killed fetches, but not files that a living git has open.
+ * A successful fetch leaves a pack, which git later packs with others. */
 static void test_left_behind(void **state)
 {
 	int fd;
@@ -431,7 +431,7 @@ static void test_left_behind(void **state)
 	must(": >tree/.git/objects/pack/tmp_pack_old; : >tree/.git/objects/pack/tmp_pack_open");
 	fd = openat(dir.fd, "tree/.git/objects/pack/tmp_pack_open", O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	look(); /* as young as one that is being closed and renamed */
+	look(); /* the file is so young that a git may be about to rename it */
 	is_fine();
 	assert_true(scratch_has(dir.fd, "tree/.git/objects/pack/tmp_pack_old"));
 	must("git -C tree config gc.autoPackLimit 1; mv up.git away.git");
@@ -448,7 +448,7 @@ static void test_left_behind(void **state)
 	must("test $(ls tree/.git/objects/pack/*.pack | wc -l) -eq 1"); /* gc was done */
 }
 
-/* Directories, names and blocks count; files that exist already do not. */
+/* Directories, names and blocks count; existing files do not. */
 static void test_growth(void **state)
 {
 	struct growth limit = {.files = 4, .bytes = 4 * 4096, .names = 4096}, more;

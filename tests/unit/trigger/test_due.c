@@ -74,10 +74,10 @@ static void test_failures(void **state)
 	expect(DUE_WAIT, 3 * INTERVAL, "failed 3 times");
 	in.failures = UINT32_MAX;
 	expect(DUE_WAIT, 22 * HOUR, "failed");
-	in.failed = "bbbb"; /* another one */
+	in.failed = "bbbb"; /* another commit */
 	expect(DUE_START, 0, "new");
 	assert_true(due_delay(0, 0) == 0);
-	assert_true(due_delay(0, 1) == MINUTE); /* never hot */
+	assert_true(due_delay(0, 1) == MINUTE); /* never a busy loop */
 	assert_true(due_delay(HOUR, 5) == 16 * HOUR);
 	assert_true(due_delay(HOUR, 6) == 24 * HOUR);
 	assert_true(due_delay(72 * HOUR, 6) == 72 * HOUR);
@@ -139,17 +139,17 @@ static void test_ages(void **state)
 	m = at("one", 900000, 13);
 	assert_int_equal(age_h(&s, &m), 3);
 	since_renew(&s, &m);
-	m = at("two", 900005, 1); /* it was off: only the wall clock knows */
+	m = at("two", 900005, 1); /* the machine was off: only the wall clock shows it */
 	assert_int_equal(age_h(&s, &m), 8);
 	assert_false(since_went_back(&s, &m));
-	m = at("two", 20, 1); /* and that one does not */
+	m = at("two", 20, 1); /* and the wall clock does not show it */
 	assert_int_equal(age_h(&s, &m), 4);
 	assert_true(since_went_back(&s, &m));
-	m = at("two", 20, 30); /* it does not get stuck */
+	m = at("two", 20, 30); /* the age still grows */
 	assert_int_equal(age_h(&s, &m), 33);
 	s.age_us = UINT64_MAX - HOUR;
 	assert_true(since_age(&s, &m) == UINT64_MAX);
-	/* The same name, but the clock that cannot go back did. */
+	/* The same boot, but the monotonic clock went backwards. */
 	s = since_now(&m);
 	m = at("two", 25, 3);
 	assert_int_equal(age_h(&s, &m), 5);
@@ -192,13 +192,13 @@ static void test_shares(void **state)
 	v[1] = (struct share){.is = SHARE_IDLE, .wanted = 5};
 	shared(v, 2, 8, "3 0 ");
 	v[1].is = SHARE_RUNS;
-	shared(v, 2, 4, "3 4 "); /* eight are configured, whatever the machine has */
+	shared(v, 2, 4, "3 4 "); /* eight are configured, independent of the machine */
 	v[0].wanted = v[1].wanted = 0;
 	shared(v, 2, 5, "3 2 ");
 	v[2] = (struct share){.is = SHARE_WANTS, .waited_us = 9};
 	v[3] = (struct share){.is = SHARE_WANTS, .waited_us = 7};
 	v[0].waited_us = 1;
-	shared(v, 4, 3, "0 1 1 1 "); /* who waited longest */
+	shared(v, 4, 3, "0 1 1 1 "); /* the longest waits win */
 	v[2].waited_us = 0;
 	shared(v, 4, 3, "1 1 0 1 ");
 	shared(v, 4, 1, "0 1 0 0 ");

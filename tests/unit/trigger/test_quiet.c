@@ -29,7 +29,7 @@ static void test_parse(void **state)
 	    SLICE("some avg10=1.00 avg60=43.21 avg300=0.10 total=5\nfull avg10=0.00"), &s));
 	assert_int_equal(s.pressure, 432);
 	assert_true(s.has_pressure);
-	memcpy(&before, &s, sizeof(s)); /* padding included */
+	memcpy(&before, &s, sizeof(s)); /* with padding */
 	assert_false(quiet_parse_stat(SLICE(""), &s));
 	assert_false(quiet_parse_stat(SLICE("cpu  1 2 3\ncpu0 1\n"), &s));
 	assert_false(quiet_parse_stat(SLICE("cpu  1 2 3 4 5 6 7 8\nintr 1\n"), &s));
@@ -85,13 +85,13 @@ static void test_between(void **state)
 	assert_int_equal(r.load, 1500);
 	assert_int_equal(r.steal, 50);
 	assert_int_equal(r.others, 300);
-	b.own_us = 9 * USEC_PER_SEC; /* counted differently: never below nothing */
+	b.own_us = 9 * USEC_PER_SEC; /* counted differently: never below zero */
 	assert_int_equal(quiet_between(&a, &b).others, 0);
 	a.own_us = 100 * USEC_PER_SEC; /* the groups were removed */
 	assert_int_equal(quiet_between(&a, &b).others, 700);
 	r = quiet_between(&b, &b);
 	assert_int_equal(r.steal + r.others, 0);
-	r = quiet_between(&b, &a); /* counters that begin anew */
+	r = quiet_between(&b, &a); /* counters that restart */
 	assert_int_equal(r.steal + r.others, 0);
 }
 
@@ -134,17 +134,17 @@ static void test_decide(void **state)
 	assert_int_equal(a.what, QUIET_SOME);
 	assert_int_equal(a.workers, 3);
 	assert_non_null(strstr(a.why, "load per CPU 1.001, limit 1.000"));
-	/* Patience ends: few, but it starts. */
+	/* After the maximum wait the run starts, with few workers. */
 	assert_int_equal(ask(QUIET_WAIT, loaded, false, 999).what, QUIET_NOT_NOW);
 	a = ask(QUIET_WAIT, loaded, false, 1000);
 	assert_int_equal(a.what, QUIET_SOME);
 	assert_int_equal(a.workers, 3);
 	quiet_decide(&off, &(struct quiet_reading){.load = UINT32_MAX, .steal = 1000}, false, 0,
 		     &a);
-	assert_int_equal(a.what, QUIET_ALL); /* nothing is looked at */
+	assert_int_equal(a.what, QUIET_ALL); /* the load is not read */
 }
 
-/* What our own runs do to load and pressure is no other work. */
+/* Load and pressure of our own runs do not count as other work. */
 static void test_ours(void **state)
 {
 	struct quiet_reading r = {
@@ -153,7 +153,7 @@ static void test_ours(void **state)
 	(void)state;
 	assert_int_equal(ask(QUIET_WAIT, r, false, 0).what, QUIET_NOT_NOW);
 	assert_int_equal(ask(QUIET_WAIT, r, true, 0).what, QUIET_ALL);
-	r.others = 501; /* as much as ours, which is a load of one beside it */
+	r.others = 501; /* as much as ours: a load of one beside our own */
 	assert_int_equal(ask(QUIET_WAIT, r, true, 0).what, QUIET_NOT_NOW);
 	r.others = 0;
 	r.steal = 500;

@@ -102,13 +102,13 @@ static void test_round(void **state)
 	assert_int_equal(record_save(dir.fd, &now, &r, &e), 0);
 	back = loaded();
 	assert_false(back.start.known || back.busy.known);
-	/* Read later, it is older. */
+	/* A record that is read later is older. */
 	r = full();
 	assert_int_equal(record_save(dir.fd, &now, &r, &e), 0);
 	now.boot_us += HOUR;
 	back = loaded();
 	assert_true(back.start.age_us == HOUR + 7 && back.start.at.boot_us == now.boot_us);
-	/* And after a boot with a clock that was set back. */
+	/* The same after a boot with a clock that was set back. */
 	now = (struct moment){.real_us = HOUR, .boot_us = 2 * HOUR, .boot = "other"};
 	back = loaded();
 	assert_true(back.start.age_us == 2 * HOUR + 7);
@@ -131,7 +131,7 @@ static void test_clock_set(void **state)
 	assert_true(record_clock_set(&r, &now));
 }
 
-/* What was there before this file. */
+/* The files of versions without this record. */
 static void test_older(void **state)
 {
 	struct trigger_record r = loaded();
@@ -154,7 +154,7 @@ static void test_older(void **state)
 	scratch_write(dir.fd, "last_run_commit", "v1.2-dirty");
 	record_done(dir.fd, done);
 	assert_string_equal(done, "");
-	scratch_write(dir.fd, "last_run_timestamp", "1900000000\n"); /* not yet */
+	scratch_write(dir.fd, "last_run_timestamp", "1900000000\n"); /* in the future */
 	r = loaded();
 	assert_true(r.start.known && since_age(&r.start, &now) == 0);
 	scratch_write(dir.fd, "last_run_timestamp", "soon");
@@ -202,7 +202,7 @@ static void test_damaged(void **state)
 	memset(large, ' ', sizeof(large));
 	large[sizeof(large) - 1] = '\0';
 	damaged(large);
-	/* Every key is needed, and no other type will do. */
+	/* Every key is required, with its own type. */
 	assert_int_equal(record_save(dir.fd, &now, &r, &e), 0);
 	scratch_text(dir.fd, "trigger.json", text, sizeof(text));
 	for (const char *at = strstr(text, "\n  \""); at; at = strstr(at + 1, "\n  \"")) {
@@ -212,12 +212,12 @@ static void test_damaged(void **state)
 		one[at - text + 5] = '~'; /* another key */
 		damaged(one);
 	}
-	/* The file before it knows better when the last start was. */
+	/* The older version's file has the later start. */
 	scratch_write(dir.fd, "last_run_timestamp", "1799990000\n");
 	scratch_write(dir.fd, "trigger.json", "{");
 	r = loaded();
 	assert_true(since_age(&r.start, &now) == 10000 * USEC_PER_SEC);
-	/* Who only looks changes nothing. */
+	/* Reading changes nothing. */
 	scratch_write(dir.fd, "trigger.json", "{");
 	assert_int_equal(record_load(dir.fd, true, &now, &r, said, &e), 0);
 	assert_true(scratch_has(dir.fd, "trigger.json"));
@@ -245,7 +245,7 @@ static void test_hostile_values(void **state)
 	assert_string_equal(r.fetch_error, "?[m");
 }
 
-/* A full disk leaves the old one whole, and is told. */
+/* A full disk leaves the old record complete, and is reported. */
 static void test_faults(void **state)
 {
 	struct trigger_record r = full(), back;
@@ -270,7 +270,7 @@ static void test_faults(void **state)
 		assert_true(back.failures == 1 || back.failures == 2);
 	}
 	assert_true(at > 3);
-	/* What cannot be read now may be whole: it is not set aside for that. */
+	/* A record that cannot be read now may be valid: it is not set aside. */
 	for (at = 1;; at++) {
 		int rc;
 
@@ -385,7 +385,7 @@ static void test_process(void **state)
 	assert_int_equal(process_start(pid, &began, &e), 0);
 	assert_int_equal(process_start(getpid(), &again, &e), 0);
 	assert_true(began >= again && again > 0);
-	assert_int_equal(process_open(pid, began + 1, &fd, &e), -ESRCH); /* another one */
+	assert_int_equal(process_open(pid, began + 1, &fd, &e), -ESRCH); /* another process */
 	assert_int_equal(process_open(pid, began, &fd, &e), 0);
 	assert_int_equal(proc_kill(fd, SIGKILL, &e), 0);
 	close(fd);

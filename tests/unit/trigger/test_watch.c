@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trigger does in days that are made by hand, and single rules of it. */
+/* A trigger's behaviour over hand-made days, and its single rules. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/trigger/world.h"
 
-/* --- two days, by hand --------------------------------------------------------------- */
+/* --- two hand-made days -------------------------------------------------------------- */
 
 static const unsigned minutes[] = {0,	 1,    29,   31,   119,	 121,  240,  241,  300,	 360,
 				   500,	 501,  502,  720,  900,	 1439, 1440, 1441, 1600, 1700,
@@ -27,13 +27,13 @@ static void test_two_days(void **state)
 	world_begin(&o, 1);
 	days(&o, 48, at_minutes);
 	days(&o, 12, NULL);
-	assert_int_equal(number(o.done), o.head); /* the last one was fuzzed to its end */
+	assert_int_equal(number(o.done), o.head); /* the last push was fuzzed completely */
 	for (unsigned i = 1; i <= o.head; i++)
 		assert_true(o.started[i] - o.pushed[i] <= INTERVAL + TICK + SLACK);
 	assert_true(o.n_starts >= 12 && o.n_starts <= 25);
 }
 
-/* A push after a long time without one starts with the next look. */
+/* A push after a long pause starts a run at the next check. */
 static void test_at_once(void **state)
 {
 	static struct world o;
@@ -46,7 +46,7 @@ static void test_at_once(void **state)
 	days(&o, 1, NULL);
 	assert_int_equal(o.n_starts, 1);
 	assert_true(o.started[1] - o.pushed[1] <= TICK + SLACK);
-	days(&o, 40, NULL); /* and never again */
+	days(&o, 40, NULL); /* and no further run */
 	assert_int_equal(o.n_starts, 1);
 	assert_int_equal(number(o.done), 1);
 }
@@ -69,7 +69,7 @@ static void catch_up(bool boots)
 	}
 	o.disturbed_at = o.t;
 	begin(&o);
-	days(&o, 1, NULL); /* not the interval: the last start was long ago */
+	days(&o, 1, NULL); /* no wait for the interval: the last start was long ago */
 	assert_int_equal(o.n_starts, 2);
 	assert_true(o.started[3] - o.disturbed_at <= SLACK);
 }
@@ -98,7 +98,7 @@ static void test_failing(void **state)
 		assert_true(o.starts[i] - o.starts[i - 1] >= INTERVAL << (i - 1));
 	assert_string_equal(o.done, "");
 	assert_int_equal(o.w.rec.failures, o.n_starts);
-	/* A fix does not wait for the failures of what it fixes. */
+	/* A fix does not wait for the backoff of the commit that it fixes. */
 	n = o.n_starts;
 	push(&o);
 	days(&o, 3, NULL);
@@ -136,13 +136,13 @@ static void test_blocked(void **state)
 	watch_looked(&o.w, &m, &c);
 	assert_int_equal(next(&o, &nobody).what, WATCH_WAIT);
 	assert_true(watch_rests(&o.w));
-	o.t += TICK; /* it is looked at again, and then it is clean */
+	o.t += TICK; /* the next check finds the tree clean */
 	assert_int_equal(next(&o, &nobody).what, WATCH_LOOK);
 	*c.blocked = '\0';
 	m = now(&o);
 	watch_looked(&o.w, &m, &c);
 	assert_int_equal(next(&o, &nobody).what, WATCH_UPDATE);
-	/* What the update meets counts too. */
+	/* The result of the update counts, too. */
 	snprintf(c.blocked, sizeof(c.blocked), "in the way");
 	assert_false(watch_updated(&o.w, &m, &c));
 	assert_int_equal(next(&o, &nobody).what, WATCH_WAIT);
@@ -174,7 +174,7 @@ static void test_retries(void **state)
 	assert_int_equal(o.w.rec.fetch_failures, 12);
 	assert_string_equal(o.w.rec.fetch_error, "no ?[31m route");
 	assert_true(o.w.rec.fetch_failing.known);
-	/* A person has to do something: tried again with the next tick only. */
+	/* The user has to act: tried again only at the next tick. */
 	assert_int_equal(next(&o, &nobody).what, WATCH_LOOK);
 	c.kind = CHECKOUT_BROKEN;
 	m = now(&o);
@@ -183,7 +183,7 @@ static void test_retries(void **state)
 	assert_true(watch_rests(&o.w));
 }
 
-/* What was seen of the branch before is fuzzed also while the remote is away. */
+/* A commit that was seen before is fuzzed even while the remote is unreachable. */
 static void test_known_head(void **state)
 {
 	static struct world o;
@@ -193,7 +193,7 @@ static void test_known_head(void **state)
 	push(&o);
 	days(&o, 1, NULL);
 	push(&o);
-	days(&o, 1, NULL); /* seen; the interval is not over */
+	days(&o, 1, NULL); /* seen; the interval has not ended */
 	assert_int_equal(o.n_starts, 1);
 	o.away = true;
 	o.away_until = UINT64_MAX;
@@ -216,12 +216,12 @@ static void test_others_run(void **state)
 	name(1, c.head);
 	m = now(&o);
 	watch_looked(&o.w, &m, &c);
-	assert_int_equal(next(&o, &held).what, WATCH_WAIT); /* a person's run is not stopped */
+	assert_int_equal(next(&o, &held).what, WATCH_WAIT); /* a user's run is not stopped */
 	assert_int_equal(next(&o, &nobody).what, WATCH_UPDATE);
 	assert_true(watch_updated(&o.w, &m, &c));
 	watch_starts(&o.w, &m);
 	assert_false(o.w.forced);
-	/* Somebody was faster: that was no start, and no failure. */
+	/* Another process took the lock first: this is neither a start nor a failure. */
 	watch_ended(&o.w, &m, END_REFUSED, "locked", "");
 	assert_false(o.w.rec.start.known);
 	assert_int_equal(o.w.rec.failures, 0);
@@ -230,7 +230,7 @@ static void test_others_run(void **state)
 	assert_int_equal(next(&o, &nobody).what, WATCH_LOOK);
 }
 
-/* What is done stays so, whatever a person runs after it; what he ran is done, too. */
+/* A fuzzed commit stays done, whatever a user runs later; a commit that a user ran is done, too. */
 static void test_by_hand(void **state)
 {
 	static struct world o;
@@ -265,7 +265,7 @@ static enum outcome end_again(struct world *o, bool stopped, enum watch_end how)
 	return o->w.rec.outcome;
 }
 
-/* That a commit was done before says nothing of how a forced run of it ended. */
+/* The outcome of a forced run does not depend on whether its commit was done before. */
 static void test_again(void **state)
 {
 	static struct world o;
@@ -282,7 +282,7 @@ static void test_again(void **state)
 	assert_int_equal(end_again(&o, true, END_FAILED), OUTCOME_STOPPED);
 	assert_int_equal(end_again(&o, true, END_WELL), OUTCOME_STOPPED);
 	assert_int_equal(end_again(&o, false, END_REFUSED), OUTCOME_STOPPED);
-	/* Nobody asks for it a second time: the commit was fuzzed. */
+	/* The commit was fuzzed: it is not asked for again. */
 	m = now(&o);
 	watch_decide(&o.w, &m, &nobody, &d);
 	assert_int_equal(d.what, DUE_NOTHING);

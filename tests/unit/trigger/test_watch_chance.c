@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Days of a trigger in which anything may happen, by dice; and what has to hold. */
+/* A trigger's days with random events, and their invariants. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/trigger/world.h"
 
-/* --- what may happen, by chance ----------------------------------------------------------- */
+/* --- random events ------------------------------------------------------------------------ */
 
 static void disturb(struct world *o)
 {
@@ -13,7 +13,7 @@ static void disturb(struct world *o)
 
 static void maybe_push(struct world *o)
 {
-	static const unsigned each[] = {20, 90, 400, 1200}; /* minutes between two */
+	static const unsigned each[] = {20, 90, 400, 1200}; /* minutes between two events */
 
 	if (o->head + 1 < PUSHES && dice(o, each[o->kind] * MINUTE / STEP) == 0)
 		push(o);
@@ -33,11 +33,11 @@ static void boot(struct world *o)
 	o->run_lives = false;
 	o->boots++;
 	o->boot_t = o->t;
-	if (dice(o, 2)) /* a clock without a battery; one that runs ahead cannot be known */
+	if (dice(o, 2)) /* a clock without a battery; a clock ahead of time cannot be detected */
 		o->wrong -= (int64_t)dice(o, 100 * HOUR);
 }
 
-/* While it is up, a clock may be set to whatever. */
+/* While the machine is up, its clock may be set to any time. */
 static void set_clock(struct world *o)
 {
 	o->set_at = o->t;
@@ -56,7 +56,7 @@ static void everything(struct world *o)
 	if (dice(o, 7 * HOUR / STEP) == 0)
 		kill_it(o);
 	else if (dice(o, 15 * HOUR / STEP) == 0 && o->t > o->set_at + 2 * MINUTE)
-		boot(o); /* a clock that is set in the last minute before cannot be known */
+		boot(o); /* a clock set just before cannot be detected */
 	else if (dice(o, 6 * HOUR / STEP) == 0)
 		set_clock(o);
 	if (!o->away && dice(o, 10 * HOUR / STEP) == 0) {
@@ -75,7 +75,7 @@ static void test_by_chance(void **state)
 		world_begin(&o, seed);
 		o.kind = seed % 4;
 		days(&o, 48, everything);
-		/* What is left is fuzzed once all is calm, unless it is bad. */
+		/* The last push is fuzzed once there are no more events, unless its runs fail. */
 		if (!o.up)
 			begin(&o);
 		o.away = false;
@@ -90,7 +90,7 @@ static void test_by_chance(void **state)
 	assert_true(starts > 500);
 }
 
-/* Kill -9 at every moment around a start: never two within the interval. */
+/* kill -9 at every moment around a start: never two starts within the interval. */
 static void test_killed_around_start(void **state)
 {
 	static struct world o;
@@ -101,7 +101,7 @@ static void test_killed_around_start(void **state)
 		push(&o);
 		for (unsigned i = 0; i < at; i++)
 			step(&o);
-		o.run_lives = o.run_lives && at % 2; /* it dies too, or it does not */
+		o.run_lives = o.run_lives && at % 2; /* the run may die, too */
 		begin(&o);
 		disturb(&o);
 		days(&o, 30, NULL);

@@ -2,9 +2,8 @@
 #ifndef TESTS_UNIT_TRIGGER_WORLD_H
 #define TESTS_UNIT_TRIGGER_WORLD_H
 
-/* A trigger's world, in which a day takes milliseconds: pushes, remotes that are away, runs
- * that fail, triggers that are killed, machines that boot, clocks that jump.  Include
- * unit.h first. */
+/* A simulated world of a trigger, in which a day takes milliseconds: pushes, unreachable remotes,
+ * failing runs, killed triggers, reboots, clock jumps.  Include unit.h first. */
 #include "base/clock.h"
 #include "runner/trigger/watch.h"
 #include "tests/unit/scratch.h"
@@ -14,7 +13,7 @@
 #define HOUR	 (60 * MINUTE)
 #define INTERVAL (2 * HOUR)
 #define TICK	 (30 * MINUTE)
-/* A look, an update, a run that is asked to end: each takes its time. */
+/* The durations of a check, an update, and a stopping run. */
 #define SLACK (3 * MINUTE)
 #define STEP  (5 * SECOND)
 
@@ -26,24 +25,24 @@ struct world {
 	struct watch w;
 	uint64_t t; /* the true time */
 	uint64_t boot_t, boots;
-	int64_t wrong; /* what the wall clock adds */
+	int64_t wrong; /* error of the wall clock */
 	uint64_t random;
 
 	unsigned head;				  /* number of the last push */
-	uint64_t pushed[PUSHES], started[PUSHES]; /* when; 0 never */
+	uint64_t pushed[PUSHES], started[PUSHES]; /* times; 0: never */
 	char done[COMMIT_MAX];
 	uint64_t starts[STARTS];
 	unsigned n_starts;
 
-	bool up, away; /* the trigger; the remote */
+	bool up, away; /* the trigger is up; the remote is unreachable */
 	uint64_t set_at, up_at, away_until, disturbed_at;
 	uint64_t look_ends, update_ends, run_ends, next_at;
 	bool run_lives, run_good;
 	unsigned run_of;
 	struct trigger_record saved;
 	struct moment saved_at;
-	unsigned bad;  /* this one's runs fail */
-	unsigned kind; /* of day: how often there is a push */
+	unsigned bad;  /* the runs of this push fail */
+	unsigned kind; /* kind of day: how often there is a push */
 };
 
 static inline uint64_t dice(struct world *o, uint64_t n)
@@ -76,7 +75,7 @@ static inline struct moment now(const struct world *o)
 	return m;
 }
 
-/* What record_save() does, without the disk. */
+/* Like record_save(), without the disk. */
 static inline void save(struct world *o)
 {
 	struct since *ages[] = {&o->w.rec.start, &o->w.rec.head_seen, &o->w.rec.fetch_failing,
@@ -88,7 +87,7 @@ static inline void save(struct world *o)
 	o->saved = o->w.rec;
 }
 
-/* As it comes from the disk. */
+/* Like a record from the disk. */
 static inline void begin(struct world *o)
 {
 	const struct watch_opts wo = {INTERVAL, TICK, 15 * SECOND};
@@ -204,7 +203,7 @@ static inline void act(struct world *o)
 	else if (a.what == WATCH_STOP) {
 		o->run_good = false;
 		o->run_ends = o->t + dice(o, MINUTE);
-	} else /* as drive.c: never longer than a minute */
+	} else /* as in drive.c: never longer than a minute */
 		o->next_at = o->t + (a.wait_us && a.wait_us < MINUTE ? a.wait_us : MINUTE);
 }
 
@@ -234,7 +233,7 @@ static inline void step(struct world *o)
 		act(o);
 }
 
-/* No push waits too long: from when it came, or the last disturbance. */
+/* No push waits too long, from its time or from the last disturbance. */
 static inline void check_waits(const struct world *o)
 {
 	for (unsigned i = 1; i <= o->head; i++) {

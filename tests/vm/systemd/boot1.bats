@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# An administrator installs, enables the timer, and pushes; the machine stops in the middle
-# of a run.  What comes after is in boot2.bats.  The tests build on each other.
+# An administrator installs the package, enables the timer, and pushes.  The machine stops in the
+# middle of a run; boot2.bats has the tests after it.  The tests build on each other.
 load lib
 
 setup_file() {
@@ -22,7 +22,7 @@ setup_file() {
 	systemctl daemon-reload
 }
 
-@test "systemd finds nothing wrong with what the package put there" {
+@test "systemd accepts the package's units" {
 	run systemd-analyze verify --man=no fuzzcell.service fuzzcell.timer fuzzcell.slice fuzzcell-serve.service
 	echo "$output"
 	[ "$status" -eq 0 ]
@@ -43,17 +43,17 @@ setup_file() {
 	[ "$(systemctl is-enabled fuzzcell-serve.service)" = disabled ]
 }
 
-@test "not configured yet, a tick fails, and says which file it misses" {
+@test "without a configuration a tick fails, and names the missing file" {
 	run systemctl start fuzzcell.service
 	[ "$status" -ne 0 ]
 	wait_until 120 sh -c 'journalctl -u fuzzcell.service | grep -q /etc/fuzzcell/config.json'
 	systemctl reset-failed fuzzcell.service
-	# The dashboard says the same, and tries again until there is something to show.
+	# The dashboard prints the same, and restarts until there is a state to show.
 	systemctl enable --now fuzzcell-serve.service
 	wait_until 120 sh -c 'journalctl -u fuzzcell-serve.service | grep -q /etc/fuzzcell/config.json'
 }
 
-@test "the timer starts a run, whose cells have their limits below the delegated group" {
+@test "the timer starts a run, and its cells have their limits below the delegated group" {
 	config 40s
 	systemctl enable --now fuzzcell.timer
 	wait_until 300 look
@@ -61,16 +61,16 @@ setup_file() {
 	[ "$SWAP" -eq 0 ]
 	[ "$PIDS" -eq 65 ] # and process 1
 	[ "${CPU% *}" -eq "${CPU#* }" ]
-	# and all of it together has the slice's
+	# and all cells together have the slice's limit
 	total=$(($(awk '/MemTotal/ { print $2 }' /proc/meminfo) * 1024))
 	[ "$(cat "$SLICE/memory.max")" -lt "$total" ]
 	[ "$(cat "$SLICE/cpu.weight")" -eq 20 ]
 	[ "$(cat "$SLICE/pids.max")" != max ]
-	# The secret is the service's alone.
+	# Only the service can read the secret.
 	[ "$(stat -c %a:%u /run/credentials/fuzzcell.service/secret_github-token)" = 400:0 ]
 }
 
-@test "it leaves a report" {
+@test "the run leaves a report" {
 	wait_until 600 done_commit "$(head_commit)"
 	systemctl stop fuzzcell.timer
 	wait_until 240 idle
@@ -79,8 +79,8 @@ setup_file() {
 	[ "$(jq -r .reason "$logs/healthy_fuzzer.stats")" = time-limit ]
 	[ "$(jq -r '(.failures.oom // 0) + (.failures["oom-kill"] // 0)' "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
 	[ -s "$logs/summary.json" ]
-	# A target that was given up is status 5, unless another tick came since.  One without a push
-	# is well.
+	# After a given-up target the status is 5, unless another tick came since.  A tick without a
+	# push succeeds.
 	[[ $(systemctl show -P ExecMainStatus fuzzcell.service) == [05] ]]
 	systemctl start fuzzcell.service
 	[ "$(systemctl show -P Result fuzzcell.service)" = success ]
@@ -88,26 +88,26 @@ setup_file() {
 	nothing_left
 }
 
-# field NAME MATCH...: the values in the journal's entries of ours that match.
+# field NAME MATCH...: prints the field's values in our matching journal entries.
 field() {
 	journalctl -q --no-pager -o json -u fuzzcell.service "${@:2}" | jq -r ".$1 // empty" | sort -u
 }
 
-@test "the journal knows of each event what it is about, and how bad it is" {
+@test "the journal has the subject and the priority of each event" {
 	[ "$(field SYSLOG_IDENTIFIER FUZZCELL_EVENT=job)" = fuzzcell ]
 	field FUZZCELL_TARGET FUZZCELL_EVENT=job | grep -qx healthy_fuzzer
 	[ "$(field FUZZCELL_REASON FUZZCELL_WHAT=ended FUZZCELL_TARGET=healthy_fuzzer)" = time-limit ]
 	[ -d "$STATE/logs/$(field FUZZCELL_RUN FUZZCELL_WHAT=ended FUZZCELL_TARGET=healthy_fuzzer)" ]
-	# the tick that had no configuration
+	# the tick without a configuration
 	[ "$(field PRIORITY FUZZCELL_EVENT=failed FUZZCELL_STATUS=2)" = 3 ]
 	field MESSAGE FUZZCELL_EVENT=failed | grep -q /etc/fuzzcell/config.json
-	# what a trigger says is a message as it stands, and once
+	# a trigger's message is in the journal unchanged, and once
 	field MESSAGE FUZZCELL_EVENT=trigger | grep -q .
 	run field MESSAGE _TRANSPORT=stdout
 	[[ $output != *"warning: "* ]]
 }
 
-@test "without a push no other run starts" {
+@test "without a push no second run starts" {
 	n=$(wc -l <"$STATE/stats/run_history.jsonl")
 	before=$(ticks)
 	systemctl start fuzzcell.timer
@@ -115,7 +115,7 @@ field() {
 	[ "$(wc -l <"$STATE/stats/run_history.jsonl")" -eq "$n" ]
 }
 
-@test "stopped in the middle, the service saves all and leaves nothing running" {
+@test "a service that is stopped in a run saves all inputs and leaves no process" {
 	fresh second 10m
 	push second
 	wait_until 480 works_well
@@ -129,7 +129,7 @@ field() {
 	[ "$status" -ne 0 ]
 }
 
-@test "the container's entry point divides a group that is mounted read-only, as Docker's is" {
+@test "the container's entry point divides a group that is mounted read-only, as in Docker" {
 	mkdir -p /run/fuzzcell
 	run systemd-run --quiet --wait --pipe --property=Delegate=yes --setenv=HOME=/root \
 		unshare --cgroup --mount --propagation private sh -c '
@@ -145,7 +145,7 @@ field() {
 	fresh third 10m
 	systemctl start fuzzcell.timer
 	wait_until 480 works_well
-	secret=/etc/fuzzcell/secrets/github-token # by its file: our own arguments are among them
+	secret=/etc/fuzzcell/secrets/github-token # read from its file: this test's arguments are checked, too
 	run grep -rqFf "$secret" "$STATE" /var/log
 	[ "$status" -ne 0 ]
 	cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' >/run/arguments
@@ -161,17 +161,17 @@ page_has_run() {
 @test "the dashboard shows the run, on loopback only, as a user without privileges" {
 	active
 	wait_until 120 page /healthz
-	wait_until 60 page_has_run # it may ask the run over its socket
+	wait_until 60 page_has_run # it may query the run over its socket
 	page /metrics | grep -qx 'fuzzcell_up 1'
 	page /targets.html | grep -q third_fuzzer
 	[ "$(ss -Hltn 'sport = :8089' | awk '{ print $4 }')" = 127.0.0.1:8089 ]
 	pid=$(systemctl show -P MainPID fuzzcell-serve.service)
 	[ "$(stat -c %u "/proc/$pid")" -ge 61184 ] # of a dynamic user
 	[ "$(sed -n 's/^Cap\(Prm\|Eff\|Bnd\|Amb\):\t//p' "/proc/$pid/status" | sort -u)" = 0000000000000000 ]
-	[ "$(stat -c %u:%a "$STATE")" = 0:750 ] # it took nothing over
+	[ "$(stat -c %u:%a "$STATE")" = 0:750 ] # the dashboard did not change the owner
 }
 
-@test "a run is in its middle when the machine is booted again" {
+@test "a run is in progress when the machine reboots" {
 	active
 	working >/var/tmp/before
 	[ "$(wc -l </var/tmp/before)" -ge 20 ]

@@ -8,16 +8,16 @@ load lib
 	kept /var/tmp/before
 }
 
-@test "the dashboard is there again" {
+@test "the dashboard runs again" {
 	wait_until 120 page /healthz
 	page /targets.html | grep -q third_fuzzer
 }
 
-@test "the timer is there again, and the push that was being fuzzed is fuzzed" {
+@test "the timer runs again, and the interrupted push is fuzzed" {
 	run done_commit "$(head_commit)"
 	[ "$status" -ne 0 ]
 	config 30s
-	# The run that began at boot has the long time: it may be told to stop.
+	# The run that began at boot has the long time: stop it.
 	wait_until 240 active
 	systemctl stop fuzzcell.service
 	wait_until 600 done_commit "$(head_commit)"
@@ -28,7 +28,7 @@ load lib
 	tail -n 1 "$STATE/stats/run_history.jsonl"
 }
 
-@test "the package is purged while its services run: nothing runs, and state and configuration are kept" {
+@test "the package is purged while its services run: they stop, and state and configuration are kept" {
 	systemctl start fuzzcell.timer
 	page /healthz
 	dpkg --purge fuzzcell

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the tests of both boots share: root in a Debian with systemd, on disks that last.
+# Functions of the tests of both boots: as root in a Debian with systemd, on persistent disks.
 STATE=/var/lib/fuzzcell
 SRV=/srv/fuzz
 SLICE=/sys/fs/cgroup/fuzzcell.slice
@@ -19,7 +19,7 @@ head_commit() {
 	git -C "$SRV/push" rev-parse HEAD
 }
 
-# Whole or not at all: a tick may be reading it.
+# Renames the complete file into place: a tick may be reading it.
 config() { # TIME of each target
 	cat >/etc/fuzzcell/config.new <<-END
 		{
@@ -35,7 +35,7 @@ config() { # TIME of each target
 	mv /etc/fuzzcell/config.new /etc/fuzzcell/config.json
 }
 
-# wait_until SECONDS COMMAND...; what the service said, when it is not so.
+# wait_until SECONDS COMMAND...: at the deadline prints the service's output.
 wait_until() {
 	local end=$((SECONDS + $1))
 	shift
@@ -57,12 +57,12 @@ active() {
 	[ "$(systemctl show -P ActiveState fuzzcell.service)" = activating ]
 }
 
-# Only without the timer: a tick may take longer than the time between two.
+# Only without the timer: a tick may take longer than the timer's interval.
 idle() {
 	! active
 }
 
-# How many ticks found nothing to do.
+# Prints the number of ticks that had nothing to do.
 ticks() {
 	journalctl -q --no-pager -u fuzzcell.service | grep -c 'nothing to do' || true
 }
@@ -75,9 +75,9 @@ done_commit() { # COMMIT
 	[ "$(cat "$STATE/last_run_commit" 2>/dev/null)" = "$1" ]
 }
 
-# One look at a cell that fuzzes, which may be gone at the next: its MEMORY, SWAP, PIDS, CPU.
-# Before it has a process its limits are not set.  A cell's name begins with its run's, which is a
-# date; git has a group beside it, and -x marks a cell that replays.
+# Reads MEMORY, SWAP, PIDS and CPU of a fuzzing cell in one pass: the cell may be gone at the next.
+# A cell without a process has no limits yet.  A cell's name begins with the run's name, a date.
+# git has a group beside it, and -x marks a replay cell.
 look() {
 	local cell
 
@@ -92,15 +92,15 @@ service_group_gone() {
 	[ ! -e "$SERVICE" ]
 }
 
-# fresh NAME TIME: the only target from now on, of which nothing is known yet.
+# fresh NAME TIME: makes a target without any history the only target.
 fresh() {
 	rm -f "$SRV"/out/*
 	cp /fuzzcell/build/targets/healthy_fuzzer "$SRV/out/$1_fuzzer"
 	config "$2"
 }
 
-# Names, which say what is in them, of the inputs that a living cell has written; it takes
-# none of them away (-reduce_inputs=0).
+# The names (hashes) of the inputs that a living cell has written.  The cell removes none of them
+# (-reduce_inputs=0).
 working() {
 	find "$STATE"/work/*/*_fuzzer/corpus -type f -printf '%f\n' 2>/dev/null | sort
 }
@@ -109,7 +109,7 @@ works_well() {
 	[ "$(working | wc -l)" -ge 20 ]
 }
 
-# kept FILE: is every input that it names in the state, as a merge may have arranged it?
+# kept FILE: succeeds if every input that FILE names is in the state, wherever a merge has put it.
 kept() {
 	find "$STATE/corpus" "$STATE/generations" -type f -printf '%f\n' | sort -u |
 		comm -23 "$1" - >/tmp/lost

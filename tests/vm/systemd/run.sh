@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in the guest, at each of its two boots (ci/vm-systemd.sh): the tests of that boot.
+# Runs the tests of a boot in the guest, at each of its two boots (ci/vm-systemd.sh).
 set -u
 
 cd "$(dirname "$0")" || exit
