@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int reserve(struct buf *b, size_t more, struct err *e)
+static int buf_reserve(struct buf *b, size_t more, struct err *e)
 {
 	size_t want, cap;
 	char *p;
@@ -30,7 +30,7 @@ static int reserve(struct buf *b, size_t more, struct err *e)
 
 int buf_add(struct buf *b, struct slice s, struct err *e)
 {
-	int r = reserve(b, s.n, e);
+	int r = buf_reserve(b, s.n, e);
 
 	if (r < 0)
 		return r;

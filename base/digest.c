@@ -7,7 +7,7 @@
 #include <sha1.h>
 #include <stdint.h>
 
-static void finish(SHA1_CTX *c, char out[DIGEST_SHA1_HEX])
+static void digest_finish(SHA1_CTX *c, char out[DIGEST_SHA1_HEX])
 {
 	static const char digits[] = "0123456789abcdef";
 	uint8_t sum[SHA1_DIGEST_LENGTH];
@@ -28,7 +28,7 @@ void digest_sha1_hex(struct slice data, char out[DIGEST_SHA1_HEX])
 	SHA1Init(&c);
 	if (data.n > 0)
 		SHA1Update(&c, (const uint8_t *)data.p, data.n);
-	finish(&c, out);
+	digest_finish(&c, out);
 }
 
 int digest_sha1_file(int fd, size_t max, char out[DIGEST_SHA1_HEX], struct err *e)
@@ -50,6 +50,6 @@ int digest_sha1_file(int fd, size_t max, char out[DIGEST_SHA1_HEX], struct err *
 		total += (size_t)n;
 		SHA1Update(&c, block, (size_t)n);
 	}
-	finish(&c, out);
+	digest_finish(&c, out);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *kind_of(mode_t mode)
+static const char *fs_kind_of(mode_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFIFO:
@@ -46,7 +46,7 @@ static int not_regular(int dirfd, const char *path, mode_t mode, struct err *e)
 
 	name_directory(dirfd, path, dir);
 	return err_set(e, EINVAL, "'%.200s' is not a regular file but %s: move it away%s%.200s%s",
-		       path, kind_of(mode), *dir ? " from '" : "", dir, *dir ? "'" : "");
+		       path, fs_kind_of(mode), *dir ? " from '" : "", dir, *dir ? "'" : "");
 }
 
 /* open(2) for writing may already have failed on a file that is not regular. */
@@ -110,8 +110,8 @@ static void drop_temp(int dirfd, const char *tmp)
 }
 
 /* Writes the temporary file of name; *ret_fd is its open descriptor. */
-static int write_temp(int dirfd, const char *name, struct slice data, char tmp[NAME_MAX + 1],
-		      int *ret_fd, struct err *e)
+static int fs_write_temp(int dirfd, const char *name, struct slice data, char tmp[NAME_MAX + 1],
+			 int *ret_fd, struct err *e)
 {
 	int fd = -1, r = temp_name(name, tmp, e);
 
@@ -133,7 +133,7 @@ int fs_replace(int dirfd, const char *name, struct slice data, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	char tmp[NAME_MAX + 1];
-	int r = write_temp(dirfd, name, data, tmp, &fd, e);
+	int r = fs_write_temp(dirfd, name, data, tmp, &fd, e);
 
 	if (r < 0)
 		return r;
@@ -155,8 +155,8 @@ static int ends_cut(int fd, off_t size, const char *name, struct err *e)
 
 /* Appends without a sync; the caller must sync.  *ret_new: the name may be new and needs a sync of
  * the directory, too. */
-static int append(int dirfd, const char *name, struct slice line, int *ret_fd, bool *ret_new,
-		  struct err *e)
+static int fs_append(int dirfd, const char *name, struct slice line, int *ret_fd, bool *ret_new,
+		     struct err *e)
 {
 	_autoclose_ int fd = -1;
 	_autofree_ char *text = NULL;
@@ -193,7 +193,7 @@ int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e
 {
 	_autoclose_ int fd = -1;
 	bool is_new;
-	int r = append(dirfd, name, line, &fd, &is_new, e);
+	int r = fs_append(dirfd, name, line, &fd, &is_new, e);
 
 	if (r < 0)
 		return r;
@@ -276,7 +276,7 @@ int fs_batch_replace(struct fs_batch *b, int dirfd, const char *name, struct sli
 		     struct err *e)
 {
 	char tmp[NAME_MAX + 1];
-	int fd, r = write_temp(dirfd, name, data, tmp, &fd, e);
+	int fd, r = fs_write_temp(dirfd, name, data, tmp, &fd, e);
 
 	if (r < 0)
 		return r;
@@ -291,7 +291,7 @@ int fs_batch_append(struct fs_batch *b, int dirfd, const char *name, struct slic
 		    struct err *e)
 {
 	bool is_new;
-	int fd, r = append(dirfd, name, line, &fd, &is_new, e);
+	int fd, r = fs_append(dirfd, name, line, &fd, &is_new, e);
 
 	if (r < 0)
 		return r;
@@ -407,7 +407,7 @@ int fs_read(int dirfd, const char *path, size_t max, char **ret, size_t *ret_n, 
 	return 0;
 }
 
-static int make_dir(int dirfd, const char *path, mode_t mode, struct err *e)
+static int fs_make_dir(int dirfd, const char *path, mode_t mode, struct err *e)
 {
 	struct stat st;
 
@@ -432,12 +432,12 @@ int fs_mkdirs(int dirfd, const char *path, mode_t mode, struct err *e)
 		return err_set(e, ENOENT, "make a directory without a name");
 	for (at = p + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';
-		r = make_dir(dirfd, p, mode, e);
+		r = fs_make_dir(dirfd, p, mode, e);
 		if (r < 0)
 			return r;
 		*at = '/';
 	}
-	return make_dir(dirfd, p, mode, e);
+	return fs_make_dir(dirfd, p, mode, e);
 }
 
 int fs_open_dir(int dirfd, const char *path, int *ret_fd, struct err *e)

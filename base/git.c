@@ -22,14 +22,14 @@
 
 enum { SAID_MAX = 8192, ANSWER_MAX = 65536 };
 
-static void strv_done_p(struct strv *v)
+static void git_strv_done_p(struct strv *v)
 {
 	strv_done(v);
 }
 
 /* --- a process ------------------------------------------------------------------- */
 
-static int add_all(const char *const *v, struct strv *env, struct err *e)
+static int git_add_all(const char *const *v, struct strv *env, struct err *e)
 {
 	int r = 0;
 
@@ -40,8 +40,8 @@ static int add_all(const char *const *v, struct strv *env, struct err *e)
 
 /* Passes on only the user's settings for authors of commits, and the paths of programs and files.
  */
-static int add_env(const struct git *g, bool literal, const char *const *more, struct strv *env,
-		   struct err *e)
+static int git_add_env(const struct git *g, bool literal, const char *const *more, struct strv *env,
+		       struct err *e)
 {
 	static const char *const ours[] = {"HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL",
 					   "GIT_CONFIG_SYSTEM", "EMAIL"};
@@ -72,10 +72,11 @@ static int add_env(const struct git *g, bool literal, const char *const *more, s
 			r = strv_addf(env, e, "%s=%s", ours[i], v);
 	if (r == 0 && g->owner.other && g->owner.home)
 		r = strv_addf(env, e, "HOME=%s", g->owner.home);
-	return r < 0 ? r : add_all(more, env, e);
+	return r < 0 ? r : git_add_all(more, env, e);
 }
 
-static int add_args(const struct git *g, const char *const *args, struct strv *argv, struct err *e)
+static int git_add_args(const struct git *g, const char *const *args, struct strv *argv,
+			struct err *e)
 {
 	/* Files larger than 16 MiB are streamed.  A fetch writes one pack file, which git_tidy()
 	 * finds after git was killed.  Nothing is packed in the background (checkout.c does it). */
@@ -118,7 +119,7 @@ struct prepare {
 
 /* Runs in the child.  A change of user clears the parent-death signal, so it is set last.
  * SIGTERM lets git remove its lock files. */
-static int prepare(void *arg)
+static int git_prepare(void *arg)
 {
 	const struct prepare *p = arg;
 
@@ -156,15 +157,15 @@ static int open_top(const struct git *g, int *ret_fd, struct err *e)
 int git_start(const struct git *g, const char *const *args, const char *const *more, int in,
 	      int out, int said, pid_t *ret_pid, struct err *e)
 {
-	CLEANUP(strv_done_p) struct strv argv = {0};
-	CLEANUP(strv_done_p) struct strv env = {0};
+	CLEANUP(git_strv_done_p) struct strv argv = {0};
+	CLEANUP(git_strv_done_p) struct strv env = {0};
 	_autoclose_ int dir = -1;
 	struct prepare p = {.group = g->group, .owner = &g->owner, .dir = -1};
 	struct proc_spec spec = PROC_SPEC_INIT;
-	int r = add_args(g, args, &argv, e);
+	int r = git_add_args(g, args, &argv, e);
 
 	if (r == 0)
-		r = add_env(g, strcmp(args[0], "check-ignore") != 0, more, &env, e);
+		r = git_add_env(g, strcmp(args[0], "check-ignore") != 0, more, &env, e);
 	if (r == 0)
 		r = open_top(g, &dir, e);
 	if (r < 0)
@@ -175,7 +176,7 @@ int git_start(const struct git *g, const char *const *args, const char *const *m
 	spec.stdin_fd = in;
 	spec.stdout_fd = out;
 	spec.stderr_fd = said;
-	spec.prepare = prepare;
+	spec.prepare = git_prepare;
 	spec.prepare_arg = &p;
 	spec.die_with_us = true;
 	return proc_spawn(&spec, ret_pid, e);
@@ -189,7 +190,7 @@ static int open_said(int *ret_fd, struct err *e)
 
 /* The line with git's reason: the first line with "fatal: " or "error: " at its start, else the
  * first line. */
-static void read_said(int fd, char why[GIT_WHY])
+static void git_read_said(int fd, char why[GIT_WHY])
 {
 	char text[SAID_MAX], shown[ESCAPE_ASCII_MAX];
 	ssize_t n = sys_pread(fd, text, sizeof(text), 0);
@@ -207,8 +208,8 @@ static void read_said(int fd, char why[GIT_WHY])
 		 best.n ? escape_ascii(best, shown) : "no reason given");
 }
 
-static int wait_for(const struct tool_group *group, pid_t pid, const char *what, int said,
-		    struct err *e)
+static int git_wait_for(const struct tool_group *group, pid_t pid, const char *what, int said,
+			struct err *e)
 {
 	char why[GIT_WHY];
 	int ws, r = git_wait_end(group, pid, &ws, e);
@@ -217,7 +218,7 @@ static int wait_for(const struct tool_group *group, pid_t pid, const char *what,
 		return err_wrap(e, "git %s", what);
 	if (WIFEXITED(ws) && WEXITSTATUS(ws) <= 1)
 		return WEXITSTATUS(ws);
-	read_said(said, why);
+	git_read_said(said, why);
 	if (WIFSIGNALED(ws))
 		return err_set(e, EPROTO, "git %s: ended by signal %d", what, WTERMSIG(ws));
 	return err_set(e, EPROTO, "git %s: %s", what, why);
@@ -225,7 +226,8 @@ static int wait_for(const struct tool_group *group, pid_t pid, const char *what,
 
 /* git closes its end of the pipe when it ends.  When sink fails, the caller closes ours, which ends
  * git. */
-static int drain(const struct tool_group *group, int fd, git_sink *sink, void *arg, struct err *e)
+static int git_drain(const struct tool_group *group, int fd, git_sink *sink, void *arg,
+		     struct err *e)
 {
 	char block[16384];
 	uint64_t checked = 0;
@@ -283,10 +285,10 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 		return r;
 	close_p(&wr);
 	wr = -1;
-	r = drain(g->group, rd, sink, arg, e);
+	r = git_drain(g->group, rd, sink, arg, e);
 	close_p(&rd);
 	rd = -1;
-	ended = wait_for(g->group, pid, args[0], said, &why);
+	ended = git_wait_for(g->group, pid, args[0], said, &why);
 	if (r == 0 && ended < 0)
 		*e = why;
 	return r < 0 ? r : ended;
@@ -343,7 +345,7 @@ int git_end(struct git_writer *w, struct err *e)
 
 	if (w->pid > 0) {
 		close_p(&w->in);
-		r = wait_for(w->group, w->pid, "fast-import", w->said, e);
+		r = git_wait_for(w->group, w->pid, "fast-import", w->said, e);
 		close_p(&w->said);
 		if (r == 1)
 			r = err_set(e, EPROTO, "git fast-import failed");

@@ -84,7 +84,8 @@ static int check_one(const struct git *g, const char *path, struct err *e)
 		       path, g->top, (unsigned)g->owner.uid);
 }
 
-static int check_repository(const struct git *g, const char *const *question, struct err *e)
+static int git_open_check_repository(const struct git *g, const char *const *question,
+				     struct err *e)
 {
 	_autofree_ char *answer = NULL;
 	_autofree_ char *path = NULL;
@@ -133,8 +134,8 @@ static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
 	free(g->top);
 	g->top = take_ptr(&top);
 	r = check_top(g, why, e);
-	if (r == 1 &&
-	    (check_repository(g, git_dir, e) < 0 || check_repository(g, common_dir, e) < 0))
+	if (r == 1 && (git_open_check_repository(g, git_dir, e) < 0 ||
+		       git_open_check_repository(g, common_dir, e) < 0))
 		return -e->code;
 	return r;
 }

@@ -24,8 +24,8 @@ static int add_some(struct buf *b, struct slice block, struct err *e)
 	return block.n > 0 ? buf_add(b, block, e) : 0;
 }
 
-static int drain(const struct tool_group *group, int fd, uint64_t until_us, struct buf *said,
-		 struct err *e)
+static int git_talk_drain(const struct tool_group *group, int fd, uint64_t until_us,
+			  struct buf *said, struct err *e)
 {
 	char block[16384];
 	uint64_t checked = 0;
@@ -46,14 +46,14 @@ static int drain(const struct tool_group *group, int fd, uint64_t until_us, stru
 }
 
 /* Ends git and its children.  git leads their process group and is not reaped yet. */
-static void end_group(pid_t pid, int fd)
+static void git_talk_end_group(pid_t pid, int fd)
 {
 	uint64_t until = clock_mono_us() + GRACE_MS * USEC_PER_MSEC;
 	struct buf nothing = BUF_INIT(0);
 	struct err e;
 
 	(void)kill(-pid, SIGTERM); /* allow: our child, not reaped */
-	if (drain(NULL, fd, until, &nothing, &e) < 0)
+	if (git_talk_drain(NULL, fd, until, &nothing, &e) < 0)
 		(void)kill(-pid, SIGKILL); /* allow: our child, not reaped */
 }
 
@@ -76,9 +76,9 @@ int git_talk(const struct git *g, const char *const *args, const char *const *en
 	if (r < 0)
 		return r;
 	close(take_fd(&wr));
-	r = drain(g->group, rd, until, said, e);
+	r = git_talk_drain(g->group, rd, until, said, e);
 	if (r < 0)
-		end_group(pid, rd);
+		git_talk_end_group(pid, rd);
 	ended = git_wait_end(g->group, pid, &ws, &why);
 	if (r == -ETIMEDOUT)
 		return err_set(e, ETIMEDOUT, "git %s was not done after %s", args[0],

@@ -13,7 +13,7 @@
 enum { TICK_MS = 100 };
 
 /* On error it kills all processes of the group.  The caller reaps them. */
-static int check(const struct tool_group *group, uint64_t *io_checked, struct err *e)
+static int git_wait_check(const struct tool_group *group, uint64_t *io_checked, struct err *e)
 {
 	uint64_t now = clock_mono_us();
 	struct err ignored;
@@ -42,7 +42,7 @@ int git_wait_input(const struct tool_group *group, int fd, uint64_t until_us, ui
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	for (;;) {
-		int r = check(group, io_checked, e);
+		int r = git_wait_check(group, io_checked, e);
 
 		if (r < 0)
 			return r;

@@ -40,7 +40,7 @@ struct slice lines_without_colours(struct slice line, char *out, size_t cap)
 	return (struct slice){out, to};
 }
 
-static void deliver(struct lines *l, line_fn *fn, void *arg)
+static void lines_deliver(struct lines *l, line_fn *fn, void *arg)
 {
 	struct slice line = {l->b, l->n};
 
@@ -53,7 +53,7 @@ static void deliver(struct lines *l, line_fn *fn, void *arg)
 }
 
 /* Stores a part of a line until the line is complete. */
-static void keep(struct lines *l, struct slice part, line_fn *fn, void *arg)
+static void lines_keep(struct lines *l, struct slice part, line_fn *fn, void *arg)
 {
 	size_t room = LINES_MAX - l->n;
 	size_t take = part.n < room ? part.n : room;
@@ -86,11 +86,11 @@ void lines_feed(struct lines *l, struct slice bytes, line_fn *fn, void *arg)
 			fn(arg, part);
 			continue;
 		}
-		keep(l, part, fn, arg);
+		lines_keep(l, part, fn, arg);
 		if (!nl)
 			return;
 		if (!l->skipping || l->ends)
-			deliver(l, fn, arg);
+			lines_deliver(l, fn, arg);
 		l->skipping = false;
 	}
 }
@@ -98,6 +98,6 @@ void lines_feed(struct lines *l, struct slice bytes, line_fn *fn, void *arg)
 void lines_end(struct lines *l, line_fn *fn, void *arg)
 {
 	if (l->n > 0)
-		deliver(l, fn, arg);
+		lines_deliver(l, fn, arg);
 	l->skipping = false;
 }

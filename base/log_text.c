@@ -12,7 +12,7 @@
 enum { FIELDS_MAX = 24, SHOWN_SIZE = LOG_SHOWN_MAX + 4 };
 
 /* The escaped value, cut. */
-static const char *shown(const struct log_field *f, char out[SHOWN_SIZE])
+static const char *log_text_shown(const struct log_field *f, char out[SHOWN_SIZE])
 {
 	struct slice s = slice_of(f->str ? f->str : "");
 	size_t at = 0;
@@ -39,14 +39,14 @@ static const char *shown(const struct log_field *f, char out[SHOWN_SIZE])
 /* --- logfmt --------------------------------------------------------------- */
 
 /* Also for '\\': an unquoted value has no escapes. */
-static bool needs_quotes(const char *v)
+static bool log_text_needs_quotes(const char *v)
 {
 	return !*v || strpbrk(v, " =\"\\") != NULL;
 }
 
 static void put_value(struct log_line *l, const char *v)
 {
-	if (!needs_quotes(v)) {
+	if (!log_text_needs_quotes(v)) {
 		log_put(l, "%s", v);
 		return;
 	}
@@ -62,7 +62,7 @@ static void put_pair(struct log_line *l, const char *before, const struct log_fi
 	size_t mark = l->n;
 
 	log_put(l, "%s%s=", before, f->key);
-	put_value(l, shown(f, value));
+	put_value(l, log_text_shown(f, value));
 	if (l->full)
 		l->n = mark;
 	l->full = false;
@@ -92,7 +92,7 @@ struct entry {
 };
 
 /* A field that does not fit is omitted. */
-static void add(struct entry *en, const char *prefix, const char *key, const char *value)
+static void log_text_add(struct entry *en, const char *prefix, const char *key, const char *value)
 {
 	size_t begin = en->text.n;
 
@@ -110,7 +110,7 @@ static void add(struct entry *en, const char *prefix, const char *key, const cha
 }
 
 /* The length at which the line is cut, never in the middle of a character. */
-static size_t cut(const struct log_line *l)
+static size_t log_text_cut(const struct log_line *l)
 {
 	size_t n = l->n < LOG_SHOWN_MAX ? l->n : LOG_SHOWN_MAX;
 
@@ -129,12 +129,12 @@ static void add_message(struct entry *en, const char *event, const struct log_fi
 	while (i < n && strcmp(f[i].key, "text") != 0)
 		i++;
 	if (i < n) {
-		add(en, "", "MESSAGE", shown(&f[i], value));
+		log_text_add(en, "", "MESSAGE", log_text_shown(&f[i], value));
 		return;
 	}
 	log_logfmt(&l, event, f, n);
-	l.b[cut(&l)] = '\0';
-	add(en, "", "MESSAGE", l.b);
+	l.b[log_text_cut(&l)] = '\0';
+	log_text_add(en, "", "MESSAGE", l.b);
 }
 
 int log_journal(enum log_level lv, const char *event, const struct log_field *f, size_t n)
@@ -143,12 +143,12 @@ int log_journal(enum log_level lv, const char *event, const struct log_field *f,
 	char value[SHOWN_SIZE];
 
 	snprintf(value, sizeof(value), "%d", priority(lv));
-	add(&en, "", "PRIORITY", value);
-	add(&en, "", "SYSLOG_IDENTIFIER", "fuzzcell");
+	log_text_add(&en, "", "PRIORITY", value);
+	log_text_add(&en, "", "SYSLOG_IDENTIFIER", "fuzzcell");
 	add_message(&en, event, f, n);
-	add(&en, "FUZZCELL_", "EVENT", event);
+	log_text_add(&en, "FUZZCELL_", "EVENT", event);
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(f[i].key, "text") != 0)
-			add(&en, "FUZZCELL_", f[i].key, shown(&f[i], value));
+			log_text_add(&en, "FUZZCELL_", f[i].key, log_text_shown(&f[i], value));
 	return journal_send(en.v, en.n);
 }

@@ -69,7 +69,7 @@ void loop_stop(struct loop *l)
 }
 
 /* Always returns 0: an error would make sd-event disable the source. */
-static int on_io(sd_event_source *s, int fd, uint32_t events, void *arg)
+static int loop_on_io(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
 	const struct source *src = arg;
 
@@ -79,7 +79,7 @@ static int on_io(sd_event_source *s, int fd, uint32_t events, void *arg)
 	return 0;
 }
 
-static int on_timer(sd_event_source *s, uint64_t at, void *arg)
+static int loop_on_timer(sd_event_source *s, uint64_t at, void *arg)
 {
 	const struct source *src = arg;
 
@@ -89,7 +89,7 @@ static int on_timer(sd_event_source *s, uint64_t at, void *arg)
 	return 0;
 }
 
-static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *arg)
+static int loop_on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *arg)
 {
 	const struct source *src = arg;
 
@@ -105,7 +105,7 @@ static int wait_status(const siginfo_t *si)
 	return W_EXITCODE(0, si->si_status) | (si->si_code == CLD_DUMPED ? WCOREFLAG : 0);
 }
 
-static int on_child(sd_event_source *s, const siginfo_t *si, void *arg)
+static int loop_on_child(sd_event_source *s, const siginfo_t *si, void *arg)
 {
 	const struct source *src = arg;
 
@@ -114,7 +114,7 @@ static int on_child(sd_event_source *s, const siginfo_t *si, void *arg)
 	return 0;
 }
 
-static int on_entry(sd_event_source *s, const struct inotify_event *event, void *arg)
+static int loop_on_entry(sd_event_source *s, const struct inotify_event *event, void *arg)
 {
 	const struct source *src = arg;
 
@@ -151,8 +151,8 @@ int loop_add_io(struct loop *l, int fd, uint32_t events, io_fn *fn, void *arg, s
 	if (!s)
 		return err_sys(e, "allocate an I/O source");
 	s->fn.io = fn;
-	return added(s, sd_event_add_io(l->ev, &s->s, fd, events, on_io, s), "a descriptor", ret,
-		     e);
+	return added(s, sd_event_add_io(l->ev, &s->s, fd, events, loop_on_io, s), "a descriptor",
+		     ret, e);
 }
 
 int loop_add_timer(struct loop *l, uint64_t at_us, timer_fn *fn, void *arg, struct source **ret,
@@ -163,8 +163,9 @@ int loop_add_timer(struct loop *l, uint64_t at_us, timer_fn *fn, void *arg, stru
 	if (!s)
 		return err_sys(e, "allocate a timer");
 	s->fn.timer = fn;
-	return added(s, sd_event_add_time(l->ev, &s->s, CLOCK_MONOTONIC, at_us, 10000, on_timer, s),
-		     "a timer", ret, e);
+	return added(
+	    s, sd_event_add_time(l->ev, &s->s, CLOCK_MONOTONIC, at_us, 10000, loop_on_timer, s),
+	    "a timer", ret, e);
 }
 
 int loop_set_timer(struct source *s, uint64_t at_us, struct err *e)
@@ -190,7 +191,8 @@ int loop_add_signal(struct loop *l, int signo, signal_fn *fn, void *arg, struct 
 	if (!s)
 		return err_sys(e, "allocate a signal source");
 	s->fn.signal = fn;
-	return added(s, sd_event_add_signal(l->ev, &s->s, signo, on_signal, s), "a signal", ret, e);
+	return added(s, sd_event_add_signal(l->ev, &s->s, signo, loop_on_signal, s), "a signal",
+		     ret, e);
 }
 
 int loop_add_child(struct loop *l, pid_t pid, child_fn *fn, void *arg, struct source **ret,
@@ -202,7 +204,7 @@ int loop_add_child(struct loop *l, pid_t pid, child_fn *fn, void *arg, struct so
 	if (!s)
 		return err_sys(e, "allocate a child source");
 	s->fn.child = fn;
-	r = sd_event_add_child(l->ev, &s->s, pid, WEXITED, on_child, s);
+	r = sd_event_add_child(l->ev, &s->s, pid, WEXITED, loop_on_child, s);
 	if (r >= 0)
 		r = sd_event_source_set_priority(s->s, PRIORITY_CHILD);
 	if (r < 0)
@@ -219,7 +221,8 @@ int loop_add_dir(struct loop *l, int dirfd, entry_fn *fn, void *arg, struct sour
 		return err_sys(e, "allocate a directory source");
 	s->fn.entry = fn;
 	return added(
-	    s, sd_event_add_inotify_fd(l->ev, &s->s, dirfd, IN_MOVED_TO | IN_CREATE, on_entry, s),
+	    s,
+	    sd_event_add_inotify_fd(l->ev, &s->s, dirfd, IN_MOVED_TO | IN_CREATE, loop_on_entry, s),
 	    "a directory", ret, e);
 }
 

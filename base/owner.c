@@ -21,7 +21,7 @@ enum { GROUPS_MAX = 1024, SHOWN_MAX = 48 };
 /* --- the owner -------------------------------------------------------------------- */
 
 /* Writes "user 1000 (alice)". */
-static const char *show(uid_t uid, char out[SHOWN_MAX])
+static const char *owner_show(uid_t uid, char out[SHOWN_MAX])
 {
 	const struct passwd *pw = getpwuid(uid);
 
@@ -30,26 +30,26 @@ static const char *show(uid_t uid, char out[SHOWN_MAX])
 	return out;
 }
 
-static int refuse(const char *path, const struct way *w, struct err *e)
+static int owner_refuse(const char *path, const struct way *w, struct err *e)
 {
 	char one[SHOWN_MAX], two[SHOWN_MAX];
 
-	show(w->owners[0].uid, one);
+	owner_show(w->owners[0].uid, one);
 	if (w->n_owners > 1)
 		return err_set(e, EPERM,
 			       "'%s' is of %s and '%s' of %s: nothing is run in '%.100s', which "
 			       "both can exchange: let one user own all of the way there (chown)",
 			       w->owners[0].path, one, w->owners[1].path,
-			       show(w->owners[1].uid, two), path);
+			       owner_show(w->owners[1].uid, two), path);
 	return err_set(
 	    e, EPERM,
 	    "'%s' is of %s, and what it leads to is of %s: nothing is run in '%.100s' as "
 	    "a user who did not choose it: let one user own all of the way there "
 	    "(chown)",
-	    w->owners[0].path, one, show(w->st.st_uid, two), path);
+	    w->owners[0].path, one, owner_show(w->st.st_uid, two), path);
 }
 
-static bool in_group(const struct passwd *pw, gid_t gid)
+static bool owner_in_group(const struct passwd *pw, gid_t gid)
 {
 	gid_t groups[GROUPS_MAX];
 	int n = GROUPS_MAX;
@@ -75,7 +75,7 @@ static int become_account(struct owner *o, const struct stat *st, struct err *e)
 		return 0;
 	}
 	o->gid = o->group = pw->pw_gid;
-	if (st->st_gid != 0 && in_group(pw, st->st_gid))
+	if (st->st_gid != 0 && owner_in_group(pw, st->st_gid))
 		o->group = st->st_gid;
 	o->name = sys_strdup(pw->pw_name);
 	o->home = sys_strdup(pw->pw_dir);
@@ -86,13 +86,13 @@ static int become_account(struct owner *o, const struct stat *st, struct err *e)
 	return -e->code;
 }
 
-static int decide(const char *path, const struct way *w, struct owner *ret, struct err *e)
+static int owner_decide(const char *path, const struct way *w, struct owner *ret, struct err *e)
 {
 	struct owner o = {.uid = w->st.st_uid, .gid = w->st.st_gid, .group = w->st.st_gid};
 	int r = 0;
 
 	if (w->n_owners > 1 || (w->n_owners == 1 && w->owners[0].uid != w->st.st_uid))
-		return refuse(path, w, e);
+		return owner_refuse(path, w, e);
 	o.other = w->st.st_uid != 0;
 	o.root = !o.other;
 	if (o.other)
@@ -116,7 +116,7 @@ static int open_as_root(const char *path, struct owner *ret, int *ret_fd, struct
 	if (!S_ISDIR(w.st.st_mode))
 		r = err_set(e, ENOTDIR, "open directory '%s': %s", path, strerror(ENOTDIR));
 	else
-		r = decide(path, &w, ret, e);
+		r = owner_decide(path, &w, ret, e);
 	if (r == 0)
 		*ret_fd = take_fd(&w.fd);
 	way_done(&w);

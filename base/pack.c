@@ -31,7 +31,7 @@ static ssize_t on_write(struct archive *a, void *arg, const void *bytes, size_t 
 	return (ssize_t)n;
 }
 
-static int failed(const struct pack *p, struct err *e, const char *what)
+static int pack_failed(const struct pack *p, struct err *e, const char *what)
 {
 	const char *why = archive_error_string(p->a);
 	int code = archive_errno(p->a);
@@ -42,9 +42,9 @@ static int failed(const struct pack *p, struct err *e, const char *what)
 }
 
 /* r is libarchive's result. */
-static int check(const struct pack *p, la_ssize_t r, struct err *e, const char *what)
+static int pack_check(const struct pack *p, la_ssize_t r, struct err *e, const char *what)
 {
-	return r < ARCHIVE_OK || p->failed ? failed(p, e, what) : 0;
+	return r < ARCHIVE_OK || p->failed ? pack_failed(p, e, what) : 0;
 }
 
 /* Writes no timestamp, so that archives are reproducible. */
@@ -81,7 +81,7 @@ static int begin_archive(int fd, int (*format)(struct archive *a), struct pack *
 	r |= archive_write_set_bytes_in_last_block(p->a, 1);
 	if (r == ARCHIVE_OK)
 		r = archive_write_open(p->a, p, NULL, on_write, NULL);
-	r = check(p, r, e, "begin an archive");
+	r = pack_check(p, r, e, "begin an archive");
 	if (r < 0) {
 		pack_free(p);
 		return r;
@@ -100,7 +100,7 @@ int pack_open_zip(int fd, struct pack **ret, struct err *e)
 	return begin_archive(fd, set_zip, ret, e);
 }
 
-static int begin(struct pack *p, const char *name, mode_t mode, uint64_t size, struct err *e)
+static int pack_begin(struct pack *p, const char *name, mode_t mode, uint64_t size, struct err *e)
 {
 	CLEANUP(archive_entry_free_p) struct archive_entry *entry = archive_entry_new();
 
@@ -113,16 +113,16 @@ static int begin(struct pack *p, const char *name, mode_t mode, uint64_t size, s
 	archive_entry_set_perm(entry, mode);
 	archive_entry_set_size(entry, (la_int64_t)size);
 	archive_entry_set_mtime(entry, 0, 0);
-	return check(p, archive_write_header(p->a, entry), e, name);
+	return pack_check(p, archive_write_header(p->a, entry), e, name);
 }
 
-static int put(struct pack *p, const char *name, struct slice data, struct err *e)
+static int pack_put(struct pack *p, const char *name, struct slice data, struct err *e)
 {
 	while (data.n > 0) {
 		la_ssize_t n = archive_write_data(p->a, data.p, data.n);
 
 		if (n <= 0 || p->failed)
-			return failed(p, e, name);
+			return pack_failed(p, e, name);
 		data.p += n;
 		data.n -= (size_t)n;
 	}
@@ -131,11 +131,11 @@ static int put(struct pack *p, const char *name, struct slice data, struct err *
 
 int pack_add(struct pack *p, const char *name, mode_t mode, struct slice data, struct err *e)
 {
-	int r = begin(p, name, mode, data.n, e);
+	int r = pack_begin(p, name, mode, data.n, e);
 
 	if (r == 0)
-		r = put(p, name, data, e);
-	return r < 0 ? r : check(p, archive_write_finish_entry(p->a), e, name);
+		r = pack_put(p, name, data, e);
+	return r < 0 ? r : pack_check(p, archive_write_finish_entry(p->a), e, name);
 }
 
 int pack_add_file(struct pack *p, const char *name, mode_t mode, int fd, struct err *e)
@@ -149,7 +149,7 @@ int pack_add_file(struct pack *p, const char *name, mode_t mode, int fd, struct 
 		return err_sys(e, "stat '%s'", name);
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, EINVAL, "'%s' is not a regular file", name);
-	r = begin(p, name, mode, (uint64_t)st.st_size, e);
+	r = pack_begin(p, name, mode, (uint64_t)st.st_size, e);
 	while (r == 0 && at < st.st_size) {
 		size_t want = st.st_size - at < CHUNK ? (size_t)(st.st_size - at) : CHUNK;
 		ssize_t n = sys_pread(fd, chunk, want, at);
@@ -158,15 +158,15 @@ int pack_add_file(struct pack *p, const char *name, mode_t mode, int fd, struct 
 			return err_sys(e, "read '%s'", name);
 		if (n == 0)
 			return err_set(e, EIO, "'%s' became shorter while it was read", name);
-		r = put(p, name, (struct slice){chunk, (size_t)n}, e);
+		r = pack_put(p, name, (struct slice){chunk, (size_t)n}, e);
 		at += n;
 	}
-	return r < 0 ? r : check(p, archive_write_finish_entry(p->a), e, name);
+	return r < 0 ? r : pack_check(p, archive_write_finish_entry(p->a), e, name);
 }
 
 int pack_close(struct pack *p, struct err *e)
 {
-	return check(p, archive_write_close(p->a), e, "end an archive");
+	return pack_check(p, archive_write_close(p->a), e, "end an archive");
 }
 
 void pack_free(struct pack *p)

@@ -17,16 +17,16 @@
 
 /* Copies fd to a number above 2, so that no redirection overwrites the source of the next one
  * ("stderr to our stdout"). */
-static int aside(int fd)
+static int proc_aside(int fd)
 {
 	return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
 static int redirect_all(const struct proc_spec *s, int devnull)
 {
-	int in = aside(s->stdin_fd >= 0 ? s->stdin_fd : devnull);
-	int out = aside(s->stdout_fd >= 0 ? s->stdout_fd : devnull);
-	int err = aside(s->stderr_fd >= 0 ? s->stderr_fd : STDERR_FILENO);
+	int in = proc_aside(s->stdin_fd >= 0 ? s->stdin_fd : devnull);
+	int out = proc_aside(s->stdout_fd >= 0 ? s->stdout_fd : devnull);
+	int err = proc_aside(s->stderr_fd >= 0 ? s->stderr_fd : STDERR_FILENO);
 
 	if (in < 0 || out < 0 || (err < 0 && s->stderr_fd >= 0))
 		return -1;
@@ -36,7 +36,7 @@ static int redirect_all(const struct proc_spec *s, int devnull)
 }
 
 /* We may have inherited descriptors without close-on-exec. */
-static int close_others(void)
+static int proc_close_others(void)
 {
 	if (close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
 		return 0;
@@ -49,7 +49,7 @@ static int child_setup(const struct proc_spec *s, pid_t parent)
 	sigset_t none;
 
 	sigemptyset(&none);
-	if (devnull < 0 || redirect_all(s, devnull) < 0 || close_others() < 0)
+	if (devnull < 0 || redirect_all(s, devnull) < 0 || proc_close_others() < 0)
 		return -1;
 	if (s->die_with_us && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -1;
@@ -64,7 +64,7 @@ static void __attribute__((noreturn)) child(const struct proc_spec *s, pid_t par
 {
 	char *const *args;
 	char *const *env;
-	int high = aside(report), why;
+	int high = proc_aside(report), why;
 
 	if (high >= 0) /* we may run with 0 to 2 closed, then the pipe is one of them */
 		report = high;

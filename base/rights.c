@@ -79,7 +79,7 @@ static int is_within(int fd, const struct rights *namer, struct err *e)
 }
 
 /* A path that leads nowhere is no error here: opening it fails. */
-static int check_tree(const struct rights *namer, const char *path, struct err *e)
+static int rights_check_tree(const struct rights *namer, const char *path, struct err *e)
 {
 	struct way w;
 	int r;
@@ -102,7 +102,7 @@ static int check_tree(const struct rights *namer, const char *path, struct err *
 int rights_of_named(const struct rights *namer, const char *path, struct rights *ret, struct err *e)
 {
 	struct rights there;
-	int r = check_tree(namer, path, e);
+	int r = rights_check_tree(namer, path, e);
 
 	if (r == 0)
 		r = rights_of(path, &there, e);
@@ -148,7 +148,7 @@ struct kept {
 	int death, dump;
 };
 
-static struct kept keep(void)
+static struct kept rights_keep(void)
 {
 	struct kept k = {0, prctl(PR_GET_DUMPABLE)};
 
@@ -164,9 +164,9 @@ static void keep_on(const struct kept *k)
 }
 
 /* Changes nothing when the groups cannot be set. */
-static int set(uid_t uid, gid_t gid, size_t n, const gid_t *groups)
+static int rights_set(uid_t uid, gid_t gid, size_t n, const gid_t *groups)
 {
-	struct kept k = keep();
+	struct kept k = rights_keep();
 
 	if (setgroups(n, groups) < 0)
 		return -1;
@@ -197,7 +197,7 @@ int rights_take(const struct rights *r, struct rights_back *ret, struct err *e)
 		free(b.groups);
 		return err_set(e, ENOMEM, "remember our own groups");
 	}
-	if (set(r->uid, r->gid, r->n_groups, r->groups) < 0) {
+	if (rights_set(r->uid, r->gid, r->n_groups, r->groups) < 0) {
 		err_sys(e, "take the rights of user %u", (unsigned)r->uid);
 		b.on = (uid_t)setfsuid((uid_t)-1) != b.uid || (gid_t)setfsgid((gid_t)-1) != b.gid;
 		rights_give_back(&b);
@@ -211,7 +211,7 @@ void rights_give_back(struct rights_back *b)
 {
 	int saved = errno;
 
-	if (b->on && set(b->uid, b->gid, (size_t)b->n_groups, b->groups) < 0)
+	if (b->on && rights_set(b->uid, b->gid, (size_t)b->n_groups, b->groups) < 0)
 		abort(); /* allow: we would continue with unknown rights */
 	free(b->groups);
 	*b = (struct rights_back){0};

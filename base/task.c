@@ -64,7 +64,7 @@ static bool take_chunk(struct task *t)
 	return n > 0;
 }
 
-static void on_readable(void *arg, uint32_t events)
+static void task_on_readable(void *arg, uint32_t events)
 {
 	struct task *t = arg;
 
@@ -144,7 +144,7 @@ int task_start(struct loop *l, task_fn *fn, void *fn_arg, task_done_fn *done, vo
 	if (r == 0)
 		r = loop_add_child(l, pid, on_reaped, t, &t->child, e);
 	if (r == 0)
-		r = loop_add_io(l, t->fd, EPOLLIN, on_readable, t, &t->io, e);
+		r = loop_add_io(l, t->fd, EPOLLIN, task_on_readable, t, &t->io, e);
 	if (r < 0) {
 		if (pid > 0) {
 			(void)kill(pid, SIGKILL); /* allow: just forked, not reaped */

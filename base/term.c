@@ -95,7 +95,7 @@ static bool is_begun(struct slice s)
 
 /* Returns the number of bytes taken from s; 0: s is an incomplete character; -1: the write failed.
  */
-static int take(struct out *o, struct guarded *g, struct slice s)
+static int term_take(struct out *o, struct guarded *g, struct slice s)
 {
 	char shown[UTF8_SHOWN_MAX];
 	uint32_t c;
@@ -111,12 +111,12 @@ static int take(struct out *o, struct guarded *g, struct slice s)
 
 /* Completes the incomplete character with the first bytes of s.  Returns how many bytes of s it
  * used. */
-static ssize_t finish(struct guarded *g, struct out *o, struct slice s)
+static ssize_t term_finish(struct guarded *g, struct out *o, struct slice s)
 {
 	size_t used = 0;
 
 	while (g->n > 0) {
-		int n = take(o, g, (struct slice){g->begun, g->n});
+		int n = term_take(o, g, (struct slice){g->begun, g->n});
 
 		if (n < 0)
 			return -1;
@@ -135,12 +135,12 @@ static ssize_t guarded_write(void *cookie, const char *p, size_t size)
 	struct guarded *g = cookie;
 	struct slice s = {p, size};
 	struct out o = {.n = 0};
-	ssize_t used = finish(g, &o, s);
+	ssize_t used = term_finish(g, &o, s);
 
 	if (used < 0)
 		return 0;
 	for (s.p += used, s.n -= (size_t)used; s.n > 0;) {
-		int n = take(&o, g, s);
+		int n = term_take(&o, g, s);
 
 		if (n < 0)
 			return 0;

@@ -59,7 +59,7 @@ static void signal_group(const struct running *r, int signo)
 }
 
 /* Kills all of its processes at once, also those that left its process group. */
-static void kill_all(struct running *r)
+static void tool_kill_all(struct running *r)
 {
 	struct err ignored;
 
@@ -69,7 +69,7 @@ static void kill_all(struct running *r)
 		(void)!r->t->group->kill(r->t->group->arg, &ignored); /* tool_run() tries again */
 }
 
-static void next_step(struct running *r)
+static void tool_next_step(struct running *r)
 {
 	uint64_t wait_us = r->step < STEPS ? ladder[r->step].wait_us : 0;
 	struct err ignored;
@@ -79,12 +79,12 @@ static void next_step(struct running *r)
 	if (r->t->group && wait_us)
 		wait_us = GROUP_WAIT_US;
 	if (!wait_us || (r->t->group && r->step > 0)) {
-		kill_all(r);
+		tool_kill_all(r);
 		return;
 	}
 	signal_group(r, ladder[r->step++].signo);
 	if (loop_set_timer(r->timer, clock_mono_us() + wait_us, &ignored) < 0)
-		kill_all(r);
+		tool_kill_all(r);
 }
 
 /* failed is -errno, and *r->e has the message.  Only the first reason counts. */
@@ -93,27 +93,27 @@ static void end(struct running *r, int failed)
 	if (r->failed)
 		return;
 	r->failed = failed;
-	next_step(r);
+	tool_next_step(r);
 }
 
-static void on_timer(void *arg)
+static void tool_on_timer(void *arg)
 {
 	struct running *r = arg;
 	char time[UNITS_MAX];
 
 	if (r->failed)
-		next_step(r);
+		tool_next_step(r);
 	else
 		end(r,
 		    err_set(r->e, ETIMEDOUT, "took more than %s", units_time(r->t->time_us, time)));
 }
 
-static void on_signal(void *arg, int signo)
+static void tool_on_signal(void *arg, int signo)
 {
 	struct running *r = arg;
 
 	if (r->end->signo && r->failed) { /* a second signal ends it at once */
-		kill_all(r);
+		tool_kill_all(r);
 		return;
 	}
 	r->end->signo = signo;
@@ -172,10 +172,10 @@ static void check_group(struct running *r)
 		return;
 	*r->e = why;
 	r->failed = -why.code;
-	kill_all(r);
+	tool_kill_all(r);
 }
 
-static void on_tick(void *arg)
+static void tool_on_tick(void *arg)
 {
 	struct running *r = arg;
 	struct err why;
@@ -187,7 +187,7 @@ static void on_tick(void *arg)
 		if (!r->failed)
 			*r->e = why;
 		r->failed = -r->e->code;
-		kill_all(r);
+		tool_kill_all(r);
 	}
 }
 
@@ -210,7 +210,7 @@ static int take_block(struct running *r, size_t which)
 	return 1;
 }
 
-static void on_readable(struct running *r, size_t which)
+static void tool_on_readable(struct running *r, size_t which)
 {
 	bool over = take_block(r, which) < 0;
 
@@ -230,13 +230,13 @@ static void on_readable(struct running *r, size_t which)
 static void on_out(void *arg, uint32_t events)
 {
 	(void)events;
-	on_readable(arg, 0);
+	tool_on_readable(arg, 0);
 }
 
 static void on_said(void *arg, uint32_t events)
 {
 	(void)events;
-	on_readable(arg, 1);
+	tool_on_readable(arg, 1);
 }
 
 static int watch_output(struct running *r, struct err *e)
@@ -252,7 +252,7 @@ static int watch_output(struct running *r, struct err *e)
 
 /* Ends the processes that the tool left in its process group and in its group.  Does not wait for
  * the end of the pipes: without a group, or with `stays`, a daemon may hold them forever. */
-static void on_child(void *arg, pid_t pid, int status)
+static void tool_on_child(void *arg, pid_t pid, int status)
 {
 	struct running *r = arg;
 
@@ -260,7 +260,7 @@ static void on_child(void *arg, pid_t pid, int status)
 	signal_group(r, SIGKILL);
 	check_group(r); /* a limit may have ended it */
 	if (!r->t->stays)
-		kill_all(r);
+		tool_kill_all(r);
 	r->pid = 0;
 	r->end->status = status;
 	for (size_t i = 0; i < 2; i++)
@@ -277,7 +277,7 @@ struct prepare {
 	const struct owner *owner;
 };
 
-static int prepare(void *arg)
+static int tool_prepare(void *arg)
 {
 	const struct prepare *p = arg;
 
@@ -301,7 +301,7 @@ static int make_pipe(int *ret_rd, int *ret_wr, struct err *e)
 	return fcntl(p[0], F_SETFL, O_NONBLOCK) < 0 ? err_sys(e, "set a pipe up") : 0;
 }
 
-static int spawn(struct running *r, const int to[2], struct err *e)
+static int tool_spawn(struct running *r, const int to[2], struct err *e)
 {
 	CLEANUP(tool_env_done) struct tool_env env = {0};
 	struct prepare p = {.dir = r->t->dir, .owner = r->t->owner, .group = r->t->group};
@@ -314,26 +314,27 @@ static int spawn(struct running *r, const int to[2], struct err *e)
 	spec.env = (const char *const *)env.v;
 	spec.stdout_fd = to[r->t->out ? 0 : 1];
 	spec.stderr_fd = to[1];
-	spec.prepare = prepare;
+	spec.prepare = tool_prepare;
 	spec.prepare_arg = &p;
 	spec.die_with_us = true;
 	return proc_spawn(&spec, &r->pid, e);
 }
 
-static int watch(struct running *r, struct err *e)
+static int tool_watch(struct running *r, struct err *e)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	uint64_t at = r->t->time_us ? clock_mono_us() + r->t->time_us : UINT64_MAX;
-	int rc = loop_add_timer(r->loop, at, on_timer, r, &r->timer, e);
+	int rc = loop_add_timer(r->loop, at, tool_on_timer, r, &r->timer, e);
 
 	if (rc == 0)
-		rc = loop_add_timer(r->loop, clock_mono_us() + TICK_US, on_tick, r, &r->tick, e);
+		rc = loop_add_timer(r->loop, clock_mono_us() + TICK_US, tool_on_tick, r, &r->tick,
+				    e);
 	for (size_t i = 0; rc == 0 && i < sizeof(ends) / sizeof(ends[0]); i++)
-		rc = loop_add_signal(r->loop, ends[i], on_signal, r, &r->signals[i], e);
+		rc = loop_add_signal(r->loop, ends[i], tool_on_signal, r, &r->signals[i], e);
 	return rc == 0 ? watch_output(r, e) : rc;
 }
 
-static int start(struct running *r, struct err *e)
+static int tool_start(struct running *r, struct err *e)
 {
 	_autoclose_ int out = -1;
 	_autoclose_ int said = -1;
@@ -345,13 +346,13 @@ static int start(struct running *r, struct err *e)
 		rc = loop_new(&r->loop, e);
 	/* Signals are handled before the tool starts, so that none is lost. */
 	if (rc == 0)
-		rc = watch(r, e);
+		rc = tool_watch(r, e);
 	if (rc == 0)
-		rc = spawn(r, (const int[2]){out, said}, e);
-	return rc == 0 ? loop_add_child(r->loop, r->pid, on_child, r, &r->child, e) : rc;
+		rc = tool_spawn(r, (const int[2]){out, said}, e);
+	return rc == 0 ? loop_add_child(r->loop, r->pid, tool_on_child, r, &r->child, e) : rc;
 }
 
-static void stop(struct running *r)
+static void tool_stop(struct running *r)
 {
 	for (size_t i = 0; i < 2; i++)
 		source_remove(r->io[i]);
@@ -371,7 +372,7 @@ static void stop(struct running *r)
 }
 
 /* Fails when a process of the tool is still alive. */
-static int end_group(const struct running *r, int rc, struct err *e)
+static int tool_end_group(const struct running *r, int rc, struct err *e)
 {
 	const struct tool_group *g = r->t->group;
 	struct err why;
@@ -394,14 +395,14 @@ int tool_run(const struct tool *t, struct tool_end *ret, struct err *e)
 		return t->group->run(t->group->arg, t, ret, e);
 	if (sigprocmask(SIG_SETMASK, NULL, &before) < 0)
 		return err_sys(e, "read the signal mask");
-	rc = start(&r, e);
+	rc = tool_start(&r, e);
 	if (rc == 0)
 		rc = loop_run(r.loop, e);
-	stop(&r);
+	tool_stop(&r);
 	ret->us = clock_mono_us() - began;
 	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* can't fail: it was ours */
 	if (rc == 0 && r.failed)
 		rc = r.failed;
-	rc = end_group(&r, rc, e);
+	rc = tool_end_group(&r, rc, e);
 	return rc < 0 ? err_wrap(e, "%s", t->argv[0]) : 0;
 }

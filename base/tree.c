@@ -45,7 +45,8 @@ static int move_up(struct removal *rm, int at, const char *name, struct err *e)
 	return 0;
 }
 
-static int remove_dir(struct removal *rm, int at, const char *name, unsigned depth, struct err *e)
+static int tree_remove_dir(struct removal *rm, int at, const char *name, unsigned depth,
+			   struct err *e)
 {
 	int r;
 
@@ -60,7 +61,7 @@ static int remove_dir(struct removal *rm, int at, const char *name, unsigned dep
 }
 
 /* Adds bits to the mode of the file behind fd (O_PATH). */
-static int unlock(int fd, mode_t was, mode_t bits, const char *path, struct err *e)
+static int tree_unlock(int fd, mode_t was, mode_t bits, const char *path, struct err *e)
 {
 	char same[64];
 
@@ -80,7 +81,7 @@ int fs_unlock_dir(int dirfd, const char *path, struct err *e)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(e, "open directory '%s'", path);
-	return unlock(fd, st.st_mode, S_IRWXU, path, e);
+	return tree_unlock(fd, st.st_mode, S_IRWXU, path, e);
 }
 
 int fs_unlock_file(int dirfd, const char *path, struct err *e)
@@ -95,12 +96,12 @@ int fs_unlock_file(int dirfd, const char *path, struct err *e)
 	fd = sys_openat(dirfd, path, O_PATH | O_NOFOLLOW, 0);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(e, "open '%s'", path);
-	return S_ISREG(st.st_mode) ? unlock(fd, st.st_mode, S_IRUSR, path, e) : 0;
+	return S_ISREG(st.st_mode) ? tree_unlock(fd, st.st_mode, S_IRUSR, path, e) : 0;
 }
 
 /* 1: a directory that is no mount point; 0: another file type, or no such entry.  st_dev would not
  * show a bind mount of the same file system. */
-static int is_dir(int at, const char *name, struct err *e)
+static int tree_is_dir(int at, const char *name, struct err *e)
 {
 	struct err ignored;
 	struct statx sx;
@@ -129,12 +130,12 @@ static int remove_entry(struct removal *rm, int at, const struct dirent *ent, un
 			struct err *e)
 {
 	const char *name = ent->d_name;
-	int r = is_listed_as_other(ent) ? 0 : is_dir(at, name, e);
+	int r = is_listed_as_other(ent) ? 0 : tree_is_dir(at, name, e);
 
 	if (r < 0)
 		return r;
 	if (r > 0)
-		return remove_dir(rm, at, name, depth, e);
+		return tree_remove_dir(rm, at, name, depth, e);
 	if (sys_unlinkat(at, name, 0) < 0 && errno != ENOENT)
 		return err_sys(e, "remove '%s'", name);
 	return 0;
@@ -179,7 +180,7 @@ static int remove_all(int dirfd, const char *path, struct err *e)
 
 int fs_remove_tree(int dirfd, const char *path, struct err *e)
 {
-	int r = is_dir(dirfd, path, e);
+	int r = tree_is_dir(dirfd, path, e);
 
 	if (r > 0)
 		r = remove_all(dirfd, path, e);
@@ -201,7 +202,7 @@ static bool enough(const struct walk *w)
 
 /* The owner may change the tree meanwhile: between two of our calls a directory may disappear, or
  * become a file or a link. */
-static bool is_gone(int errnum)
+static bool tree_is_gone(int errnum)
 {
 	return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
 }
@@ -211,7 +212,7 @@ static int usage_below(int at, const char *path, unsigned depth, struct walk *w,
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, path);
 	const struct dirent *ent;
 
-	if (!d && is_gone(errno)) {
+	if (!d && tree_is_gone(errno)) {
 		w->sum.moved = true;
 		return 0;
 	}

@@ -77,7 +77,7 @@ static void meet(struct walk *w, const char *name, int fd, const struct stat *st
 }
 
 /* Ends the walk: the path leads to nothing. */
-static bool stop(struct walk *w, int code)
+static bool way_stop(struct walk *w, int code)
 {
 	close_p(&w->to->fd);
 	w->to->fd = -1;
@@ -97,7 +97,7 @@ static bool is_magic(int dir, int link)
 	       st.st_ino != PROC_ROOT;
 }
 
-static bool follow(struct walk *w, int link)
+static bool way_follow(struct walk *w, int link)
 {
 	char to[PATH_MAX], all[2 * PATH_MAX];
 	ssize_t n = readlinkat(link, "", to, sizeof(to) - 1);
@@ -105,27 +105,27 @@ static bool follow(struct walk *w, int link)
 
 	w->magic = is_magic(w->to->fd, link);
 	if (w->magic || n < 0)
-		return stop(w, w->magic ? EPERM : errno);
+		return way_stop(w, w->magic ? EPERM : errno);
 	if (w->links++ == LINKS_MAX)
-		return stop(w, ELOOP);
+		return way_stop(w, ELOOP);
 	to[n] = '\0';
 	/* A slash after a file's name would require a directory. */
 	(void)snprintf(all, sizeof(all), "%s%s%s", to, *w->rest ? "/" : "", w->rest);
 	if (strlen(all) >= sizeof(w->rest))
-		return stop(w, ENAMETOOLONG);
+		return way_stop(w, ENAMETOOLONG);
 	memcpy(w->rest, all, strlen(all) + 1);
 	if (to[0] != '/')
 		return true;
 	root = sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
 	if (root < 0)
-		return stop(w, errno);
+		return way_stop(w, errno);
 	close_p(&w->to->fd);
 	w->to->fd = root;
 	return true;
 }
 
 /* A directory is opened as a directory, so that an automount point is mounted. */
-static int open_one(int at, const char *name)
+static int way_open_one(int at, const char *name)
 {
 	int fd = sys_openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 
@@ -134,19 +134,19 @@ static int open_one(int at, const char *name)
 		   : fd;
 }
 
-static bool step(struct walk *w, const char *name)
+static bool way_step(struct walk *w, const char *name)
 {
-	_autoclose_ int fd = open_one(w->to->fd, name);
+	_autoclose_ int fd = way_open_one(w->to->fd, name);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return stop(w, errno);
+		return way_stop(w, errno);
 	meet(w, name, fd, &st);
 	if (S_ISLNK(st.st_mode))
-		return follow(w, fd);
+		return way_follow(w, fd);
 	/* Before another component, a file that is no directory ends the walk. */
 	if (!S_ISDIR(st.st_mode) && *w->rest)
-		return stop(w, ENOTDIR);
+		return way_stop(w, ENOTDIR);
 	close_p(&w->to->fd);
 	w->to->fd = take_fd(&fd);
 	return true;
@@ -165,12 +165,12 @@ static void go(struct walk *w)
 		memcpy(name, w->rest + skip, n);
 		name[n] = '\0';
 		memmove(w->rest, w->rest + skip + n, strlen(w->rest + skip + n) + 1);
-		on = strcmp(name, ".") == 0 || step(w, name);
+		on = strcmp(name, ".") == 0 || way_step(w, name);
 	}
 }
 
 /* Whether the error is unrelated to the path, such as a lack of memory. */
-static bool is_ours(int code)
+static bool way_is_ours(int code)
 {
 	return code != 0 && code != ENOENT && code != ENOTDIR && code != ELOOP && code != EACCES &&
 	       code != ESTALE;
@@ -193,13 +193,13 @@ int way_walk(const char *path, struct way *ret, struct err *e)
 		return err_sys(e, "open '/'");
 	go(&w);
 	if (way.fd >= 0 && fstat(way.fd, &way.st) < 0)
-		(void)stop(&w, errno);
+		(void)way_stop(&w, errno);
 	if (w.magic)
 		return err_set(e, EPERM,
 			       "'%.300s' goes through a link in /proc to what a process has open: "
 			       "name the path itself",
 			       path);
-	if (is_ours(way.code))
+	if (way_is_ours(way.code))
 		return err_set(e, way.code, "find the owners of '%.300s': %s", path,
 			       strerror(way.code));
 	if (way.fd >= 0 && way.st.st_uid == 0 && !*way.writable && others_write(way.fd, &way.st))

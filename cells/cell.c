@@ -17,7 +17,7 @@
 /* After the last process has died, the kernel needs some time until the group can be removed. */
 enum { END_S = 60, RETRY_MS = 20, ADOPT_RETRY_US = 500 };
 
-static void step(struct cell *c, enum event ev);
+static void cell_step(struct cell *c, enum event ev);
 
 /* Life cycle -------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ static void (*const enter[CELL_STATE_COUNT])(struct cell *c) = {
     [GONE] = enter_gone,
 };
 
-static void step(struct cell *c, enum event ev)
+static void cell_step(struct cell *c, enum event ev)
 {
 	unsigned char to = next[c->state][ev];
 
@@ -52,7 +52,7 @@ static void step(struct cell *c, enum event ev)
 	enter[c->state](c);
 }
 
-static void drop(struct source **s)
+static void cell_drop(struct source **s)
 {
 	source_remove(*s);
 	*s = NULL;
@@ -66,7 +66,7 @@ static void close_fd(int *fd)
 }
 
 /* Ignores a failure: it shows later, when the group cannot be removed. */
-static void kill_all(struct cell *c)
+static void cell_kill_all(struct cell *c)
 {
 	struct err e;
 	int r = c->group ? cgroup_kill(c->group, &e) : 0;
@@ -75,20 +75,20 @@ static void kill_all(struct cell *c)
 }
 
 /* Releases all resources of a cell in any state, also when it is only partly built. */
-static void release(struct cell *c)
+static void cell_release(struct cell *c)
 {
 	struct err e;
 	int r;
 
-	drop(&c->crun_exit);
-	drop(&c->init_exit);
-	drop(&c->events);
+	cell_drop(&c->crun_exit);
+	cell_drop(&c->init_exit);
+	cell_drop(&c->events);
 	cell_words_end(c);
 	cell_job_drop(c);
 	free(c->program);
 	c->program = NULL;
 	cell_memory_drop(c);
-	drop(&c->timer);
+	cell_drop(&c->timer);
 	output_stop(&c->out);
 	listener_stop(&c->refusals);
 	r = c->group ? cgroup_remove(c->group, &e)
@@ -102,7 +102,7 @@ static void release(struct cell *c)
 
 static void cell_free(struct cell *c)
 {
-	release(c);
+	cell_release(c);
 	free(c);
 }
 
@@ -130,14 +130,14 @@ static void on_init_exit(void *arg, pid_t pid, int status)
 	struct cell *c = arg;
 
 	(void)pid;
-	drop(&c->init_exit);
+	cell_drop(&c->init_exit);
 	c->stays = false;
 	c->init_gone = true;
 	cell_words_read(c);
 	if (!c->job.ended)
 		died_with_init(c, status);
 	cell_job_drop(c);
-	step(c, EV_ENDED);
+	cell_step(c, EV_ENDED);
 }
 
 static void enter_running(struct cell *c)
@@ -146,12 +146,12 @@ static void enter_running(struct cell *c)
 
 	int r = loop_add_child(c->host->loop, c->init, on_init_exit, c, &c->init_exit, &e);
 
-	drop(&c->timer);
+	cell_drop(&c->timer);
 	if (r == 0 && c->freeze)
 		r = cgroup_freeze(c->group, true, &e);
 	if (r < 0) {
 		cell_not_started(c, e.msg);
-		step(c, EV_FAILED);
+		cell_step(c, EV_FAILED);
 		return;
 	}
 	cell_words_adopted(c);
@@ -176,14 +176,14 @@ static void on_adopt(void *arg)
 	int r = 0;
 
 	if (handed_over(c)) {
-		step(c, EV_ADOPTED);
+		cell_step(c, EV_ADOPTED);
 		return;
 	}
 	r = now > c->until ? err_set(&e, ETIMEDOUT, "crun did not hand the job over")
 			   : loop_set_timer(c->timer, now + ADOPT_RETRY_US, &e);
 	if (r < 0) {
 		cell_not_started(c, e.msg);
-		step(c, EV_FAILED);
+		cell_step(c, EV_FAILED);
 	}
 }
 
@@ -198,13 +198,13 @@ static void enter_adopting(struct cell *c)
 {
 	struct err e;
 
-	drop(&c->timer);
+	cell_drop(&c->timer);
 	c->until = clock_mono_us() + c->host->start_us;
 	if (meet_init(c, &e) == 0) {
 		on_adopt(c);
 	} else {
 		cell_not_started(c, e.msg);
-		step(c, EV_FAILED);
+		cell_step(c, EV_FAILED);
 	}
 }
 
@@ -213,15 +213,15 @@ static void on_crun_exit(void *arg, pid_t pid, int status)
 	struct cell *c = arg;
 
 	(void)pid;
-	drop(&c->crun_exit);
+	cell_drop(&c->crun_exit);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		step(c, EV_STARTED);
+		cell_step(c, EV_STARTED);
 		return;
 	}
 	cell_not_started(c, c->cut ? c->cut : "");
 	if (!c->cut)
 		crun_why(c->dir, status, c->end.why, sizeof(c->end.why));
-	step(c, EV_FAILED);
+	cell_step(c, EV_FAILED);
 }
 
 static void on_start_deadline(void *arg)
@@ -229,7 +229,7 @@ static void on_start_deadline(void *arg)
 	struct cell *c = arg;
 
 	c->cut = "crun did not start the job before the deadline";
-	kill_all(c);
+	cell_kill_all(c);
 }
 
 /* Ending ------------------------------------------------------------------ */
@@ -245,7 +245,7 @@ static int try_remove(struct cell *c, struct err *e)
 	    (c->end.how == CELL_NOT_STARTED && strays_reap(c->id, c->crun)))
 		return err_set(e, EBUSY, "processes of the cell are still there");
 	output_drain(&c->out);
-	drop(&c->events);
+	cell_drop(&c->events);
 	cell_memory_drop(c);
 	r = cgroup_remove(c->group, e);
 	if (r == 0)
@@ -260,14 +260,14 @@ static void on_retry(void *arg)
 	struct err e, again;
 
 	if (try_remove(c, &e) == 0) {
-		step(c, EV_REMOVED);
+		cell_step(c, EV_REMOVED);
 		return;
 	}
-	kill_all(c); /* also processes forked during the last kill */
+	cell_kill_all(c); /* also processes forked during the last kill */
 	if (now < c->until && loop_set_timer(c->timer, now + RETRY_MS * USEC_PER_MSEC, &again) == 0)
 		return;
 	(void)snprintf(c->end.why, sizeof(c->end.why), "the cell's group stays: %.300s", e.msg);
-	step(c, EV_REMOVED);
+	cell_step(c, EV_REMOVED);
 }
 
 static void on_group_event(void *arg, uint32_t events)
@@ -282,8 +282,8 @@ static void enter_ending(struct cell *c)
 	struct err e;
 	int r;
 
-	drop(&c->timer);
-	drop(&c->init_exit);
+	cell_drop(&c->timer);
+	cell_drop(&c->init_exit);
 	cell_words_end(c);
 	cell_job_drop(c);
 	listener_stop(&c->refusals);
@@ -298,20 +298,20 @@ static void enter_ending(struct cell *c)
 		return;
 	}
 	(void)snprintf(c->end.why, sizeof(c->end.why), "cannot wait for the end: %.300s", e.msg);
-	step(c, EV_REMOVED);
+	cell_step(c, EV_REMOVED);
 }
 
 static void enter_gone(struct cell *c)
 {
 	output_drain(&c->out);
-	release(c);
+	cell_release(c);
 	c->ops.ended(c->arg, &c->end);
 	free(c);
 }
 
 /* Callbacks of a running cell --------------------------------------------- */
 
-static void on_output(void *arg, struct slice bytes)
+static void cell_on_output(void *arg, struct slice bytes)
 {
 	struct cell *c = arg;
 
@@ -319,7 +319,7 @@ static void on_output(void *arg, struct slice bytes)
 		c->ops.output(c->arg, bytes);
 }
 
-static void on_refused(void *arg, const char *name)
+static void cell_on_refused(void *arg, const char *name)
 {
 	struct cell *c = arg;
 
@@ -337,7 +337,7 @@ static bool id_ok(const char *id)
 	return n > 0 && n < sizeof(((struct cell *)NULL)->id) && id[n] == '\0' && id[0] != '-';
 }
 
-static int check(const struct cell_spec *s, struct err *e)
+static int cell_check(const struct cell_spec *s, struct err *e)
 {
 	if (!id_ok(s->id))
 		return err_set(e, EINVAL, "'%.70s' is no cell id", s->id);
@@ -356,12 +356,12 @@ static int check(const struct cell_spec *s, struct err *e)
 }
 
 /* Adds all event sources except crun's, so that only one call can fail after crun was started. */
-static int watch(struct cell *c, int *ret_write_end, int *ret_words, struct err *e)
+static int cell_watch(struct cell *c, int *ret_write_end, int *ret_words, struct err *e)
 {
 	struct cell_host *h = c->host;
 	int p[2], r;
 
-	r = listener_start(&c->refusals, h->loop, c->dir, "seccomp", on_refused, c, e);
+	r = listener_start(&c->refusals, h->loop, c->dir, "seccomp", cell_on_refused, c, e);
 	if (r == 0)
 		r = loop_add_timer(h->loop, clock_mono_us() + h->start_us, on_start_deadline, c,
 				   &c->timer, e);
@@ -374,8 +374,8 @@ static int watch(struct cell *c, int *ret_write_end, int *ret_words, struct err 
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "pipe");
 	*ret_write_end = p[1];
-	return output_start(&c->out, h->loop, p[0], h->output_bytes_per_s, h->room, on_output, c,
-			    e);
+	return output_start(&c->out, h->loop, p[0], h->output_bytes_per_s, h->room, cell_on_output,
+			    c, e);
 }
 
 static int start_crun(struct cell *c, const struct cell_spec *spec, int output, int words,
@@ -402,13 +402,13 @@ static int start_crun(struct cell *c, const struct cell_spec *spec, int output, 
 		return r;
 	r = loop_add_child(c->host->loop, c->crun, on_crun_exit, c, &c->crun_exit, e);
 	if (r < 0) { /* we would not notice its end */
-		kill_all(c);
+		cell_kill_all(c);
 		(void)waitpid(c->crun, NULL, 0);
 	}
 	return r;
 }
 
-static int build(struct cell *c, const struct cell_spec *spec, struct err *e)
+static int cell_build(struct cell *c, const struct cell_spec *spec, struct err *e)
 {
 	struct cgroup_limits limits = spec->limits;
 	_autoclose_ int output = -1;
@@ -420,7 +420,7 @@ static int build(struct cell *c, const struct cell_spec *spec, struct err *e)
 	if (r == 0)
 		r = cgroup_new(c->host->tree, c->id, &limits, c->host->best_effort, &c->group, e);
 	if (r == 0)
-		r = watch(c, &output, &words, e);
+		r = cell_watch(c, &output, &words, e);
 	return r < 0 ? r : start_crun(c, spec, output, words, e);
 }
 
@@ -428,7 +428,7 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 	       void *arg, struct cell **ret, struct err *e)
 {
 	CLEANUP(cell_free_p) struct cell *c = NULL;
-	int r = check(spec, e);
+	int r = cell_check(spec, e);
 
 	if (r < 0)
 		return r;
@@ -448,7 +448,7 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 	c->refusals = LISTENER_INIT;
 	memcpy(c->id, spec->id, strlen(spec->id));
 	c->program = sys_strdup(spec->argv[0]);
-	r = c->program ? build(c, spec, e) : err_sys(e, "copy a path");
+	r = c->program ? cell_build(c, spec, e) : err_sys(e, "copy a path");
 	if (r < 0)
 		return err_wrap(e, "start cell '%s'", spec->id);
 	*ret = take_ptr(&c);

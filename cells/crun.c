@@ -36,13 +36,13 @@ static const char hybrid_v2[] = "/sys/fs/cgroup/unified";
  * (crun 1.8.1, libcrun/cloned_binary.c).  A killed crun leaves the file. */
 #define SCRATCH_VARIABLE "_LIBCONTAINER_STATEDIR"
 
-static int enter(int mounts)
+static int crun_enter(int mounts)
 {
 	return mounts < 0 ? 0 : setns(mounts, CLONE_NEWNS);
 }
 
 /* Moves two descriptors to their places.  Each of them may have the other one's number now. */
-static int pass(int init, int words)
+static int crun_pass(int init, int words)
 {
 	int i = fcntl(init, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
 	int w = fcntl(words, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
@@ -51,7 +51,7 @@ static int pass(int init, int words)
 }
 
 /* Between fork and exec: system calls only. */
-static int prepare(void *arg)
+static int crun_prepare(void *arg)
 {
 	const struct crun_job *job = arg;
 
@@ -60,7 +60,7 @@ static int prepare(void *arg)
 	/* Inherited by everything that crun starts. */
 	if (job->fixed_addresses && personality(ADDR_NO_RANDOMIZE) < 0)
 		return -1;
-	return pass(job->init, job->words) < 0 ? -1 : enter(job->mounts);
+	return crun_pass(job->init, job->words) < 0 ? -1 : crun_enter(job->mounts);
 }
 
 static int leave_mounts(enum cgroup_layout layout)
@@ -169,7 +169,7 @@ int crun_open_copy(const char *program)
 	    memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
 	    sealed_program("crun", bytes, (size_t)st.st_size, &copy, &ignored) < 0)
 		return -1;
-	/* pass() uses the lower numbers for other descriptors. */
+	/* crun_pass() uses the lower numbers for other descriptors. */
 	return fcntl(copy, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
 }
 
@@ -187,8 +187,8 @@ int crun_open_input(int *ret_fd, struct err *e)
 	return 0;
 }
 
-static int spawn(const struct crun_job *job, const char *pid_file, const char *log,
-		 const char *scratch, pid_t *ret, struct err *e)
+static int crun_spawn(const struct crun_job *job, const char *pid_file, const char *log,
+		      const char *scratch, pid_t *ret, struct err *e)
 {
 	const char *environment[] = {SEARCH_PATH, scratch, NULL};
 	const char *argv[] = {job->program,
@@ -219,7 +219,7 @@ static int spawn(const struct crun_job *job, const char *pid_file, const char *l
 	spec.stdin_fd = input;
 	spec.stdout_fd = job->output_fd;
 	spec.stderr_fd = job->output_fd;
-	spec.prepare = prepare;
+	spec.prepare = crun_prepare;
 	spec.prepare_arg = &copy;
 	return proc_spawn(&spec, ret, e);
 }
@@ -232,7 +232,7 @@ int crun_start(const struct crun_job *job, pid_t *ret, struct err *e)
 
 	if (!pid_file || !log || !scratch)
 		return err_sys(e, "allocate paths for crun");
-	return spawn(job, pid_file, log, scratch, ret, e);
+	return crun_spawn(job, pid_file, log, scratch, ret, e);
 }
 
 int crun_read_pid(int bundle_fd, pid_t *ret, struct err *e)
@@ -282,7 +282,7 @@ void crun_why(int bundle_fd, int status, char *out, size_t n)
 
 static int enter_mounts(void *arg)
 {
-	return enter(*(int *)arg);
+	return crun_enter(*(int *)arg);
 }
 
 /* Returns all output of the program, and its status. */
@@ -331,7 +331,7 @@ static bool scan_version(struct slice *in, uint64_t v[3])
 	return !scan_lit(in, SLICE(".")) || scan_u64(in, 10, 1000, &v[2]);
 }
 
-static bool at_least(const uint64_t v[3], const uint64_t want[3])
+static bool crun_at_least(const uint64_t v[3], const uint64_t want[3])
 {
 	for (int i = 0; i < 3; i++)
 		if (v[i] != want[i])
@@ -356,7 +356,7 @@ int crun_check(const char *program, int mounts, struct err *e)
 	    !scan_version(&oldest, want))
 		return err_set(e, EPROTONOSUPPORT, "'%s --version' does not say that it is crun",
 			       program);
-	if (!at_least(have, want))
+	if (!crun_at_least(have, want))
 		return err_set(e, EPROTONOSUPPORT, "'%s' is older than crun " CRUN_MIN_VERSION,
 			       program);
 	return 0;

@@ -47,7 +47,7 @@ static int fresh_dir(int dirfd, const char *name, mode_t mode, int *ret_fd, stru
 }
 
 /* Mode 0711: a cell's user may enter the directories, but not list them. */
-static int make_dirs(struct cell_host *h, struct err *e)
+static int host_make_dirs(struct cell_host *h, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	int r = fs_mkdirs(AT_FDCWD, h->dir, 0711, e);
@@ -102,7 +102,7 @@ static void take_null_back(void)
 		(void)fchmod(fd, 0666); /* allow: it is ours now */
 }
 
-static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err *e)
+static int host_fill(struct cell_host *h, const struct cell_host_opts *o, struct err *e)
 {
 	int r;
 
@@ -131,7 +131,7 @@ static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err 
 	if (r == 0)
 		r = take_limits(h, e);
 	take_null_back();
-	return r < 0 ? r : make_dirs(h, e);
+	return r < 0 ? r : host_make_dirs(h, e);
 }
 
 int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e)
@@ -152,7 +152,7 @@ int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct
 	h->mounts = -1;
 	h->init = -1;
 	h->crun_copy = -1;
-	r = fill(h, o, e);
+	r = host_fill(h, o, e);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(&h);

@@ -13,36 +13,36 @@
 
 static void accept_crun(struct listener *l);
 static void receive_listener(struct listener *l);
-static void answer(struct listener *l);
+static void listener_answer(struct listener *l);
 
-static void on_event(void *arg, uint32_t events)
+static void listener_on_event(void *arg, uint32_t events)
 {
 	struct listener *l = arg;
 
 	/* The last process with this filter has ended. */
-	if (l->step == answer && (events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN))
+	if (l->step == listener_answer && (events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN))
 		listener_stop(l);
 	else
 		l->step(l);
 }
 
-static void watch(struct listener *l)
+static void listener_watch(struct listener *l)
 {
 	struct err e;
 
-	if (!l->io && loop_add_io(l->loop, l->fd, EPOLLIN, on_event, l, &l->io, &e) < 0)
+	if (!l->io && loop_add_io(l->loop, l->fd, EPOLLIN, listener_on_event, l, &l->io, &e) < 0)
 		listener_stop(l); /* memory is short: the kernel refuses with ENOSYS */
 }
 
 /* Continues with step on a new descriptor. */
-static void go_on(struct listener *l, int fd, void (*step)(struct listener *l))
+static void listener_go_on(struct listener *l, int fd, void (*step)(struct listener *l))
 {
 	source_remove(l->io);
 	l->io = NULL;
 	close(l->fd);
 	l->fd = fd;
 	l->step = step;
-	watch(l);
+	listener_watch(l);
 }
 
 static void accept_crun(struct listener *l)
@@ -50,7 +50,7 @@ static void accept_crun(struct listener *l)
 	int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0)
-		go_on(l, fd, receive_listener);
+		listener_go_on(l, fd, receive_listener);
 	else if (errno != EAGAIN && errno != EINTR)
 		listener_stop(l);
 }
@@ -88,21 +88,21 @@ static void receive_listener(struct listener *l)
 	int fd = receive_fd(l->fd);
 
 	if (fd >= 0)
-		go_on(l, fd, answer);
+		listener_go_on(l, fd, listener_answer);
 	else if (errno != EAGAIN && errno != EINTR)
 		listener_stop(l); /* crun failed, and reports that itself */
 }
 
-static void on_tick(void *arg)
+static void listener_on_tick(void *arg)
 {
 	struct listener *l = arg;
 
 	l->answered = 0;
 	if (l->fd >= 0)
-		watch(l);
+		listener_watch(l);
 }
 
-static void answer(struct listener *l)
+static void listener_answer(struct listener *l)
 {
 	struct seccomp_call call;
 	uint64_t now = clock_mono_us();
@@ -152,9 +152,9 @@ int listener_start(struct listener *l, struct loop *loop, int dirfd, const char 
 		return err_sys(e, "make a socket");
 	r = listen_at(l->fd, dirfd, name, e);
 	if (r == 0)
-		r = loop_add_timer(loop, UINT64_MAX, on_tick, l, &l->timer, e);
+		r = loop_add_timer(loop, UINT64_MAX, listener_on_tick, l, &l->timer, e);
 	if (r == 0)
-		r = loop_add_io(loop, l->fd, EPOLLIN, on_event, l, &l->io, e);
+		r = loop_add_io(loop, l->fd, EPOLLIN, listener_on_event, l, &l->io, e);
 	return r;
 }
 

@@ -64,7 +64,7 @@ static void look_at_mark(struct cell *c)
 		c->ops.memory(c->arg, halted);
 }
 
-static void on_event(void *arg, uint32_t events)
+static void cell_memory_on_event(void *arg, uint32_t events)
 {
 	struct cell *c = arg;
 
@@ -91,7 +91,7 @@ int cell_memory_watch(struct cell *c, struct err *e)
 	r = loop_add_timer(l, UINT64_MAX, on_again, c, &c->mark.again, e);
 	if (r == 0)
 		r = loop_add_timer(l, UINT64_MAX, on_settle, c, &c->mark.settle, e);
-	return r < 0 ? r : loop_add_io(l, fd, events, on_event, c, &c->mark.event, e);
+	return r < 0 ? r : loop_add_io(l, fd, events, cell_memory_on_event, c, &c->mark.event, e);
 }
 
 void cell_memory_drop(struct cell *c)
@@ -121,7 +121,7 @@ void cell_memory_end(struct cell *c)
 		thaw_all(c);
 }
 
-static void on_alone(void *arg)
+static void cell_memory_on_alone(void *arg)
 {
 	struct cell *c = arg;
 	uint64_t now = clock_mono_us();
@@ -151,14 +151,14 @@ static int leave_alone(struct cell *c, enum cell_thread which, uint64_t us, stru
 	if (own) /* a thread may leave its ptrace stop between two checks */
 		r = cgroup_prefer(c->group, c->mark.tid, c->job.pid, e);
 	if (r == 0)
-		r = loop_add_timer(c->host->loop, own ? now : c->mark.until, on_alone, c,
-				   &c->mark.alone, e);
+		r = loop_add_timer(c->host->loop, own ? now : c->mark.until, cell_memory_on_alone,
+				   c, &c->mark.alone, e);
 	return r < 0 ? r
 		     : cgroup_thaw_only(c->group, c->mark.tid,
 					which == CELL_REPORTING_THREAD ? c->job.pid : 0, e);
 }
 
-static int choose(struct cell *c, enum cell_thread which, struct err *e)
+static int cell_memory_choose(struct cell *c, enum cell_thread which, struct err *e)
 {
 	if (!c->job.pid)
 		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
@@ -199,7 +199,7 @@ int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, 
 {
 	bool choice = c->group && alone != CELL_EVERY_THREAD && c->state == RUNNING;
 	bool stood = c->mark.halted || c->mark.alone;
-	int r = choice ? choose(c, alone, e) : 0;
+	int r = choice ? cell_memory_choose(c, alone, e) : 0;
 
 	if (r < 0 && alone != CELL_FIRST_THREAD)
 		return r;

@@ -36,7 +36,7 @@ static bool may_look(struct nameless *l)
 	return false;
 }
 
-static void add(struct nameless *l, uint64_t dev, uint64_t ino, uint64_t bytes)
+static void nameless_add(struct nameless *l, uint64_t dev, uint64_t ino, uint64_t bytes)
 {
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 64;
@@ -72,7 +72,7 @@ static bool look_at_file(struct nameless *l, int dirfd, const char *name, mode_t
 	*ret_type = st.st_mode & S_IFMT;
 	if (st.st_nlink == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
 	    !is_in_memory(dirfd, name))
-		add(l, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * 512);
+		nameless_add(l, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * 512);
 	return true;
 }
 
@@ -119,7 +119,7 @@ struct mapping {
 	uint64_t from, to, major, minor, ino;
 };
 
-static bool parse(struct slice line, struct mapping *m)
+static bool nameless_parse(struct slice line, struct mapping *m)
 {
 	static const char deleted[] = " (deleted)";
 	struct slice at = line, word;
@@ -159,7 +159,7 @@ static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
 	char path[96];
 	mode_t type;
 
-	if (!parse(line, &m) || was_mapped(l, &m))
+	if (!nameless_parse(line, &m) || was_mapped(l, &m))
 		return;
 	(void)snprintf(path, sizeof(path), "/proc/%llu/map_files", (unsigned long long)pid);
 	files = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
@@ -171,7 +171,8 @@ static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
 	/* Without privileges, or with a dead first thread, the file's size is unknown, so the
 	 * mapping's size counts.  Without a block device (major 0) the file may be in memory. */
 	if (m.major != 0) {
-		add(l, makedev((unsigned)m.major, (unsigned)m.minor), m.ino, m.to - m.from);
+		nameless_add(l, makedev((unsigned)m.major, (unsigned)m.minor), m.ino,
+			     m.to - m.from);
 		l->unsure = true;
 	}
 }

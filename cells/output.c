@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-static void on_readable(void *arg, uint32_t events);
+static void cell_output_on_readable(void *arg, uint32_t events);
 
 static uint64_t allowance(struct output *o)
 {
@@ -43,13 +43,13 @@ static void on_rested(void *arg)
 	if (o->fd < 0 || o->io)
 		return;
 	/* Memory is short: tries again after a tick. */
-	if (loop_add_io(o->loop, o->fd, EPOLLIN, on_readable, o, &o->io, &e) < 0 &&
+	if (loop_add_io(o->loop, o->fd, EPOLLIN, cell_output_on_readable, o, &o->io, &e) < 0 &&
 	    loop_set_timer(o->timer, clock_mono_us() + OUTPUT_TICK_MS * USEC_PER_MSEC, &e) < 0)
 		output_stop(o);
 }
 
 /* Returns the number of bytes read; 0 at the end, or when the pipe is empty. */
-static size_t take(struct output *o, size_t max)
+static size_t cell_output_take(struct output *o, size_t max)
 {
 	ssize_t n = sys_read(o->fd, o->room, max < OUTPUT_CHUNK ? max : OUTPUT_CHUNK);
 
@@ -64,7 +64,7 @@ static size_t take(struct output *o, size_t max)
 	return (size_t)n;
 }
 
-static void on_readable(void *arg, uint32_t events)
+static void cell_output_on_readable(void *arg, uint32_t events)
 {
 	struct output *o = arg;
 	uint64_t max = allowance(o);
@@ -75,7 +75,7 @@ static void on_readable(void *arg, uint32_t events)
 		return;
 	}
 	/* A writer of many short lines would wake us for each line, so wait for more bytes. */
-	if (take(o, max) < OUTPUT_FEW && o->fd >= 0)
+	if (cell_output_take(o, max) < OUTPUT_FEW && o->fd >= 0)
 		rest_until(o, clock_mono_us() + OUTPUT_REST_MS * USEC_PER_MSEC);
 }
 
@@ -94,7 +94,7 @@ int output_start(struct output *o, struct loop *l, int fd, uint64_t per_second, 
 	r = loop_add_timer(l, UINT64_MAX, on_rested, o, &o->timer, e);
 	if (r < 0)
 		return r;
-	return loop_add_io(l, fd, EPOLLIN, on_readable, o, &o->io, e);
+	return loop_add_io(l, fd, EPOLLIN, cell_output_on_readable, o, &o->io, e);
 }
 
 void output_now(struct output *o)
@@ -102,12 +102,12 @@ void output_now(struct output *o)
 	uint64_t max = o->fd >= 0 ? allowance(o) : 0;
 
 	if (max > 0)
-		(void)take(o, max);
+		(void)cell_output_take(o, max);
 }
 
 void output_drain(struct output *o)
 {
-	while (o->fd >= 0 && take(o, OUTPUT_CHUNK) > 0)
+	while (o->fd >= 0 && cell_output_take(o, OUTPUT_CHUNK) > 0)
 		;
 }
 

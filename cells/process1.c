@@ -103,7 +103,7 @@ static void on_started(struct cell *c, pid_t pid)
 	}
 }
 
-static void on_ended(struct cell *c, const struct init_message *m)
+static void cell_process1_on_ended(struct cell *c, const struct init_message *m)
 {
 	cell_job_drop(c);
 	output_drain(&c->out);
@@ -120,7 +120,7 @@ static void on_ended(struct cell *c, const struct init_message *m)
 		cell_words_adopted(c);
 }
 
-static void on_failed(struct cell *c, int why)
+static void cell_process1_on_failed(struct cell *c, int why)
 {
 	char text[400];
 
@@ -144,11 +144,11 @@ static void on_message(struct cell *c, const struct init_message *m, pid_t sende
 			on_started(c, sender);
 		break;
 	case INIT_FAILED:
-		on_failed(c, m->value);
+		cell_process1_on_failed(c, m->value);
 		break;
 	case INIT_EXITED:
 	case INIT_KILLED:
-		on_ended(c, m);
+		cell_process1_on_ended(c, m);
 		break;
 	default: /* not ours */
 		break;
@@ -156,7 +156,7 @@ static void on_message(struct cell *c, const struct init_message *m, pid_t sende
 }
 
 /* The sender's process number in our namespace, from the kernel; 0: the message has none. */
-static pid_t sender_of(struct msghdr *h)
+static pid_t cell_process1_sender_of(struct msghdr *h)
 {
 	struct ucred who = {0};
 
@@ -167,7 +167,7 @@ static pid_t sender_of(struct msghdr *h)
 }
 
 /* False: no message was waiting. */
-static bool read_one(struct cell *c)
+static bool cell_process1_read_one(struct cell *c)
 {
 	struct init_message m;
 	struct iovec iov = {&m, sizeof(m)};
@@ -180,7 +180,7 @@ static bool read_one(struct cell *c)
 		n = recvmsg(c->words.socket, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)sizeof(m))
-		on_message(c, &m, sender_of(&h));
+		on_message(c, &m, cell_process1_sender_of(&h));
 	else if (n == 0 || (n < 0 && errno != EAGAIN)) /* process 1 is gone */
 		cell_words_end(c);
 	return n > 0;
@@ -188,7 +188,7 @@ static bool read_one(struct cell *c)
 
 void cell_words_read(struct cell *c)
 {
-	while (c->words.socket >= 0 && read_one(c))
+	while (c->words.socket >= 0 && cell_process1_read_one(c))
 		;
 }
 
@@ -199,7 +199,7 @@ static void on_words(void *arg, uint32_t events)
 }
 
 /* fds: standard input and output; NULL: none. */
-static int ask(struct cell *c, const int *fds, struct err *e)
+static int cell_process1_ask(struct cell *c, const int *fds, struct err *e)
 {
 	char byte = 0;
 	struct iovec iov = {&byte, 1};
@@ -235,11 +235,11 @@ int cell_words_start(struct cell *c, int *ret_end, struct err *e)
 	r = loop_add_io(c->host->loop, s[0], EPOLLIN, on_words, c, &c->words.io, e);
 	if (r == 0)
 		r = loop_add_timer(c->host->loop, UINT64_MAX, on_untold, c, &c->words.late, e);
-	return r < 0 ? r : ask(c, NULL, e);
+	return r < 0 ? r : cell_process1_ask(c, NULL, e);
 }
 
 /* Like crun, which does this for the first program's streams. */
-static int give(const struct cell *c, int fd, struct err *e)
+static int cell_process1_give(const struct cell *c, int fd, struct err *e)
 {
 	return fchown(fd, c->uid, c->gid) < 0 ? err_sys(e, "give a pipe to the cell's user") : 0;
 }
@@ -259,10 +259,10 @@ static int ask_with_streams(struct cell *c, struct err *e)
 	r = output_start(&c->out, c->host->loop, p[0], c->host->output_bytes_per_s, c->host->room,
 			 c->out.fn, c->out.arg, e);
 	if (r == 0)
-		r = give(c, in, e);
+		r = cell_process1_give(c, in, e);
 	if (r == 0)
-		r = give(c, out, e);
-	return r < 0 ? r : ask(c, (const int[]){in, out}, e);
+		r = cell_process1_give(c, out, e);
+	return r < 0 ? r : cell_process1_ask(c, (const int[]){in, out}, e);
 }
 
 int cell_again(struct cell *c, struct err *e)

@@ -20,7 +20,7 @@
 /* With exactly these seals, crun treats the program as its own copy (libcrun/cloned_binary.c). */
 enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
 
-static int make(const char *name)
+static int sealed_make(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
 
@@ -41,7 +41,7 @@ int sealed_program(const char *name, const void *bytes, size_t n, int *ret_fd, s
 		return err_set(e, EFBIG,
 			       "our own limit of a file's size is %llu bytes: raise it (ulimit -f)",
 			       (unsigned long long)size.rlim_cur);
-	fd = make(name);
+	fd = sealed_make(name);
 	if (fd < 0 && errno == EACCES)
 		return err_sys(e, "a program in memory cannot be executed here (set "
 				  "vm.memfd_noexec to 0 or 1)");

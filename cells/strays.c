@@ -22,7 +22,7 @@ static size_t read_proc(const char *path, char *out, size_t max)
 	return n;
 }
 
-static bool ends_with(struct slice s, const char *end)
+static bool strays_ends_with(struct slice s, const char *end)
 {
 	struct slice e = slice_of(end);
 
@@ -31,7 +31,7 @@ static bool ends_with(struct slice s, const char *end)
 
 /* The v2 line of /proc/PID/cgroup, "0::/a/b/NAME", also exists for a zombie.  It ends with
  * " (deleted)" when the group was removed. */
-static bool in_group(pid_t pid, const char *group)
+static bool strays_in_group(pid_t pid, const char *group)
 {
 	char path[64], text[4096], alive[96], deleted[96];
 	struct slice rest, line;
@@ -42,7 +42,7 @@ static bool in_group(pid_t pid, const char *group)
 	rest = (struct slice){text, read_proc(path, text, sizeof(text))};
 	while (scan_line(&rest, &line))
 		if (scan_lit(&line, SLICE("0::")))
-			return ends_with(line, alive) || ends_with(line, deleted);
+			return strays_ends_with(line, alive) || strays_ends_with(line, deleted);
 	return false;
 }
 
@@ -55,7 +55,7 @@ unsigned strays_reap(const char *group, pid_t except)
 
 	while (scan_u64(&rest, 10, INT32_MAX, &pid)) {
 		scan_blanks(&rest);
-		if ((pid_t)pid != except && in_group((pid_t)pid, group) &&
+		if ((pid_t)pid != except && strays_in_group((pid_t)pid, group) &&
 		    waitpid((pid_t)pid, NULL, WNOHANG) == 0)
 			alive++;
 	}

@@ -43,7 +43,7 @@ static int remove_dirs(const struct cgroup *cg, struct err *e)
 }
 
 /* Undoes a partly done cgroup_new(). */
-static void undo(struct cgroup *cg)
+static void cgroup_undo(struct cgroup *cg)
 {
 	struct err ignored;
 
@@ -51,7 +51,7 @@ static void undo(struct cgroup *cg)
 	free_handle(cg);
 }
 
-DEFINE_CLEANUP(struct cgroup *, undo)
+DEFINE_CLEANUP(struct cgroup *, cgroup_undo)
 
 int cg_apply(struct cgroup *cg, const struct cg_setting *s, struct err *e)
 {
@@ -84,8 +84,8 @@ int cg_apply(struct cgroup *cg, const struct cg_setting *s, struct err *e)
 
 /* Checks that this machine has the features for lim.  With best_effort, drops the memory mark that
  * it lacks; apply_all() skips the other limits. */
-static int settle(const struct cgroup_promises *p, bool best_effort, struct cgroup_limits *lim,
-		  struct err *e)
+static int cgroup_settle(const struct cgroup_promises *p, bool best_effort,
+			 struct cgroup_limits *lim, struct err *e)
 {
 	bool memory = !lim->memory_max || (p->memory && p->swap_off);
 	bool high = !lim->memory_high || p->memory_high;
@@ -124,7 +124,7 @@ static int apply_all(struct cgroup *cg, struct err *e)
 	return 0;
 }
 
-static int make_dirs(struct cgroup *cg, struct err *e)
+static int cgroup_make_dirs(struct cgroup *cg, struct err *e)
 {
 	const struct cgroup_tree *t = cg->tree;
 
@@ -148,7 +148,7 @@ static int make_dirs(struct cgroup *cg, struct err *e)
 	return 0;
 }
 
-static bool name_ok(const char *s, size_t max)
+static bool cgroup_name_ok(const char *s, size_t max)
 {
 	size_t n = strlen(s);
 
@@ -163,13 +163,13 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 	bool populated;
 	int r;
 
-	if (!name_ok(name, CG_NAME_MAX))
+	if (!cgroup_name_ok(name, CG_NAME_MAX))
 		return err_set(e, EINVAL, "'%s' is no name for a group", name);
 	if (faccessat(t->at[0].fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return err_set(e, EEXIST, "the group '%s/%s' exists", t->shown, name);
 	r = cg_limits_check(lim, e);
 	if (r == 0)
-		r = settle(&t->promises, best_effort, &in_force, e);
+		r = cgroup_settle(&t->promises, best_effort, &in_force, e);
 	if (r < 0)
 		return err_wrap(e, "group '%s'", name);
 	raw = sys_malloc(sizeof(*raw));
@@ -182,9 +182,9 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 	memset(raw->stat, -1, sizeof(raw->stat));
 	memcpy(raw->name, name, strlen(name) + 1);
 
-	CLEANUP(undo_p) struct cgroup *cg = raw;
+	CLEANUP(cgroup_undo_p) struct cgroup *cg = raw;
 
-	r = make_dirs(cg, e);
+	r = cgroup_make_dirs(cg, e);
 	if (r == 0)
 		r = apply_all(cg, e);
 	if (r == 0)

@@ -51,8 +51,8 @@ int cg_counters_start(struct cgroup *cg, struct err *e)
 }
 
 /* Text of a counter file; empty when the machine has none. */
-static int text_of(const struct cgroup *cg, enum cg_stat_file i, char buf[CG_TEXT_MAX],
-		   struct slice *ret, struct err *e)
+static int counters_text_of(const struct cgroup *cg, enum cg_stat_file i, char buf[CG_TEXT_MAX],
+			    struct slice *ret, struct err *e)
 {
 	*ret = (struct slice){buf, 0};
 	if (cg->stat[i] < 0)
@@ -68,7 +68,7 @@ static int read_cpu(const struct cgroup *cg, struct cgroup_counters *c, struct e
 	char buf[CG_TEXT_MAX];
 	struct slice text;
 	uint64_t ns;
-	int r = text_of(cg, CG_STAT_CPU, buf, &text, e);
+	int r = counters_text_of(cg, CG_STAT_CPU, buf, &text, e);
 
 	if (r < 0)
 		return r;
@@ -77,7 +77,7 @@ static int read_cpu(const struct cgroup *cg, struct cgroup_counters *c, struct e
 	    !cg_stat_keyed(text, SLICE("system_usec"), &c->system_us))
 		return err_set(e, EBADMSG, "'cpu.stat' of '%s' has no usage", cg->name);
 	(void)cg_stat_keyed(text, SLICE("throttled_usec"), &c->throttled_us); /* not on hybrid */
-	r = text_of(cg, CG_STAT_THROTTLED, buf, &text, e);
+	r = counters_text_of(cg, CG_STAT_THROTTLED, buf, &text, e);
 	if (r == 0 && cg_stat_keyed(text, SLICE("throttled_time"), &ns))
 		c->throttled_us = ns / NS_PER_US;
 	return r;
@@ -87,19 +87,19 @@ static int read_memory(struct cgroup *cg, struct cgroup_counters *c, struct err 
 {
 	char buf[CG_TEXT_MAX];
 	struct slice text;
-	int r = text_of(cg, CG_STAT_MEMORY, buf, &text, e);
+	int r = counters_text_of(cg, CG_STAT_MEMORY, buf, &text, e);
 
 	if (r < 0)
 		return r;
 	(void)cg_stat_number(text, &c->mem_now); /* 0 without the controller */
-	r = text_of(cg, CG_STAT_MEMORY_PEAK, buf, &text, e);
+	r = counters_text_of(cg, CG_STAT_MEMORY_PEAK, buf, &text, e);
 	if (r < 0)
 		return r;
 	if (c->mem_now > cg->memory_peak)
 		cg->memory_peak = c->mem_now;
 	if (!cg_stat_number(text, &c->mem_peak)) /* before Linux 5.19: the highest value read */
 		c->mem_peak = cg->memory_peak;
-	r = text_of(cg, CG_STAT_MEMORY_EVENTS, buf, &text, e);
+	r = counters_text_of(cg, CG_STAT_MEMORY_EVENTS, buf, &text, e);
 	if (r < 0)
 		return r;
 	(void)cg_stat_keyed(text, SLICE("oom_kill"), &c->oom_kills);
@@ -112,23 +112,23 @@ static int read_pids(const struct cgroup *cg, struct cgroup_counters *c, struct 
 {
 	char buf[CG_TEXT_MAX];
 	struct slice text;
-	int r = text_of(cg, CG_STAT_PIDS, buf, &text, e);
+	int r = counters_text_of(cg, CG_STAT_PIDS, buf, &text, e);
 
 	if (r == 0)
 		(void)cg_stat_number(text, &c->pids_now); /* 0 without the controller */
 	if (r == 0)
-		r = text_of(cg, CG_STAT_PIDS_EVENTS, buf, &text, e);
+		r = counters_text_of(cg, CG_STAT_PIDS_EVENTS, buf, &text, e);
 	if (r == 0)
 		(void)cg_stat_keyed(text, SLICE("max"), &c->pids_refused);
 	return r;
 }
 
-static int read_pressure(const struct cgroup *cg, enum cg_stat_file file, struct cgroup_stall *ret,
-			 struct err *e)
+static int counters_read_pressure(const struct cgroup *cg, enum cg_stat_file file,
+				  struct cgroup_stall *ret, struct err *e)
 {
 	char buf[CG_TEXT_MAX];
 	struct slice text;
-	int r = text_of(cg, file, buf, &text, e);
+	int r = counters_text_of(cg, file, buf, &text, e);
 
 	if (r < 0)
 		return r;
@@ -151,13 +151,13 @@ int cgroup_read(struct cgroup *cg, struct cgroup_counters *ret, struct err *e)
 	if (r == 0)
 		r = read_pids(cg, &c, e);
 	if (r == 0)
-		r = read_pressure(cg, CG_STAT_CPU_PRESSURE, &c.cpu, e);
+		r = counters_read_pressure(cg, CG_STAT_CPU_PRESSURE, &c.cpu, e);
 	if (r == 0)
-		r = read_pressure(cg, CG_STAT_MEMORY_PRESSURE, &c.memory, e);
+		r = counters_read_pressure(cg, CG_STAT_MEMORY_PRESSURE, &c.memory, e);
 	if (r == 0)
-		r = read_pressure(cg, CG_STAT_IO_PRESSURE, &c.io, e);
+		r = counters_read_pressure(cg, CG_STAT_IO_PRESSURE, &c.io, e);
 	if (r == 0)
-		r = text_of(cg, CG_STAT_EVENTS, buf, &text, e);
+		r = counters_text_of(cg, CG_STAT_EVENTS, buf, &text, e);
 	if (r < 0)
 		return r;
 	if (!cg_stat_keyed(text, SLICE("populated"), &populated))

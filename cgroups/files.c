@@ -68,7 +68,7 @@ bool cg_file_has_word(int dirfd, const char *file, const char *word)
 	return false;
 }
 
-static int grow(char **text, size_t *cap, const char *path, struct err *e)
+static int files_grow(char **text, size_t *cap, const char *path, struct err *e)
 {
 	char *more;
 
@@ -92,7 +92,7 @@ int cg_file_proc(const char *path, char **ret, struct slice *ret_text, struct er
 	if (fd < 0)
 		return err_sys(e, "open '%s'", path);
 	do {
-		if (n == cap && grow(&text, &cap, path, e) < 0)
+		if (n == cap && files_grow(&text, &cap, path, e) < 0)
 			return -e->code;
 		got = sys_read(fd, text + n, cap - n);
 		if (got < 0)

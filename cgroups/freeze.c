@@ -59,8 +59,8 @@ struct moving {
 
 /* The value after name in a thread's /proc/PID/task/TID/status.  False: the process has no such
  * thread. */
-static bool status_of(pid_t pid, pid_t tid, struct slice name, char buf[CG_TEXT_MAX],
-		      struct slice *ret)
+static bool freeze_status_of(pid_t pid, pid_t tid, struct slice name, char buf[CG_TEXT_MAX],
+			     struct slice *ret)
 {
 	char path[64];
 	struct slice text, line;
@@ -86,7 +86,7 @@ static void move_one(uint64_t id, void *arg)
 	int r;
 
 	if (m->r < 0 || tid == m->stays || (m->when && !m->when(m, tid)) ||
-	    (m->of && !status_of(m->of, tid, SLICE("State:\t"), text, &is)))
+	    (m->of && !freeze_status_of(m->of, tid, SLICE("State:\t"), text, &is)))
 		return;
 	(void)snprintf(text, sizeof(text), "%d", (int)tid);
 	r = cg_file_write(m->cg->dir[0], m->to, text, m->e);
@@ -97,7 +97,7 @@ static void move_one(uint64_t id, void *arg)
 }
 
 /* Moves the threads in one group's list to the other group. */
-static int move(struct moving *m, const char *from)
+static int freeze_move(struct moving *m, const char *from)
 {
 	int r = cg_each_id(m->cg->dir[0], from, move_one, m, m->e);
 
@@ -115,7 +115,7 @@ static int move_others(const struct cgroup *cg, pid_t tid, pid_t pid, struct err
 	for (unsigned i = 0; r == 0 && moved > 0 && i < ROUNDS; i++) {
 		struct moving m = {.cg = cg, .stays = tid, .of = pid, .to = OTHERS_THREADS, .e = e};
 
-		r = move(&m, THREADS);
+		r = freeze_move(&m, THREADS);
 		moved = m.moved;
 	}
 	return r;
@@ -146,7 +146,7 @@ static bool is_to_stop(const struct moving *m, pid_t tid)
 	struct slice text;
 	uint64_t pending;
 
-	return status_of(m->of, tid, SLICE("SigPnd:\t"), buf, &text) &&
+	return freeze_status_of(m->of, tid, SLICE("SigPnd:\t"), buf, &text) &&
 	       scan_u64(&text, 16, UINT64_MAX, &pending) &&
 	       (pending & UINT64_C(1) << (SIGSTOP - 1)) != 0;
 }
@@ -156,7 +156,7 @@ static bool has_stopped(const struct moving *m, pid_t tid)
 	char buf[CG_TEXT_MAX];
 	struct slice state;
 
-	return status_of(m->of, tid, SLICE("State:\t"), buf, &state) &&
+	return freeze_status_of(m->of, tid, SLICE("State:\t"), buf, &state) &&
 	       scan_lit(&state, SLICE("t"));
 }
 
@@ -166,10 +166,10 @@ int cgroup_let_stop(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
 	    .cg = cg, .stays = tid, .of = pid, .to = THREADS, .when = is_to_stop, .e = e};
 	struct moving back = {
 	    .cg = cg, .stays = tid, .of = pid, .to = OTHERS_THREADS, .when = has_stopped, .e = e};
-	int r = move(&out, OTHERS_THREADS);
+	int r = freeze_move(&out, OTHERS_THREADS);
 
 	if (r == 0)
-		r = move(&back, THREADS);
+		r = freeze_move(&back, THREADS);
 	return freeze_wrap(cg, r, e);
 }
 
@@ -189,7 +189,7 @@ static void look_if_running(uint64_t id, void *arg)
 	char text[CG_TEXT_MAX];
 	struct slice is;
 
-	if (*stands && status_of((pid_t)id, (pid_t)id, SLICE("State:\t"), text, &is))
+	if (*stands && freeze_status_of((pid_t)id, (pid_t)id, SLICE("State:\t"), text, &is))
 		*stands = !scan_lit(&is, SLICE("R"));
 }
 
@@ -205,7 +205,7 @@ static bool blocks(pid_t pid, int signo)
 	struct slice text;
 	uint64_t blocked;
 
-	return status_of(pid, pid, SLICE("SigBlk:\t"), buf, &text) &&
+	return freeze_status_of(pid, pid, SLICE("SigBlk:\t"), buf, &text) &&
 	       scan_u64(&text, 16, UINT64_MAX, &blocked) &&
 	       (blocked & UINT64_C(1) << (signo - 1)) != 0;
 }
@@ -252,7 +252,7 @@ static void defer_one(uint64_t id, void *arg)
 	pid_t tid = (pid_t)id;
 
 	(void)sched_setaffinity(tid, sizeof(p->cpu), &p->cpu);
-	if (tid != p->tid && (!p->of || status_of(p->of, tid, SLICE("State:\t"), text, &is)))
+	if (tid != p->tid && (!p->of || freeze_status_of(p->of, tid, SLICE("State:\t"), text, &is)))
 		(void)sched_setscheduler(tid, SCHED_IDLE, &none);
 }
 

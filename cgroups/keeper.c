@@ -40,7 +40,7 @@ static unsigned kept_fds(const struct cgroup_tree *t, int fd, int kept[KEPT_MAX]
 	return n;
 }
 
-static void close_others(const struct cgroup_tree *t, int fd)
+static void keeper_close_others(const struct cgroup_tree *t, int fd)
 {
 	int kept[KEPT_MAX];
 	unsigned n = kept_fds(t, fd, kept);
@@ -119,7 +119,7 @@ static int kill_all_late(struct keeping *k)
 }
 
 /* Reads one message.  False: the keeper must exit, because its parent died or requests it. */
-static bool hear(struct keeping *k, bool *ret_orphan)
+static bool keeper_hear(struct keeping *k, bool *ret_orphan)
 {
 	struct word w;
 	ssize_t n = recv(k->fd, &w, sizeof(w), 0);
@@ -147,7 +147,7 @@ static void __attribute__((noreturn)) keep(struct keeping *k)
 
 		/* Reads all messages first: the last one for a group counts. */
 		while (more && poll(&p, 1, ms) > 0) { /* allow: the keeper has no loop */
-			more = hear(k, &orphan);
+			more = keeper_hear(k, &orphan);
 			ms = 0;
 		}
 	}
@@ -172,7 +172,7 @@ static int share_overdue(struct cgroup_tree *t, struct err *e)
 	return 0;
 }
 
-static int start(struct cgroup_tree *t, struct keeping *k, struct err *e)
+static int keeper_start(struct cgroup_tree *t, struct keeping *k, struct err *e)
 {
 	sigset_t all, old;
 	int fds[2];
@@ -191,7 +191,7 @@ static int start(struct cgroup_tree *t, struct keeping *k, struct err *e)
 		/* Its own session: ^Z stops our process group, but not the keeper. */
 		(void)setsid(); /* fails for a group leader, which a new child is not */
 		(void)prctl(PR_SET_NAME, "fuzzcell-keeper");
-		close_others(t, fds[0]);
+		keeper_close_others(t, fds[0]);
 		keep(k);
 	}
 	if (pid < 0)
@@ -217,10 +217,10 @@ int cg_keeper_start(struct cgroup_tree *t, struct err *e)
 	if (!v)
 		return err_sys(e, "allocate the keeper's deadlines");
 	r = share_overdue(t, e);
-	return r < 0 ? r : start(t, &k, e);
+	return r < 0 ? r : keeper_start(t, &k, e);
 }
 
-static int tell(const struct cgroup_tree *t, const struct word *w, struct err *e)
+static int keeper_tell(const struct cgroup_tree *t, const struct word *w, struct err *e)
 {
 	/* The send does not block: a stopped keeper must not stop us. */
 	if (send(t->keeper_fd, w, sizeof(*w), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -257,7 +257,7 @@ int cgroup_deadline(struct cgroup *cg, uint64_t until_us, struct err *e)
 	r = take_slot(cg, e);
 	w.slot = (uint32_t)cg->slot;
 	memcpy(w.name, cg->name, sizeof(w.name));
-	return r < 0 ? r : tell(cg->tree, &w, e);
+	return r < 0 ? r : keeper_tell(cg->tree, &w, e);
 }
 
 bool cgroup_overdue(const struct cgroup *cg)
@@ -287,7 +287,7 @@ void cg_keeper_stop(struct cgroup_tree *t)
 	t->overdue = NULL;
 	if (t->keeper == 0)
 		return;
-	if (tell(t, &end, &ignored) < 0 && ignored.code == EAGAIN)
+	if (keeper_tell(t, &end, &ignored) < 0 && ignored.code == EAGAIN)
 		(void)kill(t->keeper, SIGKILL); /* allow: not reaped; another process stopped it */
 	close(t->keeper_fd);
 	while (waitpid(t->keeper, NULL, 0) < 0 && errno == EINTR)

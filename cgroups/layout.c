@@ -22,7 +22,7 @@ const char *cgroup_layout_name(enum cgroup_layout l)
 }
 
 /* Takes the next blank-separated field; an empty field means the end of the line. */
-static struct slice field(struct slice *line)
+static struct slice layout_field(struct slice *line)
 {
 	struct slice f;
 
@@ -98,24 +98,24 @@ static unsigned controllers_in(struct slice list)
 }
 
 /* "36 31 0:33 / /sys/fs/cgroup/memory rw shared:1 - cgroup cgroup rw,memory" */
-static bool parse_line(struct slice line, struct cg_hierarchy *out)
+static bool layout_parse_line(struct slice line, struct cg_hierarchy *out)
 {
 	struct slice root, mount, type, f;
 
 	for (unsigned i = 0; i < 3; i++)
-		(void)field(&line);
-	root = field(&line);
-	mount = field(&line);
+		(void)layout_field(&line);
+	root = layout_field(&line);
+	mount = layout_field(&line);
 	do
-		f = field(&line);
+		f = layout_field(&line);
 	while (f.n > 0 && !slice_eq(f, SLICE("-")));
-	type = field(&line);
-	(void)field(&line); /* the source is any text */
+	type = layout_field(&line);
+	(void)layout_field(&line); /* the source is any text */
 	*out = (struct cg_hierarchy){.v2 = slice_eq(type, SLICE("cgroup2"))};
 	if (!out->v2 && !slice_eq(type, SLICE("cgroup")))
 		return false;
 	if (!out->v2)
-		out->controllers = controllers_in(field(&line));
+		out->controllers = controllers_in(layout_field(&line));
 	return unescape(root, out->root) && unescape(mount, out->mount);
 }
 
@@ -129,7 +129,7 @@ int cg_layout_parse(struct slice mountinfo, struct cg_layout *ret, struct err *e
 	while (scan_line(&mountinfo, &line)) {
 		struct cg_hierarchy h;
 
-		if (!parse_line(line, &h))
+		if (!layout_parse_line(line, &h))
 			continue;
 		h.controllers &= ~on_v1;
 		if (h.v2 && !l.h[0].v2)

@@ -12,7 +12,7 @@
 
 /* The absolute path of our own group; "" when the layout is hybrid or our group is outside of the
  * mount. */
-static int own_group(char **ret, struct err *e)
+static int leaf_own_group(char **ret, struct err *e)
 {
 	_autofree_ char *mounts = NULL, *groups = NULL;
 	char own[CG_PATH_MAX];
@@ -34,7 +34,7 @@ static int own_group(char **ret, struct err *e)
 }
 
 /* The mark of systemd, or of a user's service manager. */
-static bool delegated(int fd)
+static bool leaf_delegated(int fd)
 {
 	char v[4];
 
@@ -46,14 +46,14 @@ int cgroup_leave(struct err *e)
 {
 	_autofree_ char *path = NULL;
 	_autoclose_ int fd = -1;
-	int r = own_group(&path, e);
+	int r = leaf_own_group(&path, e);
 
 	if (r < 0 || !*path)
 		return r;
 	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return err_sys(e, "open our control group '%s'", path);
-	if (!delegated(fd))
+	if (!leaf_delegated(fd))
 		return 0;
 	if (sys_mkdirat(fd, CG_LEAF, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make group '%s/%s'", path, CG_LEAF);

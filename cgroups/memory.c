@@ -17,7 +17,7 @@ static bool on_v1(const struct cgroup *cg)
 	return cg->tree->on_v1 & 1u << CG_MEMORY;
 }
 
-static int dir_of(const struct cgroup *cg)
+static int memory_dir_of(const struct cgroup *cg)
 {
 	return cg->dir[cg_place_of(cg->tree, CG_MEMORY) - cg->tree->at];
 }
@@ -59,11 +59,11 @@ static int event_v2(struct cgroup *cg, bool *ret_halted, struct err *e)
 
 	if (cg_file_again(cg->memory_fd, buf, sizeof(buf), &text, e) < 0)
 		return err_wrap(e, "'memory.events' of '%s'", cg->name);
-	if (cg_file_read(dir_of(cg), "memory.current", buf, &text, e) < 0)
+	if (cg_file_read(memory_dir_of(cg), "memory.current", buf, &text, e) < 0)
 		return -e->code;
 	if (!cg_stat_number(text, &now))
 		return err_set(e, EBADMSG, "'memory.current' of '%s' is no number", cg->name);
-	if (now >= mark && cg_file_read(dir_of(cg), "memory.stat", buf, &text, e) < 0)
+	if (now >= mark && cg_file_read(memory_dir_of(cg), "memory.stat", buf, &text, e) < 0)
 		return -e->code;
 	for (size_t i = 0; now >= mark && i < sizeof(reclaimable) / sizeof(reclaimable[0]); i++) {
 		uint64_t part = 0;
@@ -91,7 +91,8 @@ int cg_memory_watch(struct cgroup *cg, struct err *e)
 		return 0;
 	if (!on_v1(cg)) {
 		/* Not the counters' descriptor: reading the counters would clear the event. */
-		cg->memory_fd = sys_openat(dir_of(cg), "memory.events", O_RDONLY | O_NOFOLLOW, 0);
+		cg->memory_fd =
+		    sys_openat(memory_dir_of(cg), "memory.events", O_RDONLY | O_NOFOLLOW, 0);
 		if (cg->memory_fd < 0)
 			return err_sys(e, "open 'memory.events'");
 		/* An open file that was not read yet has an event; the read clears it. */
@@ -100,11 +101,11 @@ int cg_memory_watch(struct cgroup *cg, struct err *e)
 	cg->memory_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (cg->memory_fd < 0)
 		return err_sys(e, "make an event descriptor");
-	cg->oom_fd = sys_openat(dir_of(cg), "memory.oom_control", O_RDONLY | O_NOFOLLOW, 0);
+	cg->oom_fd = sys_openat(memory_dir_of(cg), "memory.oom_control", O_RDONLY | O_NOFOLLOW, 0);
 	if (cg->oom_fd < 0)
 		return err_sys(e, "open 'memory.oom_control'");
 	(void)snprintf(line, sizeof(line), "%d %d", cg->memory_fd, cg->oom_fd);
-	return cg_file_write(dir_of(cg), "cgroup.event_control", line, e);
+	return cg_file_write(memory_dir_of(cg), "cgroup.event_control", line, e);
 }
 
 int cgroup_memory_open(struct cgroup *cg, struct err *e)
@@ -126,7 +127,7 @@ int cgroup_memory_open(struct cgroup *cg, struct err *e)
 
 /* The memory limit of the group at path below mount; UINT64_MAX when it has none or cannot be
  * read. */
-static uint64_t limit_of(int mount, const char *path, bool v2)
+static uint64_t memory_limit_of(int mount, const char *path, bool v2)
 {
 	char file[CG_PATH_MAX + 32], buf[CG_TEXT_MAX];
 	uint64_t limit = UINT64_MAX;
@@ -154,7 +155,7 @@ uint64_t cgroup_tree_memory(const struct cgroup_tree *t)
 			continue;
 		memcpy(up, p->path, i);
 		up[i] = '\0';
-		limit = limit_of(mount, i ? up + 1 : "", p->h.v2);
+		limit = memory_limit_of(mount, i ? up + 1 : "", p->h.v2);
 		least = limit < least ? limit : least;
 	}
 	return least;

@@ -35,7 +35,7 @@ const char *cg_place_name(const struct cg_place *p, const char *name, const char
 }
 
 /* Opens directory path of h; path starts with "/" or is "". */
-static int open_below(const struct cg_hierarchy *h, const char *path, int *ret, struct err *e)
+static int place_open_below(const struct cg_hierarchy *h, const char *path, int *ret, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	_autoclose_ int mount = sys_openat(AT_FDCWD, h->mount, O_RDONLY | O_DIRECTORY, 0);
@@ -57,7 +57,7 @@ static int open_below(const struct cg_hierarchy *h, const char *path, int *ret, 
 }
 
 /* systemd marks delegated groups (systemd.resource-control(5), Delegate=). */
-static bool delegated(int fd)
+static bool place_delegated(int fd)
 {
 	static const char *const marks[] = {"trusted.delegate", "user.delegate"};
 	char v[4];
@@ -81,11 +81,11 @@ static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX
 {
 	while (*path) {
 		_autoclose_ int fd = -1;
-		int r = open_below(h, path, &fd, e);
+		int r = place_open_below(h, path, &fd, e);
 
 		if (r < 0 && r != -ENOENT && r != -EACCES)
 			return r;
-		if (r == 0 && delegated(fd) && !managed(fd) &&
+		if (r == 0 && place_delegated(fd) && !managed(fd) &&
 		    faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
 			return 0;
 		*strrchr(path, '/') = '\0';
@@ -98,13 +98,14 @@ static bool writable(const struct cg_hierarchy *h, const char *path)
 	_autoclose_ int fd = -1;
 	struct err e;
 
-	return open_below(h, path, &fd, &e) == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) == 0 &&
+	return place_open_below(h, path, &fd, &e) == 0 &&
+	       faccessat(fd, ".", W_OK, AT_EACCESS) == 0 &&
 	       faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0;
 }
 
 /* Chooses the group base in h in which the instance's group is made. */
-static int choose(enum cgroup_layout kind, const struct cg_hierarchy *h, struct slice own_text,
-		  char base[CG_PATH_MAX], struct err *e)
+static int place_choose(enum cgroup_layout kind, const struct cg_hierarchy *h,
+			struct slice own_text, char base[CG_PATH_MAX], struct err *e)
 {
 	char own[CG_PATH_MAX] = "";
 	bool known = cg_layout_own(own_text, h, own);
@@ -133,7 +134,7 @@ static int choose(enum cgroup_layout kind, const struct cg_hierarchy *h, struct 
 	    h->mount, known ? own : "?");
 }
 
-static int check_path(const char *path, struct err *e)
+static int place_check_path(const char *path, struct err *e)
 {
 	size_t n = strlen(path);
 
@@ -151,8 +152,8 @@ static int find_base(const struct cgroup_tree *t, struct cg_place *p, const char
 	int r;
 
 	if (!path)
-		return choose(t->kind, &p->h, own_text, p->path, e);
-	r = check_path(path, e);
+		return place_choose(t->kind, &p->h, own_text, p->path, e);
+	r = place_check_path(path, e);
 	if (r < 0)
 		return r;
 	n = strlen(path);
@@ -183,14 +184,14 @@ static int step_aside(struct cgroup_tree *t, struct slice own_text, struct err *
 static int open_base(struct cg_place *p, const char *configured, struct err *e)
 {
 	_autoclose_ int mount = -1;
-	int r = open_below(&p->h, p->path, &p->base_fd, e);
+	int r = place_open_below(&p->h, p->path, &p->base_fd, e);
 
 	if (r != -ENOENT || !configured)
 		return r;
-	r = open_below(&p->h, "", &mount, e);
+	r = place_open_below(&p->h, "", &mount, e);
 	if (r == 0)
 		r = fs_mkdirs(mount, p->path + 1, 0755, e);
-	return r < 0 ? r : open_below(&p->h, p->path, &p->base_fd, e);
+	return r < 0 ? r : place_open_below(&p->h, p->path, &p->base_fd, e);
 }
 
 int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *path, struct err *e)
@@ -359,7 +360,7 @@ int cg_place_enable(struct cgroup_tree *t, struct err *e)
 	const struct cg_place *p = &t->at[0];
 	_autoclose_ int mount = -1;
 	char up[CG_PATH_MAX];
-	int r = open_below(&p->h, "", &mount, e);
+	int r = place_open_below(&p->h, "", &mount, e);
 
 	/* From the root down, only as root.  It fails above a delegated group, where it is not
 	 * needed.  Groups above that an ordinary user may write belong to the user's service

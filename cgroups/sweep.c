@@ -16,10 +16,10 @@ struct visit {
 	void *arg;
 };
 
-static int walk(int dirfd, unsigned depth, const struct visit *v, struct err *e);
+static int sweep_walk(int dirfd, unsigned depth, const struct visit *v, struct err *e);
 
-static int walk_one(int dirfd, const char *name, unsigned depth, const struct visit *v,
-		    struct err *e)
+static int sweep_walk_one(int dirfd, const char *name, unsigned depth, const struct visit *v,
+			  struct err *e)
 {
 	_autoclose_ int fd = sys_openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	int r;
@@ -30,12 +30,12 @@ static int walk_one(int dirfd, const char *name, unsigned depth, const struct vi
 		return err_sys(e, "open group '%s'", name);
 	if (depth == 0)
 		return err_set(e, ELOOP, "groups are nested too deep at '%s'", name);
-	r = walk(fd, depth - 1, v, e);
+	r = sweep_walk(fd, depth - 1, v, e);
 	return r < 0 ? r : v->fn(dirfd, name, v->arg, e);
 }
 
 /* Visits every group below dirfd, deepest first. */
-static int walk(int dirfd, unsigned depth, const struct visit *v, struct err *e)
+static int sweep_walk(int dirfd, unsigned depth, const struct visit *v, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(dirfd, ".");
 	struct dirent *de;
@@ -45,7 +45,7 @@ static int walk(int dirfd, unsigned depth, const struct visit *v, struct err *e)
 		return err_sys(e, "list a control group");
 	while (r == 0 && (de = readdir(d)))
 		if (de->d_type == DT_DIR && de->d_name[0] != '.')
-			r = walk_one(dirfd, de->d_name, depth, v, e);
+			r = sweep_walk_one(dirfd, de->d_name, depth, v, e);
 	return r;
 }
 
@@ -114,7 +114,7 @@ static int each_below(int dirfd, struct each *each, struct err *e)
 	const struct visit v = {.fn = each_in, .arg = each};
 	int r = cg_each_id(dirfd, "cgroup.procs", each->fn, each->arg, e);
 
-	return r < 0 ? r : walk(dirfd, CG_DEPTH_MAX, &v, e);
+	return r < 0 ? r : sweep_walk(dirfd, CG_DEPTH_MAX, &v, e);
 }
 
 int cg_sweep_each(int dirfd, void (*fn)(uint64_t pid, void *arg), void *arg, struct err *e)
@@ -139,7 +139,7 @@ static int events(int fd, const char *key, bool *ret, struct err *e)
 }
 
 /* Waits until cgroup.events has key == want. */
-static int wait_for(int dirfd, const char *key, bool want, int ms, struct err *e)
+static int sweep_wait_for(int dirfd, const char *key, bool want, int ms, struct err *e)
 {
 	_autoclose_ int fd = sys_openat(dirfd, "cgroup.events", O_RDONLY | O_NOFOLLOW, 0);
 	uint64_t until = clock_mono_us() + (uint64_t)ms * USEC_PER_MSEC;
@@ -163,7 +163,7 @@ static int wait_for(int dirfd, const char *key, bool want, int ms, struct err *e
 
 int cg_sweep_wait_empty(int dirfd, int ms, struct err *e)
 {
-	return wait_for(dirfd, "populated", false, ms, e);
+	return sweep_wait_for(dirfd, "populated", false, ms, e);
 }
 
 int cg_sweep_kill_each(int dirfd, struct err *e)
@@ -174,7 +174,7 @@ int cg_sweep_kill_each(int dirfd, struct err *e)
 	/* A thread that waits at the memory mark is never frozen, so the wait may time out.  The
 	 * frozen threads cannot fork. */
 	if (r == 0)
-		(void)wait_for(dirfd, "frozen", true, 1000, e);
+		(void)sweep_wait_for(dirfd, "frozen", true, 1000, e);
 	if (r == 0)
 		r = each_below(dirfd, &each, e);
 	if (r == 0)
@@ -274,7 +274,7 @@ int cg_sweep_all(struct cgroup_tree *t, unsigned *ret_killed, struct err *e)
 	if (r == 0)
 		r = cg_sweep_wait_empty(t->at[0].fd, CG_EMPTY_MS, e);
 	for (unsigned i = 0; r == 0 && i < t->n; i++)
-		r = walk(t->at[i].fd, CG_DEPTH_MAX, &v, e);
+		r = sweep_walk(t->at[i].fd, CG_DEPTH_MAX, &v, e);
 	return r < 0 ? err_wrap(e, "clean '%s'", t->shown) : 0;
 }
 

@@ -49,7 +49,7 @@ static int find_swap(struct cgroup_tree *t, struct err *e)
 	return 0;
 }
 
-static int find(struct cgroup_tree *t, const char *path, struct err *e)
+static int tree_find(struct cgroup_tree *t, const char *path, struct err *e)
 {
 	_autofree_ char *buf = NULL;
 	_autofree_ struct cg_layout *l = sys_malloc(sizeof(*l));
@@ -81,7 +81,7 @@ int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
 	memcpy(t->instance, o->instance, strlen(o->instance) + 1);
 	r = find_swap(t, e);
 	if (r == 0)
-		r = find(t, o->path, e);
+		r = tree_find(t, o->path, e);
 	if (r == 0)
 		r = cg_group_init(t->at, t->n, e);
 	if (r == 0)

@@ -31,17 +31,17 @@ static const char *const readonly[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/p
 static const char *const namespaces[] = {"pid", "network", "ipc", "uts", "mount", "user", "cgroup"};
 
 /* Takes ownership of j.  False: j is NULL, or memory is short. */
-static bool add(json_t *list, json_t *j)
+static bool bundle_add(json_t *list, json_t *j)
 {
 	return json_array_append_new(list, j) == 0; /* fails for j NULL, too */
 }
 
-static json_t *strings(const char *const *s, size_t n)
+static json_t *bundle_strings(const char *const *s, size_t n)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < n; i++)
-		if (!add(list, json_string(s[i]))) {
+		if (!bundle_add(list, json_string(s[i]))) {
 			json_decref(list);
 			return NULL;
 		}
@@ -54,7 +54,7 @@ static json_t *vector(const char *const *v)
 
 	while (v && v[n])
 		n++;
-	return strings(v, n);
+	return bundle_strings(v, n);
 }
 
 /* Process 1, with the job's argv as its arguments. */
@@ -83,7 +83,7 @@ static json_t *tmpfs(const char *target, const char *exec, const char *rw, uint6
 			 inodes);
 }
 
-static bool is_dir(const char *path)
+static bool bundle_is_dir(const char *path)
 {
 	struct stat st;
 
@@ -99,8 +99,8 @@ static json_t *bind(const struct bundle *b, const struct cell_mount *m)
 	    json_pack("[s,s,s,s,s]", "rbind", "nosuid", "nodev", m->writable ? "rw" : "ro",
 		      m->exec ? "exec" : "noexec");
 
-	if (options && !m->writable && b->recursive && is_dir(m->source) &&
-	    !add(options, json_string("rro")))
+	if (options && !m->writable && b->recursive && bundle_is_dir(m->source) &&
+	    !bundle_add(options, json_string("rro")))
 		return NULL;
 	return json_pack("{s:s, s:s, s:s, s:O}", "destination", m->target, "type", "bind", "source",
 			 m->source, "options", options);
@@ -118,20 +118,21 @@ static json_t *proc(void)
 static json_t *mounts(const struct bundle *b)
 {
 	_autojson_ json_t *list = json_array();
-	bool ok = list && add(list, proc()) && add(list, tmpfs("/dev", "noexec", "ro", 65536)) &&
-		  add(list, tmpfs("/dev/shm", "noexec", "nodev", SHM_BYTES)) &&
-		  add(list, tmpfs("/tmp", b->profile == CELL_ENGINE ? "noexec" : "exec", "nodev",
-				  b->spec->tmp_bytes));
+	bool ok = list && bundle_add(list, proc()) &&
+		  bundle_add(list, tmpfs("/dev", "noexec", "ro", 65536)) &&
+		  bundle_add(list, tmpfs("/dev/shm", "noexec", "nodev", SHM_BYTES)) &&
+		  bundle_add(list, tmpfs("/tmp", b->profile == CELL_ENGINE ? "noexec" : "exec",
+					 "nodev", b->spec->tmp_bytes));
 
 	for (size_t i = 0; ok && i < b->plan->n; i++) {
 		const struct root_part *p = &b->plan->part[i];
 
 		if (p->source)
-			ok = add(list,
-				 bind(b, &(struct cell_mount){p->source, p->path, false, true}));
+			ok = bundle_add(
+			    list, bind(b, &(struct cell_mount){p->source, p->path, false, true}));
 	}
 	for (size_t i = 0; ok && i < b->spec->n_mounts; i++)
-		ok = add(list, bind(b, &b->spec->mounts[i]));
+		ok = bundle_add(list, bind(b, &b->spec->mounts[i]));
 	return ok ? json_incref(list) : NULL;
 }
 
@@ -149,15 +150,16 @@ static rlim_t lesser(rlim_t a, rlim_t b)
 static json_t *rlimits(const struct bundle *b)
 {
 	_autojson_ json_t *list = json_array();
-	bool ok = list && add(list, limit("RLIMIT_CORE", 0)) &&
-		  add(list, limit("RLIMIT_MEMLOCK", lesser(MEMLOCK_BYTES, b->memlock_hard)));
+	bool ok = list && bundle_add(list, limit("RLIMIT_CORE", 0)) &&
+		  bundle_add(list, limit("RLIMIT_MEMLOCK", lesser(MEMLOCK_BYTES, b->memlock_hard)));
 
 	if (ok && b->spec->file_bytes)
-		ok = add(list, limit("RLIMIT_FSIZE", b->spec->file_bytes));
+		ok = bundle_add(list, limit("RLIMIT_FSIZE", b->spec->file_bytes));
 	if (ok && b->spec->cpu_s)
-		ok = add(list, limit("RLIMIT_CPU", b->spec->cpu_s));
+		ok = bundle_add(list, limit("RLIMIT_CPU", b->spec->cpu_s));
 	if (ok && b->spec->files_max)
-		ok = add(list, limit("RLIMIT_NOFILE", lesser(b->spec->files_max, b->files_hard)));
+		ok = bundle_add(list,
+				limit("RLIMIT_NOFILE", lesser(b->spec->files_max, b->files_hard)));
 	return ok ? json_incref(list) : NULL;
 }
 
@@ -185,7 +187,7 @@ static json_t *namespace_list(const struct bundle *b)
 
 	for (size_t i = 0; ok && i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
 		if (b->profile != CELL_BUILD_NETWORK || strcmp(namespaces[i], "network") != 0)
-			ok = add(list, json_pack("{s:s}", "type", namespaces[i]));
+			ok = bundle_add(list, json_pack("{s:s}", "type", namespaces[i]));
 	return ok ? json_incref(list) : NULL;
 }
 
@@ -193,9 +195,9 @@ static json_t *linux_part(const struct bundle *b)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "uidMappings", mapping(b->spec->uid),
 			 "gidMappings", mapping(b->spec->gid), "namespaces", namespace_list(b),
-			 "maskedPaths", strings(masked, sizeof(masked) / sizeof(masked[0])),
+			 "maskedPaths", bundle_strings(masked, sizeof(masked) / sizeof(masked[0])),
 			 "readonlyPaths",
-			 strings(readonly, sizeof(readonly) / sizeof(readonly[0])));
+			 bundle_strings(readonly, sizeof(readonly) / sizeof(readonly[0])));
 }
 
 /* Without linux.seccomp, which crun would compile for every cell.  Instead, crun's own annotations

@@ -31,7 +31,7 @@ void root_plan_free(struct root_plan *p)
 	free(p);
 }
 
-static int read_link(const char *path, char **ret, struct err *e)
+static int root_read_link(const char *path, char **ret, struct err *e)
 {
 	char to[PATH_MAX];
 	ssize_t n = readlink(path, to, sizeof(to));
@@ -44,7 +44,7 @@ static int read_link(const char *path, char **ret, struct err *e)
 
 /* Adds rootfs/name if it is a link, a directory or a file.  A missing entry or one of another type
  * is skipped. */
-static int add_part(struct root_plan *p, const char *rootfs, const char *name, struct err *e)
+static int root_add_part(struct root_plan *p, const char *rootfs, const char *name, struct err *e)
 {
 	struct root_part *part = &p->part[p->n];
 	_autofree_ char *source = sys_asprintf("%s/%s", rootfs, name);
@@ -65,7 +65,7 @@ static int add_part(struct root_plan *p, const char *rootfs, const char *name, s
 		return err_sys(e, "allocate a path");
 	part->dir = S_ISDIR(st.st_mode);
 	if (S_ISLNK(st.st_mode))
-		return read_link(source, &part->link, e);
+		return root_read_link(source, &part->link, e);
 	part->source = take_ptr(&source);
 	return 0;
 }
@@ -87,7 +87,7 @@ static int plan_host(struct root_plan *p, struct err *e)
 
 	p->etc = true;
 	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++)
-		r = add_part(p, "", names[i], e);
+		r = root_add_part(p, "", names[i], e);
 	return r;
 }
 
@@ -136,7 +136,7 @@ static int plan_directory(struct root_plan *p, const char *rootfs, struct err *e
 
 		if (strcmp(ent->d_name, ".") != 0 && strcmp(ent->d_name, "..") != 0 &&
 		    !is_fixed(ent->d_name))
-			r = add_part(p, rootfs, ent->d_name, e);
+			r = root_add_part(p, rootfs, ent->d_name, e);
 		if (r < 0)
 			return r;
 	}
@@ -157,7 +157,7 @@ int root_plan_new(const char *rootfs, struct root_plan **ret, struct err *e)
 	return 0;
 }
 
-static bool below(const char *path, const char *dir)
+static bool root_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
 
@@ -167,13 +167,13 @@ static bool below(const char *path, const char *dir)
 const struct root_part *root_plan_holds(const struct root_plan *p, const char *path)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (below(path, p->part[i].path))
+		if (root_below(path, p->part[i].path))
 			return &p->part[i];
 	return NULL;
 }
 
 /* Whether path is like "/a/b": no empty components, no "." or "..", no final slash. */
-static bool plain(const char *path)
+static bool root_plain(const char *path)
 {
 	struct slice rest = slice_of(path), name;
 
@@ -245,7 +245,7 @@ static int check_in_part(const struct root_part *part, const char *target, struc
 static bool in_earlier_mount(const struct cell_spec *spec, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (below(spec->mounts[i].target, spec->mounts[k].target))
+		if (root_below(spec->mounts[i].target, spec->mounts[k].target))
 			return true;
 	return false;
 }
@@ -257,21 +257,24 @@ static int make_target(int root, const struct root_plan *p, const struct cell_sp
 	const struct root_part *part = root_plan_holds(p, m->target);
 	struct stat st;
 
-	if (!plain(m->target) || below(m->target, "/proc") || below(m->target, "/sys"))
+	if (!root_plain(m->target) || root_below(m->target, "/proc") ||
+	    root_below(m->target, "/sys"))
 		return err_set(e, EINVAL, "'%s' cannot be a mount target", m->target);
 	if (m->source[0] != '/')
 		return err_set(e, EINVAL, "mount source '%s' is no absolute path", m->source);
 	if (stat(m->source, &st) < 0)
 		return err_sys(e, "mount source '%s'", m->source);
 	/* crun makes these mount points, or reports an error. */
-	if (in_earlier_mount(spec, i) || below(m->target, "/tmp") || below(m->target, "/dev"))
+	if (in_earlier_mount(spec, i) || root_below(m->target, "/tmp") ||
+	    root_below(m->target, "/dev"))
 		return 0;
 	if (part)
 		return check_in_part(part, m->target, e);
 	return make_point(root, m->target + 1, S_ISDIR(st.st_mode), e);
 }
 
-static int fill(int root, const struct root_plan *p, const struct cell_spec *spec, struct err *e)
+static int root_fill(int root, const struct root_plan *p, const struct cell_spec *spec,
+		     struct err *e)
 {
 	int r = 0;
 
@@ -303,7 +306,7 @@ int root_build(int dirfd, const char *name, const struct root_plan *p, const str
 	else
 		r = fs_open_dir(dirfd, name, &root, e);
 	if (r == 0)
-		r = fill(root, p, spec, e);
+		r = root_fill(root, p, spec, e);
 	umask(old);
 	return r;
 }

@@ -123,7 +123,7 @@ static const char *const not_in_builds[] = {
 };
 
 /* Whether a rule for engines also applies to the profile. */
-static bool is_for(const struct rule *rule, enum cell_profile profile)
+static bool seccomp_is_for(const struct rule *rule, enum cell_profile profile)
 {
 	for (size_t i = 0; i < sizeof(not_in_builds) / sizeof(not_in_builds[0]); i++)
 		if (profile != CELL_ENGINE && strcmp(rule->call, not_in_builds[i]) == 0)
@@ -153,7 +153,7 @@ static int set_attributes(scmp_filter_ctx ctx, struct err *e)
 	return r < 0 ? err_set(e, -r, "seccomp attributes") : 0;
 }
 
-static int export(scmp_filter_ctx ctx, uint8_t **ret, size_t *ret_n, struct err *e)
+static int seccomp_export(scmp_filter_ctx ctx, uint8_t **ret, size_t *ret_n, struct err *e)
 {
 	_autoclose_ int fd = memfd_create("seccomp", MFD_CLOEXEC);
 	_autofree_ uint8_t *program = NULL;
@@ -195,17 +195,17 @@ int seccomp_compile(enum cell_profile profile, uint8_t **ret, size_t *ret_n, str
 		return err_set(e, ENOMEM, "make a seccomp filter");
 	r = set_attributes(ctx, e);
 	for (size_t i = 0; r == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (is_for(&rules[i], profile))
+		if (seccomp_is_for(&rules[i], profile))
 			r = add_rule(ctx, &rules[i], e);
 	if (r == 0 && profile != CELL_ENGINE)
 		r = add_rules(ctx, build_rules, sizeof(build_rules) / sizeof(build_rules[0]), e);
 	if (r == 0 && profile == CELL_BUILD_NETWORK)
 		r = add_rules(ctx, network_rules, sizeof(network_rules) / sizeof(network_rules[0]),
 			      e);
-	return r < 0 ? r : export(ctx, ret, ret_n, e);
+	return r < 0 ? r : seccomp_export(ctx, ret, ret_n, e);
 }
 
-static bool name_of(uint32_t arch, int nr, char out[SECCOMP_NAME_MAX])
+static bool seccomp_name_of(uint32_t arch, int nr, char out[SECCOMP_NAME_MAX])
 {
 	_autofree_ char *name = seccomp_syscall_resolve_num_arch(arch, nr);
 
@@ -219,7 +219,7 @@ static bool name_of(uint32_t arch, int nr, char out[SECCOMP_NAME_MAX])
 
 void seccomp_name(int nr, char out[SECCOMP_NAME_MAX])
 {
-	(void)name_of(seccomp_arch_native(), nr, out);
+	(void)seccomp_name_of(seccomp_arch_native(), nr, out);
 }
 
 /* Receiving blocks without a waiting notification, even on a non-blocking descriptor. */
@@ -256,7 +256,7 @@ int seccomp_take(int listener, struct seccomp_call *ret, struct err *e)
 		return r;
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &req) < 0)
 		return err_sys(e, "receive a seccomp notification");
-	known = name_of(req.n.data.arch, req.n.data.nr, ret->name);
+	known = seccomp_name_of(req.n.data.arch, req.n.data.nr, ret->name);
 	ret->id = req.n.id;
 	ret->error = known ? EPERM : ENOSYS;
 	return 0;

@@ -39,7 +39,7 @@ struct found {
 static const char *const dirs[] = {"/tmp", "/dev/shm"};
 
 /* The result is compared as bytes, so it is zeroed first. */
-static void look(struct found *ret)
+static void init_look(struct found *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	for (int i = 0; i < RLIM_NLIMITS; i++)
@@ -60,7 +60,7 @@ static void look(struct found *ret)
 	}
 }
 
-static void tell(enum init_word word, int value, bool left)
+static void init_tell(enum init_word word, int value, bool left)
 {
 	struct init_message m = {.word = (int32_t)word, .value = value, .left = left};
 
@@ -68,7 +68,7 @@ static void tell(enum init_word word, int value, bool left)
 		_exit(1);
 }
 
-static void on_child(int signo)
+static void init_on_child(int signo)
 {
 	(void)signo; /* it ends ppoll(2) */
 }
@@ -76,7 +76,7 @@ static void on_child(int signo)
 /* Blocks SIGCHLD, which is then delivered only inside ppoll(2). */
 static int hold_signals(sigset_t *ret_before)
 {
-	struct sigaction wake = {.sa_handler = on_child};
+	struct sigaction wake = {.sa_handler = init_on_child};
 	sigset_t child;
 
 	(void)sigemptyset(&child);
@@ -99,7 +99,7 @@ static bool take_streams(const int fds[2])
 static void __attribute__((noreturn))
 execute(char **argv, const int fds[2], const sigset_t *signals)
 {
-	tell(INIT_STARTED, 0, false);
+	init_tell(INIT_STARTED, 0, false);
 	/* Its own session, so that its kill(0) does not reach process 1. */
 	if (setsid() >= 0 && sigprocmask(SIG_SETMASK, signals, NULL) == 0 && take_streams(fds)) {
 		if (strchr(argv[0], '/'))
@@ -107,12 +107,12 @@ execute(char **argv, const int fds[2], const sigset_t *signals)
 		else
 			execvp(argv[0], argv);
 	}
-	tell(INIT_FAILED, errno, false);
+	init_tell(INIT_FAILED, errno, false);
 	_exit(127);
 }
 
 /* Returns 0 if there is no process. */
-static pid_t start(char **argv, const int fds[2], const sigset_t *signals)
+static pid_t init_start(char **argv, const int fds[2], const sigset_t *signals)
 {
 	pid_t pid = fork();
 
@@ -122,11 +122,11 @@ static pid_t start(char **argv, const int fds[2], const sigset_t *signals)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	if (pid < 0)
-		tell(INIT_FAILED, errno, false);
+		init_tell(INIT_FAILED, errno, false);
 	return pid < 0 ? 0 : pid;
 }
 
-static void reap(pid_t pid)
+static void init_reap(pid_t pid)
 {
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -142,7 +142,7 @@ static void sleep_until_child(const sigset_t *signals)
 }
 
 /* Waits for the program's end without reaping it, so that its number is not reused. */
-static siginfo_t wait_for(pid_t program, const sigset_t *signals)
+static siginfo_t init_wait_for(pid_t program, const sigset_t *signals)
 {
 	siginfo_t is;
 
@@ -153,13 +153,13 @@ static siginfo_t wait_for(pid_t program, const sigset_t *signals)
 		if (is.si_pid == program)
 			return is;
 		if (is.si_pid)
-			reap(is.si_pid); /* an orphan that became our child */
+			init_reap(is.si_pid); /* an orphan that became our child */
 		else
 			sleep_until_child(signals);
 	}
 }
 
-static bool is_empty(const char *path)
+static bool init_is_empty(const char *path)
 {
 	DIR *d = opendir(path); /* allow: it has no library of ours */
 	const struct dirent *de;
@@ -216,15 +216,15 @@ static bool is_as_before(const struct found *before)
 	struct found now;
 	bool same;
 
-	look(&now);
+	init_look(&now);
 	same = memcmp(&now, before, sizeof(now)) == 0;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
-		same = is_empty(dirs[i]) && same;
+		same = init_is_empty(dirs[i]) && same;
 	return same;
 }
 
 /* Waits for a message.  fds are its descriptors, or -1.  Returns false at the end of the socket. */
-static bool hear(int fds[2])
+static bool init_hear(int fds[2])
 {
 	char byte;
 	struct iovec iov = {&byte, 1};
@@ -253,21 +253,23 @@ int main(int argc, char **argv)
 	    prctl(PR_SET_DUMPABLE, 0) < 0 || hold_signals(&signals) < 0)
 		return 1;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
-		(void)is_empty(dirs[i]); /* only the first listing changes the time of access */
-	look(&before);
-	while (hear(fds)) {
+		(void)init_is_empty(
+		    dirs[i]); /* only the first listing changes the time of access */
+	init_look(&before);
+	while (init_hear(fds)) {
 		siginfo_t is;
 		bool clean;
 
 		if (program)
-			reap(program);
-		program = start(argv + 1, fds, &signals);
+			init_reap(program);
+		program = init_start(argv + 1, fds, &signals);
 		if (!program)
 			continue;
-		is = wait_for(program, &signals);
+		is = init_wait_for(program, &signals);
 		clean = end_processes(program);
 		clean = is_as_before(&before) && clean;
-		tell(is.si_code == CLD_EXITED ? INIT_EXITED : INIT_KILLED, is.si_status, !clean);
+		init_tell(is.si_code == CLD_EXITED ? INIT_EXITED : INIT_KILLED, is.si_status,
+			  !clean);
 	}
 	return 0;
 }

@@ -24,7 +24,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print the lines as JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool history_take(void *arg, const char *name, const char *value)
 {
 	struct history_args *a = arg;
 
@@ -39,7 +39,7 @@ static bool take(void *arg, const char *name, const char *value)
 
 /* --- a line of a table -------------------------------------------------------- */
 
-static const char *shown(const json_t *o, const char *key, char out[ESCAPE_MAX])
+static const char *history_shown(const json_t *o, const char *key, char out[ESCAPE_MAX])
 {
 	const char *s = json_string_value(json_object_get(o, key));
 
@@ -50,29 +50,29 @@ static void print_run(const json_t *l)
 {
 	char run[ESCAPE_MAX], status[ESCAPE_MAX], commit[ESCAPE_MAX], c[9][UNITS_MAX];
 
-	printf("%-18s %-8s %-12.12s %8s %8s %8s %7s %6s %6s %6s %7s %7s\n", shown(l, "run", run),
-	       shown(l, "status", status), shown(l, "commit", commit),
-	       known_time(l, "elapsed_seconds", c[0]), known_time(l, "cpu_seconds", c[1]),
-	       known_count(l, "execs", c[2]), known_exact(l, "targets", c[3]),
-	       known_exact(l, "given_up", c[4]), known_exact(l, "not_fuzzed", c[5]),
-	       known_exact(l, "new_inputs", c[6]), known_exact(l, "failures", c[7]),
-	       known_exact(l, "new_crashes", c[8]));
+	printf("%-18s %-8s %-12.12s %8s %8s %8s %7s %6s %6s %6s %7s %7s\n",
+	       history_shown(l, "run", run), history_shown(l, "status", status),
+	       history_shown(l, "commit", commit), known_time(l, "elapsed_seconds", c[0]),
+	       known_time(l, "cpu_seconds", c[1]), known_count(l, "execs", c[2]),
+	       known_exact(l, "targets", c[3]), known_exact(l, "given_up", c[4]),
+	       known_exact(l, "not_fuzzed", c[5]), known_exact(l, "new_inputs", c[6]),
+	       known_exact(l, "failures", c[7]), known_exact(l, "new_crashes", c[8]));
 }
 
 static void print_target_run(const json_t *l)
 {
 	char run[ESCAPE_MAX], reason[ESCAPE_MAX], commit[ESCAPE_MAX], c[9][UNITS_MAX];
 
-	printf("%-18s %-15s %-12.12s %8s %8s %9s %7s %7s %7s %6s %7s %7s\n", shown(l, "run", run),
-	       shown(l, "reason", reason), shown(l, "commit", commit),
-	       known_time(l, "cpu_seconds", c[0]), known_count(l, "execs", c[1]),
-	       known_count(l, "execs_per_cpu_second", c[2]), known_exact(l, "cov", c[3]),
-	       known_exact(l, "edges", c[4]), known_exact(l, "ft", c[5]),
-	       known_exact(l, "new_inputs", c[6]), known_exact(l, "failures_total", c[7]),
-	       known_exact(l, "crashes_new", c[8]));
+	printf("%-18s %-15s %-12.12s %8s %8s %9s %7s %7s %7s %6s %7s %7s\n",
+	       history_shown(l, "run", run), history_shown(l, "reason", reason),
+	       history_shown(l, "commit", commit), known_time(l, "cpu_seconds", c[0]),
+	       known_count(l, "execs", c[1]), known_count(l, "execs_per_cpu_second", c[2]),
+	       known_exact(l, "cov", c[3]), known_exact(l, "edges", c[4]),
+	       known_exact(l, "ft", c[5]), known_exact(l, "new_inputs", c[6]),
+	       known_exact(l, "failures_total", c[7]), known_exact(l, "crashes_new", c[8]));
 }
 
-static void print_table(const json_t *lines, bool target)
+static void history_print_table(const json_t *lines, bool target)
 {
 	if (target)
 		printf("%-18s %-15s %-12s %8s %8s %9s %7s %7s %7s %6s %7s %7s\n", "run", "ended",
@@ -86,7 +86,7 @@ static void print_table(const json_t *lines, bool target)
 		(target ? print_target_run : print_run)(json_array_get(lines, i));
 }
 
-static int print_json(const json_t *lines)
+static int history_print_json(const json_t *lines)
 {
 	for (size_t i = 0; i < json_array_size(lines); i++) {
 		_autofree_ char *text = NULL;
@@ -101,7 +101,7 @@ static int print_json(const json_t *lines)
 
 /* --- the command ------------------------------------------------------------------ */
 
-static int parse_lines(const struct history_args *a, size_t *ret)
+static int history_parse_lines(const struct history_args *a, size_t *ret)
 {
 	struct slice in = a->lines ? slice_of(a->lines) : SLICE("");
 	uint64_t n = LINES_DEFAULT;
@@ -113,7 +113,7 @@ static int parse_lines(const struct history_args *a, size_t *ret)
 	return EXIT_DONE;
 }
 
-static int show(const struct history_args *a, const char *target, size_t n)
+static int history_show(const struct history_args *a, const char *target, size_t n)
 {
 	const char *file = "run_history.jsonl";
 	_autofree_ char *of_target = NULL;
@@ -135,11 +135,11 @@ static int show(const struct history_args *a, const char *target, size_t n)
 		return fail(EXIT_USAGE, "history: target '%s' has no history",
 			    escape(target, text));
 	if (a->json)
-		return print_json(lines);
+		return history_print_json(lines);
 	if (json_array_size(lines) == 0 && n > 0)
 		puts("no run yet");
 	else
-		print_table(lines, target != NULL);
+		history_print_table(lines, target != NULL);
 	return EXIT_DONE;
 }
 
@@ -147,7 +147,7 @@ int command_history(int argc, char **argv)
 {
 	struct history_args a = {0};
 	int at = options_parse(argc, argv, "history [TARGET] [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), history_take, &a);
 	size_t n = 0;
 	int r;
 
@@ -155,13 +155,13 @@ int command_history(int argc, char **argv)
 		return -1 - at;
 	if (at + 1 < argc)
 		return fail(EXIT_USAGE, "history: unexpected '%s'", argv[at + 1]);
-	r = parse_lines(&a, &n);
+	r = history_parse_lines(&a, &n);
 	if (r == EXIT_DONE)
 		r = session_load(&a.session);
 	if (r == EXIT_DONE)
 		r = session_read(&a.session);
 	if (r == EXIT_DONE)
-		r = show(&a, argv[at], n);
+		r = history_show(&a, argv[at], n);
 	session_close(&a.session);
 	return r;
 }

@@ -19,7 +19,7 @@ static const struct option_spec specs[] = {
     {"all", NULL, "also corpora, build commands, and files that were not taken"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool list_take(void *arg, const char *name, const char *value)
 {
 	struct list_args *a = arg;
 
@@ -32,7 +32,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-static bool wanted(const struct list_args *a, const struct target *t)
+static bool list_wanted(const struct list_args *a, const struct target *t)
 {
 	return !a->common.filter || fnmatch(a->common.filter, t->name, 0) == 0;
 }
@@ -51,7 +51,7 @@ static void print_notes(const struct list_args *a)
 }
 
 /* Prints where the target's inputs are and how it is built. */
-static void print_origin(const struct target *t)
+static void list_print_origin(const struct target *t)
 {
 	char text[ESCAPE_MAX];
 
@@ -61,7 +61,7 @@ static void print_origin(const struct target *t)
 		printf("    build   %s\n", escape(t->build, text));
 }
 
-static void print_text(const struct list_args *a)
+static void list_print_text(const struct list_args *a)
 {
 	const struct target_list *l = &a->common.targets;
 	char size[UNITS_MAX], label[ESCAPE_MAX];
@@ -69,19 +69,19 @@ static void print_text(const struct list_args *a)
 	for (size_t i = 0; i < l->n; i++) {
 		const struct target *t = &l->v[i];
 
-		if (!wanted(a, t))
+		if (!list_wanted(a, t))
 			continue;
 		printf("%-32s %-10s %8s%s%s%s%s%s\n", t->name, t->engine->name,
 		       units_size(t->size, size), t->dict ? "  dict" : "",
 		       t->seed_archive ? "  seeds" : "", t->seed_dirs.n ? "  in-tree" : "",
 		       t->label ? "  " : "", t->label ? escape(t->label, label) : "");
 		if (a->all)
-			print_origin(t);
+			list_print_origin(t);
 	}
 	print_notes(a);
 }
 
-static json_t *text_or_null(const char *s)
+static json_t *list_text_or_null(const char *s)
 {
 	char text[ESCAPE_MAX];
 	json_t *j = s ? json_string(s) : json_null();
@@ -89,21 +89,21 @@ static json_t *text_or_null(const char *s)
 	return j ? j : json_string(escape(s, text)); /* not UTF-8 */
 }
 
-static json_t *target_json(const struct target *t)
+static json_t *list_target_json(const struct target *t)
 {
 	json_t *dirs = json_array();
 
 	for (size_t i = 0; dirs && i < t->seed_dirs.n; i++)
-		(void)!json_array_append_new(dirs, text_or_null(t->seed_dirs.v[i]));
+		(void)!json_array_append_new(dirs, list_text_or_null(t->seed_dirs.v[i]));
 	return json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", t->name,
-			 "engine", t->engine->name, "binary", text_or_null(t->binary), "bytes",
-			 (json_int_t)t->size, "dictionary", text_or_null(t->dict), "seed_archive",
-			 text_or_null(t->seed_archive), "in_tree", dirs, "label",
-			 text_or_null(t->label), "build", text_or_null(t->build), "unbuilt",
-			 text_or_null(t->unbuilt));
+			 "engine", t->engine->name, "binary", list_text_or_null(t->binary), "bytes",
+			 (json_int_t)t->size, "dictionary", list_text_or_null(t->dict),
+			 "seed_archive", list_text_or_null(t->seed_archive), "in_tree", dirs,
+			 "label", list_text_or_null(t->label), "build", list_text_or_null(t->build),
+			 "unbuilt", list_text_or_null(t->unbuilt));
 }
 
-static int print_json(const struct list_args *a)
+static int list_print_json(const struct list_args *a)
 {
 	const struct target_list *l = &a->common.targets;
 	_autojson_ json_t *all = json_pack("{s:[], s:[]}", "targets", "notes");
@@ -111,9 +111,9 @@ static int print_json(const struct list_args *a)
 	struct err e;
 
 	for (size_t i = 0; all && i < l->n; i++)
-		if (wanted(a, &l->v[i]))
+		if (list_wanted(a, &l->v[i]))
 			json_array_append_new(json_object_get(all, "targets"),
-					      target_json(&l->v[i]));
+					      list_target_json(&l->v[i]));
 	for (size_t i = 0; all && i < l->n_notes; i++)
 		json_array_append_new(json_object_get(all, "notes"),
 				      json_pack("{s:s?, s:s?, s:b}", "path", l->notes[i].path,
@@ -130,7 +130,7 @@ int command_list(int argc, char **argv)
 {
 	struct list_args a = {0};
 	int at = options_parse(argc, argv, "list [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), list_take, &a);
 	int r;
 
 	if (at < 0)
@@ -141,9 +141,9 @@ int command_list(int argc, char **argv)
 	if (r == EXIT_DONE)
 		r = common_find_targets(&a.common);
 	if (r == EXIT_DONE && a.json)
-		r = print_json(&a);
+		r = list_print_json(&a);
 	else if (r == EXIT_DONE)
-		print_text(&a);
+		list_print_text(&a);
 	if (r == EXIT_DONE && a.common.targets.partial)
 		r = EXIT_NOT_FUZZED;
 	common_done(&a.common);

@@ -26,7 +26,7 @@ struct outbox_args {
 	json_t *answer;	  /* an object */
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool outbox_take(void *arg, const char *name, const char *value)
 {
 	struct outbox_args *a = arg;
 
@@ -39,14 +39,14 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-static uint64_t now_s(void)
+static uint64_t outbox_now_s(void)
 {
 	return clock_real_us() / USEC_PER_SEC;
 }
 
 /* --- list --------------------------------------------------------------------- */
 
-static const char *age(uint64_t since, uint64_t now, char out[UNITS_MAX])
+static const char *outbox_age(uint64_t since, uint64_t now, char out[UNITS_MAX])
 {
 	return units_time((now > since ? now - since : 0) * USEC_PER_SEC, out);
 }
@@ -69,9 +69,9 @@ static const char *next_try(const struct outbox *o, const struct outbox_entry *t
 	return out;
 }
 
-static int print_table(const struct outbox_args *a, const struct outbox *o)
+static int outbox_print_table(const struct outbox_args *a, const struct outbox *o)
 {
-	uint64_t now = now_s();
+	uint64_t now = outbox_now_s();
 
 	if (outbox_count(o) == 0) {
 		printf("nothing waits\n");
@@ -85,7 +85,7 @@ static int print_table(const struct outbox_args *a, const struct outbox *o)
 		bool known = notify_has_place(a->session.common.config, t->place);
 
 		printf("%-16s  %-10s  %-16s  %-8s  %5llu  %-18s  %s\n", t->place, t->event,
-		       crash_line(t->subject, about), age(t->created, now, old),
+		       crash_line(t->subject, about), outbox_age(t->created, now, old),
 		       (unsigned long long)t->tries, next_try(o, t, now, known, next),
 		       known ? t->why : "no longer configured");
 	}
@@ -103,7 +103,7 @@ static json_t *entry_json(const struct outbox_args *a, const struct outbox *o,
 			 notify_has_place(a->session.common.config, t->place), "why", t->why);
 }
 
-static int print_json(const struct outbox_args *a, const struct outbox *o)
+static int outbox_print_json(const struct outbox_args *a, const struct outbox *o)
 {
 	_autojson_ json_t *all = json_array();
 
@@ -113,9 +113,9 @@ static int print_json(const struct outbox_args *a, const struct outbox *o)
 	return all ? answer_print(all) : fail(EXIT_INTERNAL, "out of memory");
 }
 
-static int list(struct outbox_args *a, struct outbox *o)
+static int outbox_list(struct outbox_args *a, struct outbox *o)
 {
-	return a->json ? print_json(a, o) : print_table(a, o);
+	return a->json ? outbox_print_json(a, o) : outbox_print_table(a, o);
 }
 
 /* --- which -------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static const char *find_subject(const struct outbox *o, const char *name, bool *
 }
 
 /* Looks up name. *ret_subject NULL: name is an entry's id. */
-static int pick(const struct outbox *o, const char *name, const char **ret_subject)
+static int outbox_pick(const struct outbox *o, const char *name, const char **ret_subject)
 {
 	bool several;
 
@@ -166,14 +166,14 @@ static bool is_meant(const struct outbox_args *a, const struct outbox_entry *t, 
 }
 
 /* Calls fn for each selected entry. fn may remove the entry from the list. */
-static int each(struct outbox_args *a, struct outbox *o,
-		int (*fn)(struct outbox *o, size_t i, struct err *e), size_t *ret_n)
+static int outbox_each(struct outbox_args *a, struct outbox *o,
+		       int (*fn)(struct outbox *o, size_t i, struct err *e), size_t *ret_n)
 {
 	const char *found = NULL;
 	_autofree_ char *subject = NULL;
 	struct err e;
 	size_t i = 0;
-	int r = a->name ? pick(o, a->name, &found) : EXIT_DONE;
+	int r = a->name ? outbox_pick(o, a->name, &found) : EXIT_DONE;
 
 	*ret_n = 0;
 	if (r != EXIT_DONE)
@@ -199,7 +199,7 @@ static int each(struct outbox_args *a, struct outbox *o,
 }
 
 /* Sets a number in the answer. */
-static void note(struct outbox_args *a, const char *key, size_t n)
+static void outbox_note(struct outbox_args *a, const char *key, size_t n)
 {
 	(void)json_object_set_new(a->answer, key, json_integer((json_int_t)n));
 }
@@ -214,7 +214,7 @@ static int drop_one(struct outbox *o, size_t i, struct err *e)
 
 	snprintf(text, sizeof(text), "dropped: %s, %s of %s", t->place, t->event,
 		 crash_line(t->subject, about));
-	r = outbox_drop(o, i, now_s(), e);
+	r = outbox_drop(o, i, outbox_now_s(), e);
 	if (r == 0)
 		printf("%s\n", text);
 	return r;
@@ -227,10 +227,10 @@ static int drop(struct outbox_args *a, struct outbox *o)
 
 	if (!a->name && !a->all)
 		return fail(EXIT_USAGE, "outbox drop: name an entry or a crash, or give --all");
-	r = each(a, o, drop_one, &n);
+	r = outbox_each(a, o, drop_one, &n);
 	if (r == EXIT_DONE) {
 		printf("%zu dropped; they will not be sent\n", n);
-		note(a, "dropped", n);
+		outbox_note(a, "dropped", n);
 	}
 	return r;
 }
@@ -243,14 +243,14 @@ static void say_sent(struct outbox_args *a, const struct notify_result *got)
 
 	if (*got->warning)
 		fprintf(stderr, "warning: %s\n", escape(got->warning, shown));
-	if (*notify_alarm_text(&got->alarm, now_s(), text))
+	if (*notify_alarm_text(&got->alarm, outbox_now_s(), text))
 		fprintf(stderr, "warning: %s\n", escape(text, shown));
 	printf("%zu sent, %zu refused; %zu wait\n", got->done, got->refused, got->left);
 	if (*got->failed && got->done)
 		fprintf(stderr, "warning: not sent: %s\n", escape(got->failed, shown));
-	note(a, "sent", got->done);
-	note(a, "refused", got->refused);
-	note(a, "wait", got->left);
+	outbox_note(a, "sent", got->done);
+	outbox_note(a, "refused", got->refused);
+	outbox_note(a, "wait", got->left);
 	(void)json_object_set_new(a->answer, "failed",
 				  *got->failed ? answer_text(got->failed) : json_null());
 }
@@ -277,11 +277,11 @@ static int send_now(struct outbox_args *a)
 static int retry(struct outbox_args *a, struct outbox *o)
 {
 	size_t n;
-	int r = each(a, o, outbox_retry, &n);
+	int r = outbox_each(a, o, outbox_retry, &n);
 
 	if (r == EXIT_DONE) {
 		printf("%zu due now\n", n);
-		note(a, "due", n);
+		outbox_note(a, "due", n);
 	}
 	a->send = r == EXIT_DONE && n > 0;
 	return r;
@@ -326,7 +326,7 @@ struct verb {
 
 static const struct verb verbs[] = {
     {"list", "outbox list [OPTION]...", list_specs, sizeof(list_specs) / sizeof(list_specs[0]),
-     true, list},
+     true, outbox_list},
     {"retry", "outbox retry [OPTION]... [ENTRY|CRASH]", other_specs,
      sizeof(other_specs) / sizeof(other_specs[0]), false, retry},
     {"drop", "outbox drop [OPTION]... ENTRY|CRASH|--all", other_specs,
@@ -357,7 +357,7 @@ static int on_outbox(const struct verb *v, struct outbox_args *a)
 static int run_verb(const struct verb *v, int argc, char **argv)
 {
 	struct outbox_args a = {0};
-	int at = options_parse(argc, argv, v->usage, v->specs, v->n_specs, take, &a);
+	int at = options_parse(argc, argv, v->usage, v->specs, v->n_specs, outbox_take, &a);
 	int begun, r;
 
 	if (at < 0)
@@ -375,7 +375,7 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 	return r;
 }
 
-static int help(void)
+static int outbox_help(void)
 {
 	printf("usage: fuzzcell outbox SUBCOMMAND [OPTION]...\n\n"
 	       "  list   show the queued notifications, and why they wait\n"
@@ -394,7 +394,7 @@ int command_outbox(int argc, char **argv)
 	if (argc < 2)
 		return fail(EXIT_USAGE, "outbox: no subcommand (try: fuzzcell outbox --help)");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return help();
+		return outbox_help();
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strcmp(argv[1], verbs[i].name) == 0)
 			return run_verb(&verbs[i], argc - 1, argv + 1);

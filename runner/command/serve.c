@@ -35,7 +35,7 @@ static const struct option_spec specs[] = {
     {"downloads", "WHICH", "offer files of crashes: public (default), all, or none"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool serve_take(void *arg, const char *name, const char *value)
 {
 	struct serve *a = arg;
 	char shown[ESCAPE_MAX];
@@ -67,26 +67,26 @@ static void on_damaged(void *arg, const char *path, const char *problem)
 }
 
 /* Distinguishes usage errors from internal errors. */
-static int status_of(int r)
+static int serve_status_of(int r)
 {
 	bool usage = r == -EEXIST || r == -EINVAL || r == -EADDRINUSE || r == -EADDRNOTAVAIL;
 
 	return usage ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
-static int export_all(struct serve *a)
+static int serve_export_all(struct serve *a)
 {
 	uint64_t files;
 	struct err e;
 	int r = serve_export(a->site, a->export, on_damaged, NULL, &files, &e);
 
 	if (r < 0)
-		return fail(status_of(r), "%s", e.msg);
+		return fail(serve_status_of(r), "%s", e.msg);
 	printf("%llu files in %s\n", (unsigned long long)files, a->export);
 	return EXIT_DONE;
 }
 
-static void on_signal(void *arg, int signo)
+static void serve_on_signal(void *arg, int signo)
 {
 	(void)signo;
 	loop_stop(arg);
@@ -94,9 +94,9 @@ static void on_signal(void *arg, int signo)
 
 static int watch_signals(struct loop *l, struct source *signals[2], struct err *e)
 {
-	int r = loop_add_signal(l, SIGTERM, on_signal, l, &signals[0], e);
+	int r = loop_add_signal(l, SIGTERM, serve_on_signal, l, &signals[0], e);
 
-	return r < 0 ? r : loop_add_signal(l, SIGINT, on_signal, l, &signals[1], e);
+	return r < 0 ? r : loop_add_signal(l, SIGINT, serve_on_signal, l, &signals[1], e);
 }
 
 static int serve_until_told(struct serve *a, const struct serve_listen *at, struct err *e)
@@ -136,10 +136,10 @@ static int serve_all(struct serve *a)
 	r = loop_new(&a->loop, &e);
 	if (r == 0)
 		r = serve_until_told(a, &at, &e);
-	return r < 0 ? fail(status_of(r), "%s", e.msg) : EXIT_DONE;
+	return r < 0 ? fail(serve_status_of(r), "%s", e.msg) : EXIT_DONE;
 }
 
-static bool is_told(void *arg, const char *place)
+static bool serve_is_told(void *arg, const char *place)
 {
 	return notify_has_place(arg, place);
 }
@@ -151,7 +151,7 @@ static struct serve_limits limits_of(struct config *c)
 	bool told = config_github(c)->security == SECURITY_FULL;
 
 	return (struct serve_limits){
-	    .told = is_told,
+	    .told = serve_is_told,
 	    .arg = c,
 	    .disk_reserve = config_run(c)->disk_reserve,
 	    .silent_s = config_outbox(c)->silent_us / USEC_PER_SEC,
@@ -183,14 +183,14 @@ static int serve(struct serve *a)
 	    serve_open(a->session.state, &a->site, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	serve_set_limits(a->site, &limits);
-	return a->export ? export_all(a) : serve_all(a);
+	return a->export ? serve_export_all(a) : serve_all(a);
 }
 
 int command_serve(int argc, char **argv)
 {
 	struct serve a = {.sources = {.dirfd = -1}};
 	int at = options_parse(argc, argv, "serve [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), serve_take, &a);
 	int r;
 
 	if (at < 0)

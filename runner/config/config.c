@@ -180,7 +180,7 @@ static int read_sections(struct config *c, const struct where *top, struct err *
 	return r < 0 ? r : try_sections(c, e);
 }
 
-static int read_all(struct config *c, struct err *e)
+static int config_read_all(struct config *c, struct err *e)
 {
 	struct where top = {.input = &c->file, .line = 1};
 	struct layer root = {
@@ -203,7 +203,7 @@ int config_parse(struct slice text, const char *name, struct config **ret, struc
 	if (r == 0)
 		r = config_read_text(c, text, e);
 	if (r == 0)
-		r = read_all(c, e);
+		r = config_read_all(c, e);
 	if (r == 0)
 		*ret = take_ptr(&c);
 	return r;

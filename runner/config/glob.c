@@ -27,7 +27,7 @@ static const char *bracket_end(const char *p)
 	return *p ? p + 1 : NULL;
 }
 
-static const char *why_not(const char *p)
+static const char *glob_why_not(const char *p)
 {
 	while (*p) {
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
@@ -49,6 +49,8 @@ bool glob_ok(const char *glob, const char **why)
 {
 	size_t n = strlen(glob);
 
-	*why = n == 0 ? "it is empty" : n > GLOB_MAX ? "it has more than 256 bytes" : why_not(glob);
+	*why = n == 0	      ? "it is empty"
+	       : n > GLOB_MAX ? "it has more than 256 bytes"
+			      : glob_why_not(glob);
 	return !*why;
 }

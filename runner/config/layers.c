@@ -28,8 +28,8 @@ void layer_done(const struct schema *s, void *base)
 		value_done(&s->keys[i], base);
 }
 
-static int unknown(const struct layer *l, const char *prefix, const char *name, struct where *at,
-		   struct err *e)
+static int layers_unknown(const struct layer *l, const char *prefix, const char *name,
+			  struct where *at, struct err *e)
 {
 	char hint[SCHEMA_HINT_MAX];
 
@@ -38,10 +38,10 @@ static int unknown(const struct layer *l, const char *prefix, const char *name, 
 	return where_fail(at, e, "unknown key%s%s%s", *hint ? " (" : "", hint, *hint ? ")" : "");
 }
 
-static int object(const struct layer *l, const char *prefix, json_t *object, uint32_t id,
-		  const struct where *at, struct err *e);
+static int layers_object(const struct layer *l, const char *prefix, json_t *object, uint32_t id,
+			 const struct where *at, struct err *e);
 
-static void note(const struct layer *l, const struct key *k, const struct where *at)
+static void layers_note(const struct layer *l, const struct key *k, const struct where *at)
 {
 	struct origin *o = &l->from[k - l->schema->keys];
 
@@ -49,13 +49,13 @@ static void note(const struct layer *l, const struct key *k, const struct where 
 	o->line = at->line;
 }
 
-static int store(const struct layer *l, const struct key *k, json_t *v, uint32_t id,
-		 const struct where *at, struct err *e)
+static int layers_store(const struct layer *l, const struct key *k, json_t *v, uint32_t id,
+			const struct where *at, struct err *e)
 {
 	int r = value_read(k, v, at, &l->c->places, id, l->base, e);
 
 	if (r == 0)
-		note(l, k, at);
+		layers_note(l, k, at);
 	return r;
 }
 
@@ -66,15 +66,15 @@ static int plateau(const struct layer *l, json_t *v, uint32_t id, const struct w
 	const struct key *rule = schema_find(l->schema, "plateau.", SLICE("rule"));
 
 	if (json_is_object(v))
-		return object(l, "plateau.", v, id, at, e);
+		return layers_object(l, "plateau.", v, id, at, e);
 	if (json_is_string(v))
-		return store(l, rule, v, id, at, e);
+		return layers_store(l, rule, v, id, at, e);
 	if (!json_is_false(v))
 		return where_fail(at, e,
 				  "neither a rule in quotes, nor false, nor an object such as "
 				  "{\"window\": \"10m\"}");
 	*(enum plateau_rule *)((char *)l->base + rule->offset) = PLATEAU_NONE;
-	note(l, rule, at);
+	layers_note(l, rule, at);
 	return 0;
 }
 
@@ -86,16 +86,16 @@ static int member(const struct layer *l, const char *prefix, const char *name, j
 	    .up = up, .input = up->input, .key = name, .line = places_line(&l->c->places, id)};
 
 	if (!k)
-		return unknown(l, prefix, name, &at, e);
+		return layers_unknown(l, prefix, name, &at, e);
 	if (k->type != VALUE_SECTION)
-		return store(l, k, v, id, &at, e);
+		return layers_store(l, k, v, id, &at, e);
 	if (l->schema == &schema_trigger)
-		return object(l, "quiet.", v, id, &at, e);
+		return layers_object(l, "quiet.", v, id, &at, e);
 	return l->schema == &schema_target ? plateau(l, v, id, &at, e) : 0;
 }
 
-static int object(const struct layer *l, const char *prefix, json_t *object, uint32_t id,
-		  const struct where *at, struct err *e)
+static int layers_object(const struct layer *l, const char *prefix, json_t *object, uint32_t id,
+			 const struct where *at, struct err *e)
 {
 	uint32_t child = places_child(id);
 	void *i;
@@ -116,7 +116,7 @@ static int object(const struct layer *l, const char *prefix, json_t *object, uin
 int layer_object(const struct layer *l, json_t *values, uint32_t id, const struct where *at,
 		 struct err *e)
 {
-	int r = object(l, "", values, id, at, e);
+	int r = layers_object(l, "", values, id, at, e);
 
 	for (size_t i = 0; r == 0 && i < l->schema->n; i++)
 		if ((l->schema->keys[i].flags & KEY_REQUIRED) && l->from[i].rank == 0)

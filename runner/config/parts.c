@@ -45,7 +45,7 @@ void parts_done(struct config *c)
 /* --- contradictions --------------------------------------------------------- */
 
 /* Whether the file or the command line sets a key. */
-static bool said(const struct schema *s, const struct origin *from, const char *name)
+static bool parts_said(const struct schema *s, const struct origin *from, const char *name)
 {
 	const struct key *k = schema_find(s, "", slice_of(name));
 
@@ -57,7 +57,7 @@ static bool said(const struct schema *s, const struct origin *from, const char *
 static const char *first_said(const struct origin *from, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (said(&schema_source, from, names[i]))
+		if (parts_said(&schema_source, from, names[i]))
 			return names[i];
 	return NULL;
 }
@@ -88,7 +88,7 @@ static int check_command(const struct source_config *s, const struct origin *fro
 	if (name)
 		return where_fail(at, e, "\"%s\" is for the type \"bazel\", this is \"%s\"", name,
 				  s->v.type);
-	if (said(&schema_source, from, "build") && s->v.build.n == 0)
+	if (parts_said(&schema_source, from, "build") && s->v.build.n == 0)
 		return where_fail(at, e, "\"build\" names no command");
 	if (s->v.build_as_root && s->v.build.n == 0)
 		return where_fail(at, e, "\"build_as_root\" without \"build\"");
@@ -152,7 +152,7 @@ static int preset_words(struct strv *io, const struct schema *s, const struct or
 {
 	int r = 0;
 
-	if (said(s, from, key))
+	if (parts_said(s, from, key))
 		return 0;
 	for (; r == 0 && *words; words++)
 		r = strv_add(io, *words, e);

@@ -19,7 +19,7 @@ struct scan {
 	struct places out;
 };
 
-static int add(struct scan *s, struct err *e)
+static int places_add(struct scan *s, struct err *e)
 {
 	bool member = s->depth > 0 && s->open[s->depth - 1].object;
 	struct places *p = &s->out;
@@ -40,7 +40,7 @@ static int add(struct scan *s, struct err *e)
 	return 0;
 }
 
-static void skip(struct scan *s, size_t n)
+static void places_skip(struct scan *s, size_t n)
 {
 	s->in.p += n;
 	s->in.n -= n;
@@ -49,18 +49,18 @@ static void skip(struct scan *s, size_t n)
 /* Skips from the opening quote to behind the closing quote. */
 static void skip_string(struct scan *s)
 {
-	skip(s, 1);
+	places_skip(s, 1);
 	while (s->in.n > 0 && *s->in.p != '"')
-		skip(s, *s->in.p == '\\' && s->in.n > 1 ? 2 : 1);
+		places_skip(s, *s->in.p == '\\' && s->in.n > 1 ? 2 : 1);
 	if (s->in.n > 0)
-		skip(s, 1);
+		places_skip(s, 1);
 }
 
 /* A number, true, false or null. */
 static void skip_word(struct scan *s)
 {
 	while (s->in.n > 0 && !memchr(",:[]{}\" \t\r\n", *s->in.p, 12))
-		skip(s, 1);
+		places_skip(s, 1);
 }
 
 static int open_container(struct scan *s, bool object, struct err *e)
@@ -70,14 +70,14 @@ static int open_container(struct scan *s, bool object, struct err *e)
 	if (s->depth == PLACES_MAX_DEPTH)
 		return err_set(e, E2BIG, "line %u: nested deeper than %d levels", s->line,
 			       PLACES_MAX_DEPTH);
-	r = add(s, e);
+	r = places_add(s, e);
 	if (r < 0)
 		return r;
 	s->open[s->depth].id = (uint32_t)s->out.n - 1;
 	s->open[s->depth].object = object;
 	s->depth++;
 	s->want_key = object;
-	skip(s, 1);
+	places_skip(s, 1);
 	return 0;
 }
 
@@ -88,47 +88,47 @@ static int close_container(struct scan *s, struct err *e)
 			       s->line);
 	s->depth--;
 	s->out.v[s->open[s->depth].id].end = (uint32_t)s->out.n;
-	skip(s, 1);
+	places_skip(s, 1);
 	return 0;
 }
 
-static int quoted(struct scan *s, struct err *e)
+static int places_quoted(struct scan *s, struct err *e)
 {
 	int r = 0;
 
 	if (s->want_key)
 		s->key_line = s->line;
 	else
-		r = add(s, e);
+		r = places_add(s, e);
 	s->want_key = false;
 	skip_string(s);
 	return r;
 }
 
-static int word(struct scan *s, struct err *e)
+static int places_word(struct scan *s, struct err *e)
 {
-	int r = add(s, e);
+	int r = places_add(s, e);
 
 	skip_word(s);
 	return r;
 }
 
-static int step(struct scan *s, struct err *e)
+static int places_step(struct scan *s, struct err *e)
 {
 	switch (*s->in.p) {
 	case '\n':
 		s->line++;
-		skip(s, 1);
+		places_skip(s, 1);
 		return 0;
 	case ' ':
 	case '\t':
 	case '\r':
 	case ':':
-		skip(s, 1);
+		places_skip(s, 1);
 		return 0;
 	case ',':
 		s->want_key = s->depth > 0 && s->open[s->depth - 1].object;
-		skip(s, 1);
+		places_skip(s, 1);
 		return 0;
 	case '{':
 	case '[':
@@ -137,9 +137,9 @@ static int step(struct scan *s, struct err *e)
 	case ']':
 		return close_container(s, e);
 	case '"':
-		return quoted(s, e);
+		return places_quoted(s, e);
 	default:
-		return word(s, e);
+		return places_word(s, e);
 	}
 }
 
@@ -149,7 +149,7 @@ int places_scan(struct slice text, struct places *ret, struct err *e)
 	int r = 0;
 
 	while (r == 0 && s.in.n > 0)
-		r = step(&s, e);
+		r = places_step(&s, e);
 	if (r == 0)
 		*ret = s.out;
 	else

@@ -15,7 +15,7 @@ enum { SCRATCH_AUTO_MIB = 256 };
 
 /* --- contradictions -------------------------------------------------------- */
 
-static struct origin *from_of(struct resolved *r, const char *key)
+static struct origin *resolve_from_of(struct resolved *r, const char *key)
 {
 	size_t i = 0;
 
@@ -38,20 +38,20 @@ static int contradiction(const struct config *c, struct resolved *r, struct pair
 	char origin[ORIGIN_MAX], va[VALUE_TEXT_MAX], vb[VALUE_TEXT_MAX];
 	struct where_chain w;
 
-	if (from_of(r, a.key)->rank < from_of(r, b.key)->rank) {
+	if (resolve_from_of(r, a.key)->rank < resolve_from_of(r, b.key)->rank) {
 		struct pair t = a;
 
 		a = b;
 		b = t;
 	}
-	return where_fail(origin_where(c, from_of(r, a.key), a.key, &w), e,
+	return where_fail(origin_where(c, resolve_from_of(r, a.key), a.key, &w), e,
 			  "%s contradicts %s %s (%s): %s",
 			  value_number(a.type, (int64_t)a.value, va), b.key,
 			  value_number(b.type, (int64_t)b.value, vb),
-			  origin_text(c, from_of(r, b.key), origin), rule);
+			  origin_text(c, resolve_from_of(r, b.key), origin), rule);
 }
 
-static int check_memory(const struct config *c, struct resolved *r, struct err *e)
+static int resolve_check_memory(const struct config *c, struct resolved *r, struct err *e)
 {
 	const struct target_config *v = &r->v;
 	struct pair memory = {"memory", VALUE_SIZE, v->memory};
@@ -68,7 +68,7 @@ static int check_memory(const struct config *c, struct resolved *r, struct err *
 	return 0;
 }
 
-static int check(const struct config *c, struct resolved *r, struct err *e)
+static int resolve_check(const struct config *c, struct resolved *r, struct err *e)
 {
 	const struct target_config *v = &r->v;
 
@@ -79,7 +79,7 @@ static int check(const struct config *c, struct resolved *r, struct err *e)
 		    c, r, (struct pair){"plateau.cap", VALUE_TIME, v->plateau.cap_us},
 		    (struct pair){"plateau.window", VALUE_TIME, v->plateau.window_us},
 		    "the cap would come before any window is over", e);
-	return check_memory(c, r, e);
+	return resolve_check_memory(c, r, e);
 }
 
 /* rss_limit leaves room below the hard limit: the engine checks its own limit only once a second,
@@ -89,16 +89,16 @@ static void derive(struct resolved *r)
 	struct target_config *v = &r->v;
 
 	v->memory_high = v->memory / 8 * 7 / MIB * MIB;
-	from_of(r, "memory_high")->derived = true;
+	resolve_from_of(r, "memory_high")->derived = true;
 	if (v->rss_limit == 0) {
 		v->rss_limit = v->memory / 4 * 3 / MIB * MIB;
-		from_of(r, "rss_limit")->derived = true;
+		resolve_from_of(r, "rss_limit")->derived = true;
 	}
 	if (v->scratch == 0) {
 		v->scratch = v->memory / 4 / MIB * MIB;
 		if (v->scratch > SCRATCH_AUTO_MIB * MIB)
 			v->scratch = SCRATCH_AUTO_MIB * MIB;
-		from_of(r, "scratch")->derived = true;
+		resolve_from_of(r, "scratch")->derived = true;
 	}
 }
 
@@ -150,7 +150,7 @@ static int lay_all(const struct config *c, wanted_fn *wanted, const void *arg, s
 	if (n < 0)
 		return n;
 	derive(r);
-	return check(c, r, e);
+	return resolve_check(c, r, e);
 }
 
 int resolve(const struct config *c, wanted_fn *wanted, const void *arg, struct resolved *ret,
@@ -190,7 +190,7 @@ bool config_sets(const struct config *c, const char *target, const char *key)
 
 	if (resolve(c, section_matches, target, &r, &e) < 0)
 		return false;
-	set = from_of(&r, key)->rank > 0 && !from_of(&r, key)->derived;
+	set = resolve_from_of(&r, key)->rank > 0 && !resolve_from_of(&r, key)->derived;
 	target_config_done(&r.v);
 	return set;
 }

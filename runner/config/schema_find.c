@@ -31,7 +31,7 @@ static unsigned char folded(char c)
 	return (unsigned char)(c == '-' ? '_' : c);
 }
 
-static size_t least(size_t a, size_t b)
+static size_t schema_find_least(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -42,14 +42,15 @@ static size_t cell(size_t d[3][SCHEMA_MAX_NAME + 1], struct slice a, struct slic
 		   size_t j)
 {
 	unsigned char x = folded(a.p[i - 1]), y = folded(b.p[j - 1]);
-	size_t v = least(least(d[1][j], d[2][j - 1]) + 1, d[1][j - 1] + (x != y));
+	size_t v =
+	    schema_find_least(schema_find_least(d[1][j], d[2][j - 1]) + 1, d[1][j - 1] + (x != y));
 
 	if (i > 1 && j > 1 && x == folded(b.p[j - 2]) && y == folded(a.p[i - 2]))
-		v = least(v, d[0][j - 2] + 1);
+		v = schema_find_least(v, d[0][j - 2] + 1);
 	return v;
 }
 
-static size_t distance(struct slice a, struct slice b)
+static size_t schema_find_distance(struct slice a, struct slice b)
 {
 	size_t d[3][SCHEMA_MAX_NAME + 1] = {{0}}; /* the rows i-2, i-1 and i */
 
@@ -76,7 +77,7 @@ static size_t unlike(struct slice name, struct slice known)
 		return SIZE_MAX;
 	if (name.n >= 3 && known.n > name.n && memcmp(name.p, known.p, name.n) == 0)
 		return 1;
-	d = distance(name, known);
+	d = schema_find_distance(name, known);
 	return d <= limit ? d : SIZE_MAX;
 }
 

@@ -63,7 +63,7 @@ int reading_wrong(const struct reading *r, const json_t *v, struct err *e)
 			  r->k->word ? "\"" : "");
 }
 
-static bool scan_milli(struct slice in, int64_t *ret)
+static bool value_scan_milli(struct slice in, int64_t *ret)
 {
 	uint64_t whole, part = 0;
 	size_t digits = 0;
@@ -98,7 +98,7 @@ static bool from_string(enum value_type t, struct slice s, int64_t *ret)
 	bool ok;
 
 	if (value_is_milli(t))
-		return scan_milli(s, ret);
+		return value_scan_milli(s, ret);
 	if (t != VALUE_SIZE && t != VALUE_TIME)
 		return false;
 	ok = t == VALUE_SIZE ? units_parse_size(s, &v) : units_parse_time(s, &v);
@@ -126,7 +126,7 @@ static int64_t milli_of(double v)
 	return v > 1e9 ? INT64_MAX : (int64_t)(v * 1000 + 0.5);
 }
 
-static bool number_of(const struct key *k, json_t *v, int64_t *ret)
+static bool value_number_of(const struct key *k, json_t *v, int64_t *ret)
 {
 	struct slice s;
 
@@ -167,12 +167,12 @@ static int in_range(const struct reading *r, json_t *v, int64_t n, struct err *e
 	return 0;
 }
 
-static int read_number(const struct reading *r, json_t *v, void *to, struct err *e)
+static int value_read_number(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	int64_t n;
 	int ret;
 
-	if (!number_of(r->k, v, &n))
+	if (!value_number_of(r->k, v, &n))
 		return reading_wrong(r, v, e);
 	ret = in_range(r, v, n, e);
 	if (ret < 0)
@@ -219,19 +219,29 @@ int read_choice(const struct reading *r, json_t *v, void *to, struct err *e)
 
 /* --- all ------------------------------------------------------------------- */
 
-static int read_section(const struct reading *r, json_t *v, void *to, struct err *e)
+static int value_read_section(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	(void)to;
 	return reading_wrong(r, v, e);
 }
 
 static reader_fn *const readers[VALUE_TYPE_COUNT] = {
-    [VALUE_SIZE] = read_number,	    [VALUE_TIME] = read_number,	 [VALUE_CPUS] = read_number,
-    [VALUE_DECIMAL] = read_number,  [VALUE_COUNT] = read_number, [VALUE_NUMBER] = read_number,
-    [VALUE_SIGNED] = read_number,   [VALUE_BOOL] = read_bool,	 [VALUE_CHOICE] = read_choice,
-    [VALUE_PATH] = read_path,	    [VALUE_TEXT] = read_text,	 [VALUE_FLAGS] = read_list,
-    [VALUE_ENV] = read_list,	    [VALUE_DIRS] = read_list,	 [VALUE_WORDS] = read_list,
-    [VALUE_SECTION] = read_section,
+    [VALUE_SIZE] = value_read_number,
+    [VALUE_TIME] = value_read_number,
+    [VALUE_CPUS] = value_read_number,
+    [VALUE_DECIMAL] = value_read_number,
+    [VALUE_COUNT] = value_read_number,
+    [VALUE_NUMBER] = value_read_number,
+    [VALUE_SIGNED] = value_read_number,
+    [VALUE_BOOL] = read_bool,
+    [VALUE_CHOICE] = read_choice,
+    [VALUE_PATH] = read_path,
+    [VALUE_TEXT] = read_text,
+    [VALUE_FLAGS] = read_list,
+    [VALUE_ENV] = read_list,
+    [VALUE_DIRS] = read_list,
+    [VALUE_WORDS] = read_list,
+    [VALUE_SECTION] = value_read_section,
 };
 
 int value_read(const struct key *k, json_t *v, const struct where *at, const struct places *places,

@@ -16,7 +16,7 @@ static bool has_control(const char *s)
 	return false;
 }
 
-static int check_path(const struct reading *r, const char *s, struct err *e)
+static int value_list_check_path(const struct reading *r, const char *s, struct err *e)
 {
 	char text[QUOTE_MAX];
 
@@ -55,7 +55,7 @@ static int absolute(const struct reading *r, const char *s, char **ret, struct e
 	return 0;
 }
 
-static int path_of(const struct reading *r, json_t *v, char **ret, struct err *e)
+static int value_list_path_of(const struct reading *r, json_t *v, char **ret, struct err *e)
 {
 	const char *s = json_string_value(v);
 	char text[QUOTE_MAX];
@@ -63,14 +63,14 @@ static int path_of(const struct reading *r, json_t *v, char **ret, struct err *e
 
 	if (!s)
 		return where_fail(r->at, e, "%s is not a path in quotes", reading_text(v, text));
-	n = check_path(r, s, e);
+	n = value_list_check_path(r, s, e);
 	return n < 0 ? n : absolute(r, s, ret, e);
 }
 
 int read_path(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	char *path = NULL;
-	int n = path_of(r, v, &path, e);
+	int n = value_list_path_of(r, v, &path, e);
 
 	if (n < 0)
 		return n;
@@ -141,8 +141,8 @@ static bool env_name_ok(const char *name)
 	return n > 0 && n <= 128 && name[n] == '\0' && !(*name >= '0' && *name <= '9');
 }
 
-static int add_env(const struct reading *r, const char *name, json_t *v, struct strv *io,
-		   struct err *e)
+static int value_list_add_env(const struct reading *r, const char *name, json_t *v, struct strv *io,
+			      struct err *e)
 {
 	char text[QUOTE_MAX];
 
@@ -161,14 +161,14 @@ static int add_dir(const struct reading *r, const char *name, json_t *v, struct 
 		   struct err *e)
 {
 	_autofree_ char *path = NULL;
-	int n = path_of(r, v, &path, e);
+	int n = value_list_path_of(r, v, &path, e);
 
 	(void)name;
 	return n < 0 ? n : strv_add(io, path, e);
 }
 
-static int add_word(const struct reading *r, const char *name, json_t *v, struct strv *io,
-		    struct err *e)
+static int value_list_add_word(const struct reading *r, const char *name, json_t *v,
+			       struct strv *io, struct err *e)
 {
 	int n = check_text(r, v, e);
 	unsigned index;
@@ -204,7 +204,7 @@ static int read_element(const struct reading *list, element_fn *fn, const char *
 static int read_members(const struct reading *r, json_t *v, struct strv *io, struct err *e)
 {
 	element_fn *fn = r->k->type == VALUE_FLAGS   ? add_flag
-			 : r->k->type == VALUE_WORDS ? add_word
+			 : r->k->type == VALUE_WORDS ? value_list_add_word
 						     : add_dir;
 	uint32_t id = places_child(r->id);
 	int ret = 0;
@@ -213,7 +213,7 @@ static int read_members(const struct reading *r, json_t *v, struct strv *io, str
 		void *i = json_object_iter(v);
 
 		for (; ret == 0 && i; i = json_object_iter_next(v, i))
-			ret = read_element(r, add_env, json_object_iter_key(i), 0,
+			ret = read_element(r, value_list_add_env, json_object_iter_key(i), 0,
 					   json_object_iter_value(i), &id, io, e);
 		return ret;
 	}

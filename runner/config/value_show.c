@@ -69,7 +69,7 @@ const char *value_number(enum value_type t, int64_t v, char out[VALUE_TEXT_MAX])
 	return out;
 }
 
-static int64_t load(const struct key *k, const void *from)
+static int64_t value_show_load(const struct key *k, const void *from)
 {
 	if (k->type == VALUE_SIGNED)
 		return *(const int32_t *)from;
@@ -80,7 +80,7 @@ static int64_t load(const struct key *k, const void *from)
 
 static json_t *show_number(const struct key *k, const void *from)
 {
-	int64_t v = load(k, from);
+	int64_t v = value_show_load(k, from);
 	char text[VALUE_TEXT_MAX];
 
 	if (v == 0 && k->word)
@@ -128,7 +128,7 @@ static json_t *show_env(const struct strv *list)
 	return take_ptr(&o);
 }
 
-static json_t *show(const struct key *k, const void *from)
+static json_t *value_show_show(const struct key *k, const void *from)
 {
 	switch (k->type) {
 	case VALUE_BOOL:
@@ -160,7 +160,7 @@ static json_t *show(const struct key *k, const void *from)
 
 int value_show(const struct key *k, const void *base, json_t **ret, struct err *e)
 {
-	json_t *j = show(k, (const char *)base + k->offset);
+	json_t *j = value_show_show(k, (const char *)base + k->offset);
 
 	if (!j)
 		return err_set(e, ENOMEM, "show '%s'", k->name);

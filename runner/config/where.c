@@ -26,14 +26,14 @@ const char *quote(struct slice text, char out[QUOTE_MAX])
 	return out;
 }
 
-static bool is_plain(const char *key)
+static bool where_is_plain(const char *key)
 {
 	size_t n = strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
 
 	return n > 0 && n <= QUOTE_BYTES && key[n] == '\0';
 }
 
-static size_t put(char *out, size_t n, const char *text)
+static size_t where_put(char *out, size_t n, const char *text)
 {
 	int k = snprintf(out + n, WHERE_PATH_MAX - n, "%s", text);
 
@@ -56,12 +56,13 @@ const char *where_path(const struct where *at, char out[WHERE_PATH_MAX])
 
 		if (!w->key) {
 			snprintf(text, sizeof(text), "[%zu]", w->index);
-			n = put(out, n, text);
+			n = where_put(out, n, text);
 			continue;
 		}
-		n = n ? put(out, n, ".") : n;
-		n = put(out, n,
-			w->quoted || !is_plain(w->key) ? quote(slice_of(w->key), text) : w->key);
+		n = n ? where_put(out, n, ".") : n;
+		n = where_put(out, n,
+			      w->quoted || !where_is_plain(w->key) ? quote(slice_of(w->key), text)
+								   : w->key);
 	}
 	return out;
 }

@@ -12,8 +12,8 @@
 /* Answers up to this size are exempt from CONTROL_PENDING_MAX, so errors are always sent. */
 enum { ERROR_MAX = 4096 };
 
-static int make(struct control_server *s, const json_t *o, struct control_answer **ret,
-		struct err *e)
+static int answer_make(struct control_server *s, const json_t *o, struct control_answer **ret,
+		       struct err *e)
 {
 	_autofree_ char *text = NULL;
 	struct control_answer *a;
@@ -47,7 +47,7 @@ struct control_answer *control_answer_error(struct control_server *s, const char
 	/* json_pack() fails if why is not UTF-8. */
 	if (!o)
 		o = json_pack("{s:b, s:s}", "ok", 0, "error", "the request failed");
-	return o && make(s, o, &a, &ignored) == 0 ? a : NULL;
+	return o && answer_make(s, o, &a, &ignored) == 0 ? a : NULL;
 }
 
 void control_answer_drop(struct control_server *s, struct control_answer *a)
@@ -59,8 +59,8 @@ void control_answer_drop(struct control_server *s, struct control_answer *a)
 }
 
 /* {"ok": true} and the members of the callback's object. */
-static int ask(struct control_server *s, const struct control_request *q,
-	       struct control_answer **ret, struct err *e)
+static int answer_ask(struct control_server *s, const struct control_request *q,
+		      struct control_answer **ret, struct err *e)
 {
 	_autojson_ json_t *o = json_pack("{s:b}", "ok", 1);
 	_autojson_ json_t *got = NULL;
@@ -70,7 +70,7 @@ static int ask(struct control_server *s, const struct control_request *q,
 		return r;
 	if (!o || (got && json_object_update(o, got) < 0))
 		return err_set(e, ENOMEM, "build JSON");
-	return make(s, o, ret, e);
+	return answer_make(s, o, ret, e);
 }
 
 static int ask_status(struct control_server *s, const struct control_request *q,
@@ -83,7 +83,7 @@ static int ask_status(struct control_server *s, const struct control_request *q,
 		control_answer_drop(s, s->status);
 		s->status = NULL;
 		s->status_us = now;
-		r = ask(s, q, &s->status, e);
+		r = answer_ask(s, q, &s->status, e);
 	}
 	if (r < 0)
 		return r;
@@ -110,7 +110,7 @@ static int answer(struct control_server *s, enum control_right right, struct sli
 		control_answer_drop(s, s->status); /* the request changes it */
 		s->status = NULL;
 	}
-	return ask(s, &q, ret, e);
+	return answer_ask(s, &q, ret, e);
 }
 
 struct control_answer *control_answer_to(struct control_server *s, enum control_right right,

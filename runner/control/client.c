@@ -59,7 +59,7 @@ static int open_connection(int state_dirfd, uint64_t until_us, int *ret, struct 
 	return 0;
 }
 
-static int say(int fd, const struct control_request *q, struct err *e)
+static int client_say(int fd, const struct control_request *q, struct err *e)
 {
 	_autojson_ json_t *o = NULL;
 	_autofree_ char *text = NULL;
@@ -99,7 +99,7 @@ static int hear_some(int fd, char *chunk, struct buf *answer, struct err *e)
 }
 
 /* Reads one line. */
-static int hear(int fd, uint64_t until_us, struct buf *answer, struct err *e)
+static int client_hear(int fd, uint64_t until_us, struct buf *answer, struct err *e)
 {
 	_autofree_ char *chunk = sys_malloc(CHUNK);
 	int r = 0;
@@ -114,7 +114,7 @@ static int hear(int fd, uint64_t until_us, struct buf *answer, struct err *e)
 	return r < 0 ? r : 0;
 }
 
-static int judge(json_t *o, json_t **ret, struct err *e)
+static int client_judge(json_t *o, json_t **ret, struct err *e)
 {
 	const char *why = json_string_value(json_object_get(o, "error"));
 
@@ -138,14 +138,14 @@ int control_ask(int state_dirfd, const struct control_request *q, uint64_t timeo
 	int r = open_connection(state_dirfd, until, &fd, e);
 
 	if (r == 0)
-		r = say(fd, q, e);
+		r = client_say(fd, q, e);
 	if (r == 0)
-		r = hear(fd, until, &answer, e);
+		r = client_hear(fd, until, &answer, e);
 	if (r < 0)
 		return r;
 	if (json_parse(buf_slice(&answer), &o, &ignored) < 0)
 		return err_set(e, EPROTO, "the run's answer is not JSON");
-	return judge(o, ret, e);
+	return client_judge(o, ret, e);
 }
 
 int control_status(int state_dirfd, uint64_t timeout_us, json_t **ret, struct err *e)

@@ -65,7 +65,7 @@ static struct control_answer *answer_line(struct control_conn *c, size_t n)
 	return a;
 }
 
-static enum next step(struct control_conn *c)
+static enum next conn_step(struct control_conn *c)
 {
 	const char *end = memchr(c->in, '\n', c->n);
 	enum purse purse = c->right == CONTROL_MAY_ALL ? PURSE_ALL : PURSE_LOOK;
@@ -85,11 +85,11 @@ static enum next step(struct control_conn *c)
 	return c->out ? NEXT_GO : NEXT_END;
 }
 
-static void on_io(void *arg, uint32_t events);
+static void conn_on_io(void *arg, uint32_t events);
 
 /* events 0: waits for the next second, without a source.  epoll always reports EPOLLHUP, so a
  * source would fire all the time. */
-static bool wait_for(struct control_conn *c, uint32_t events)
+static bool conn_wait_for(struct control_conn *c, uint32_t events)
 {
 	struct err e;
 
@@ -98,22 +98,23 @@ static bool wait_for(struct control_conn *c, uint32_t events)
 	source_remove(c->io);
 	c->io = NULL;
 	c->events = events;
-	return !events || loop_add_io(c->server->loop, c->fd, events, on_io, c, &c->io, &e) == 0;
+	return !events ||
+	       loop_add_io(c->server->loop, c->fd, events, conn_on_io, c, &c->io, &e) == 0;
 }
 
-static void go_on(struct control_conn *c)
+static void conn_go_on(struct control_conn *c)
 {
 	static const uint32_t events[] = {
 	    [NEXT_READ] = EPOLLIN, [NEXT_SEND] = EPOLLOUT, [NEXT_SECOND] = 0};
 	enum next n = NEXT_GO;
 
 	while (n == NEXT_GO)
-		n = step(c);
-	if (n == NEXT_END || !wait_for(c, events[n]))
+		n = conn_step(c);
+	if (n == NEXT_END || !conn_wait_for(c, events[n]))
 		control_conn_free(c);
 }
 
-static void on_io(void *arg, uint32_t events)
+static void conn_on_io(void *arg, uint32_t events)
 {
 	struct control_conn *c = arg;
 	ssize_t n;
@@ -126,7 +127,7 @@ static void on_io(void *arg, uint32_t events)
 			c->eof = true;
 	}
 	(void)events;
-	go_on(c);
+	conn_go_on(c);
 }
 
 void control_conn_new(struct control_server *s, size_t place, int *take_fd,
@@ -146,7 +147,7 @@ void control_conn_new(struct control_server *s, size_t place, int *take_fd,
 	*take_fd = -1;
 	s->v[place] = c;
 	s->n++;
-	go_on(c);
+	conn_go_on(c);
 }
 
 void control_conn_second(struct control_conn *c, uint64_t now_us)
@@ -157,5 +158,5 @@ void control_conn_second(struct control_conn *c, uint64_t now_us)
 	if (now_us - c->since_us >= most)
 		control_conn_free(c);
 	else if (!c->events)
-		go_on(c);
+		conn_go_on(c);
 }

@@ -49,7 +49,7 @@ static int take_cmd(const json_t *o, struct control_request *q, struct err *e)
 	return 0;
 }
 
-static int take_target(const json_t *v, struct control_request *q, struct err *e)
+static int request_take_target(const json_t *v, struct control_request *q, struct err *e)
 {
 	const char *name = json_string_value(v);
 
@@ -59,7 +59,7 @@ static int take_target(const json_t *v, struct control_request *q, struct err *e
 	return 0;
 }
 
-static int take_workers(const json_t *v, struct control_request *q, struct err *e)
+static int request_take_workers(const json_t *v, struct control_request *q, struct err *e)
 {
 	json_int_t n = json_integer_value(v); /* 0: not an integer */
 
@@ -82,15 +82,15 @@ static int take_key(const char *key, const json_t *v, struct control_request *q,
 	if (strcmp(key, "cmd") == 0)
 		return 0;
 	if (strcmp(key, "target") == 0 && commands[q->cmd].target)
-		return take_target(v, q, e);
+		return request_take_target(v, q, e);
 	if (strcmp(key, "workers") == 0 && commands[q->cmd].workers)
-		return take_workers(v, q, e);
+		return request_take_workers(v, q, e);
 	if (strcmp(key, "now") == 0 && commands[q->cmd].now)
 		return take_now(v, q, e);
 	return err_set(e, EINVAL, "unknown key in a '%s' request", commands[q->cmd].name);
 }
 
-static int take_all(json_t *o, struct control_request *q, struct err *e)
+static int request_take_all(json_t *o, struct control_request *q, struct err *e)
 {
 	const char *key;
 	json_t *v;
@@ -124,7 +124,7 @@ int control_request_parse(struct slice line, struct control_request *ret, struct
 		return err_wrap(e, "parse the request");
 	if (!json_is_object(o))
 		return err_set(e, EINVAL, "a request must be a JSON object");
-	r = take_all(o, &q, e);
+	r = request_take_all(o, &q, e);
 	if (r == 0)
 		*ret = q;
 	return r;

@@ -19,9 +19,9 @@ enum { SOCKET_MODE = 0660, BACKLOG = 64 };
 
 /* --- rate limits -------------------------------------------------------------------- */
 
-static void on_second(void *arg);
+static void server_on_second(void *arg);
 
-static void refill(struct control_server *s)
+static void server_refill(struct control_server *s)
 {
 	for (size_t i = 0; i < PURSE_COUNT; i++)
 		s->left[i] = CONTROL_PER_SECOND_MAX;
@@ -38,10 +38,10 @@ static void wait_a_second(struct control_server *s)
 	if (s->tick)
 		r = loop_set_timer(s->tick, next, &e);
 	else
-		r = loop_add_timer(s->loop, next, on_second, s, &s->tick, &e);
+		r = loop_add_timer(s->loop, next, server_on_second, s, &s->tick, &e);
 	s->ticking = r == 0;
 	if (r < 0) /* without the timer, nothing would refill the limits */
-		refill(s);
+		server_refill(s);
 }
 
 bool control_server_spend(struct control_server *s, enum purse p)
@@ -69,13 +69,13 @@ static void stop_listening(struct control_server *s)
 	s->listening = NULL;
 }
 
-static void on_second(void *arg)
+static void server_on_second(void *arg)
 {
 	struct control_server *s = arg;
 	uint64_t now = clock_mono_us();
 
 	s->ticking = false;
-	refill(s);
+	server_refill(s);
 	listen_again(s);
 	for (size_t i = 0; i < CONTROL_CONNECTIONS_MAX; i++)
 		if (s->v[i])
@@ -86,7 +86,7 @@ static void on_second(void *arg)
 
 /* --- new connections ---------------------------------------------------------------- */
 
-static size_t free_place(const struct control_server *s)
+static size_t server_free_place(const struct control_server *s)
 {
 	size_t i = 0;
 
@@ -131,7 +131,7 @@ static void welcome(struct control_server *s, int *fd)
 		(void)!send(*fd, no, strlen(no),
 			    MSG_NOSIGNAL | MSG_DONTWAIT); /* a full buffer loses the message */
 	else
-		control_conn_new(s, free_place(s), fd, right);
+		control_conn_new(s, server_free_place(s), fd, right);
 }
 
 static void on_listen(void *arg, uint32_t events)
@@ -184,7 +184,7 @@ int control_server_open(struct loop *l, int state_dirfd, control_answer_fn *fn, 
 		return err_sys(e, "allocate the control socket");
 	*s = (struct control_server){
 	    .loop = l, .dirfd = state_dirfd, .fd = -1, .fn = fn, .arg = arg};
-	refill(s);
+	server_refill(s);
 	r = control_owner_of(state_dirfd, &s->owner, e);
 	if (r == 0)
 		r = bind_socket(s, e);

@@ -54,8 +54,8 @@ static int recover_target(struct lost *l, const char *target, struct err *e)
 	return 0;
 }
 
-static int each_name(int at, int (*fn)(struct lost *l, const char *name, struct err *e),
-		     struct lost *l, struct err *e)
+static int recover_each_name(int at, int (*fn)(struct lost *l, const char *name, struct err *e),
+			     struct lost *l, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, ".");
 	const struct dirent *ent;
@@ -70,7 +70,7 @@ static int each_name(int at, int (*fn)(struct lost *l, const char *name, struct 
 	return r == 0 && errno ? err_sys(e, "list the working directory") : r;
 }
 
-static int note_lost(struct lost *l, struct err *e)
+static int recover_note_lost(struct lost *l, struct err *e)
 {
 	_autojson_ json_t *line = json_pack(
 	    "{s:i, s:s, s:s, s:I, s:O}", "v", 1, "run", l->run, "status", "lost", "recovered_at",
@@ -90,7 +90,7 @@ static int remove_seeds(struct lost *l, const char *target, struct err *e)
 	return r == 0 ? fs_remove_tree(dir, "seeds", e) : r;
 }
 
-static int open_dirs(struct lost *l, int work, struct err *e)
+static int recover_open_dirs(struct lost *l, int work, struct err *e)
 {
 	char path[320];
 	int r;
@@ -98,7 +98,7 @@ static int open_dirs(struct lost *l, int work, struct err *e)
 	snprintf(path, sizeof(path), "logs/%s/crashes", l->run);
 	r = fs_open_dir(work, l->run, &l->work, e);
 	if (r == 0)
-		r = each_name(l->work, remove_seeds, l, e);
+		r = recover_each_name(l->work, remove_seeds, l, e);
 	if (r == 0)
 		r = fs_mkdirs(l->s->dirfd, path, 0750, e);
 	if (r == 0)
@@ -121,12 +121,12 @@ static int recover_run(struct lost *at, const char *run, struct err *e)
 			 .triage = -1,
 			 .targets = targets,
 			 .sum = at->sum};
-	int r = targets ? open_dirs(&l, at->work, e) : err_set(e, ENOMEM, "build JSON");
+	int r = targets ? recover_open_dirs(&l, at->work, e) : err_set(e, ENOMEM, "build JSON");
 
 	if (r == 0)
-		r = each_name(l.work, recover_target, &l, e);
+		r = recover_each_name(l.work, recover_target, &l, e);
 	if (r == 0)
-		r = note_lost(&l, e);
+		r = recover_note_lost(&l, e);
 	if (r == 0)
 		r = fs_remove_tree(at->work, run, e);
 	if (r == 0)
@@ -147,7 +147,7 @@ int recover_lost_runs(struct state *s, struct recovered *ret, struct err *e)
 
 	at.work = work;
 	if (r == 0)
-		r = each_name(work, recover_run, &at, e);
+		r = recover_each_name(work, recover_run, &at, e);
 	if (r < 0)
 		return r;
 	*ret = sum;

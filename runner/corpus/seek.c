@@ -20,7 +20,7 @@ struct seek {
 	char *path; /* PATH_MAX bytes: the current directory, then the file that was found */
 };
 
-static bool is_same(int fd, struct slice content)
+static bool seek_is_same(int fd, struct slice content)
 {
 	char block[BLOCK];
 	ssize_t n;
@@ -41,7 +41,7 @@ static bool is_it(const struct seek *s, int at, const char *name, const struct s
 	if (!S_ISREG(st->st_mode) || (uint64_t)st->st_size != s->content.n)
 		return false;
 	fd = rights_open(s->as, at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-	return fd >= 0 && is_same(fd, s->content);
+	return fd >= 0 && seek_is_same(fd, s->content);
 }
 
 static bool in_dir(struct seek *s, int at, const char *dir, unsigned depth);

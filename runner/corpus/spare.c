@@ -12,7 +12,7 @@
 #define DIR_MERGED "stats/merged"
 enum { MODE_OURS = 0750, NAME_ROOM = 280 };
 
-static const char *name_of(const char *target, const char *ending, char out[NAME_ROOM])
+static const char *spare_name_of(const char *target, const char *ending, char out[NAME_ROOM])
 {
 	(void)snprintf(out, NAME_ROOM, "%.255s.%s", target, ending);
 	return out;
@@ -29,7 +29,7 @@ static int forget(int dir, const char *target, struct err *e)
 {
 	char name[NAME_ROOM];
 
-	if (sys_unlinkat(dir, name_of(target, "spare", name), 0) < 0 && errno != ENOENT)
+	if (sys_unlinkat(dir, spare_name_of(target, "spare", name), 0) < 0 && errno != ENOENT)
 		return err_sys(e, "remove '" DIR_MERGED "/%s'", name);
 	return sys_fsync(dir) < 0 ? err_sys(e, "fsync '" DIR_MERGED "'") : 0;
 }
@@ -53,20 +53,20 @@ int spare_save(int state_dirfd, const char *target, const struct candidates *cov
 	if (r == 0)
 		r = forget(dir, target, e);
 	if (r == 0)
-		r = candidates_save(dir, name_of(target, "cover", name), cover, e);
+		r = candidates_save(dir, spare_name_of(target, "cover", name), cover, e);
 	if (r == 0)
-		r = candidates_save(dir, name_of(target, "spare", name), spare, e);
+		r = candidates_save(dir, spare_name_of(target, "spare", name), spare, e);
 	return r;
 }
 
 /* 1: the list exists and is undamaged. */
-static int load(int state_dirfd, const char *target, const char *ending, struct candidates *ret,
-		struct err *e)
+static int spare_load(int state_dirfd, const char *target, const char *ending,
+		      struct candidates *ret, struct err *e)
 {
 	char name[NAME_ROOM], path[NAME_ROOM + sizeof(DIR_MERGED)];
 	int r;
 
-	(void)snprintf(path, sizeof(path), DIR_MERGED "/%s", name_of(target, ending, name));
+	(void)snprintf(path, sizeof(path), DIR_MERGED "/%s", spare_name_of(target, ending, name));
 	r = candidates_load(state_dirfd, path, ret, e);
 	if (r == 0) {
 		candidates_sort(ret);
@@ -84,8 +84,8 @@ static bool has_all(const struct candidates *c, const struct candidates *of)
 }
 
 /* Moves the inputs that are spare and not in the cover from *io to *out. */
-static int part(const struct candidates *spare, const struct candidates *cover,
-		struct candidates *io, struct candidates *out, struct err *e)
+static int spare_part(const struct candidates *spare, const struct candidates *cover,
+		      struct candidates *io, struct candidates *out, struct err *e)
 {
 	size_t kept = 0;
 
@@ -109,14 +109,14 @@ int spare_leave_out(int state_dirfd, const char *target, struct candidates *io,
 		    struct candidates *ret, struct err *e)
 {
 	_autocandidates_ struct candidates cover = {0}, spare = {0};
-	int r = load(state_dirfd, target, "spare", &spare, e);
+	int r = spare_load(state_dirfd, target, "spare", &spare, e);
 
 	*ret = (struct candidates){0};
 	if (r == 1)
-		r = load(state_dirfd, target, "cover", &cover, e);
+		r = spare_load(state_dirfd, target, "cover", &cover, e);
 	if (r < 1 || cover.n == 0 || !has_all(io, &cover))
 		return r < 0 ? r : 0;
-	r = part(&spare, &cover, io, ret, e);
+	r = spare_part(&spare, &cover, io, ret, e);
 	if (r < 0)
 		candidates_done(ret);
 	return r;

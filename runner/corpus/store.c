@@ -19,13 +19,13 @@
 enum { MODE_FILE = 0644, TREE_DEPTH = 8, PREFIX_MAX = 16 };
 
 /* A disk error must stop a job, since data would be lost; a strange file must not. */
-static bool is_ours(int code)
+static bool store_is_ours(int code)
 {
 	return code == ENOSPC || code == EDQUOT || code == EIO || code == EROFS || code == ENOMEM ||
 	       code == EMFILE || code == ENFILE;
 }
 
-static bool have(int dirfd, const char *name, size_t size)
+static bool store_have(int dirfd, const char *name, size_t size)
 {
 	struct stat st;
 
@@ -51,7 +51,7 @@ static int create_new(int dirfd, const char *tmp, int *ret_fd, struct err *e)
 }
 
 /* Renames tmp to name; on failure there is no tmp afterwards. */
-static int name_it(int r, int dirfd, const char *tmp, const char *name, struct err *e)
+static int store_name_it(int r, int dirfd, const char *tmp, const char *name, struct err *e)
 {
 	if (r == 0 && sys_renameat(dirfd, tmp, name) < 0)
 		r = err_sys(e, "rename '%s' to '%s'", tmp, name);
@@ -60,7 +60,7 @@ static int name_it(int r, int dirfd, const char *tmp, const char *name, struct e
 	return r;
 }
 
-static int put(int dirfd, const char *name, const char *p, size_t n, struct err *e)
+static int store_put(int dirfd, const char *name, const char *p, size_t n, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	char tmp[NAME_MAX + 1];
@@ -70,13 +70,13 @@ static int put(int dirfd, const char *name, const char *p, size_t n, struct err 
 	r = create_new(dirfd, tmp, &fd, e);
 	if (r == 0 && sys_write_all(fd, p, n) < 0)
 		r = err_sys(e, "write '%s'", tmp);
-	return name_it(r, dirfd, tmp, name, e);
+	return store_name_it(r, dirfd, tmp, name, e);
 }
 
 enum { NAME_TEXT = PREFIX_MAX + STORE_NAME + 1 };
 
 /* prefix NULL: none. */
-static void name_of(const char *prefix, const char *hex, char out[NAME_TEXT])
+static void store_name_of(const char *prefix, const char *hex, char out[NAME_TEXT])
 {
 	snprintf(out, NAME_TEXT, "%.*s%s%s", PREFIX_MAX, prefix ? prefix : "", prefix ? "-" : "",
 		 hex);
@@ -89,12 +89,12 @@ static int store(struct slice data, int to_dirfd, const char *prefix, struct sto
 	int r;
 
 	digest_sha1_hex(data, hex);
-	name_of(prefix, hex, name);
-	if (have(to_dirfd, name, data.n)) {
+	store_name_of(prefix, hex, name);
+	if (store_have(to_dirfd, name, data.n)) {
 		io->known++;
 		return 0;
 	}
-	r = put(to_dirfd, name, data.p, data.n, e);
+	r = store_put(to_dirfd, name, data.p, data.n, e);
 	if (r < 0)
 		return r;
 	io->files++;
@@ -129,8 +129,8 @@ int store_take(int from_dirfd, const char *from, int to_dirfd, const char *prefi
 	r = digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e);
 	if (r < 0)
 		return r;
-	name_of(prefix, hex, name);
-	if (have(to_dirfd, name, (size_t)st.st_size)) {
+	store_name_of(prefix, hex, name);
+	if (store_have(to_dirfd, name, (size_t)st.st_size)) {
 		io->known++;
 		return 0;
 	}
@@ -159,8 +159,9 @@ static int read_as(const struct rights *as, int from_dirfd, const char *from, ch
 	return r == 0 ? fs_read(from_dirfd, from, WORKDIR_INPUT_MAX, ret, ret_n, e) : r;
 }
 
-static int take_file(const struct rights *as, int from_dirfd, const char *from, int to_dirfd,
-		     const char *prefix, struct store_sum *io, char hex[STORE_NAME], struct err *e)
+static int store_take_file(const struct rights *as, int from_dirfd, const char *from, int to_dirfd,
+			   const char *prefix, struct store_sum *io, char hex[STORE_NAME],
+			   struct err *e)
 {
 	_autofree_ char *text = NULL;
 	struct err why;
@@ -170,7 +171,7 @@ static int take_file(const struct rights *as, int from_dirfd, const char *from, 
 	hex[0] = '\0';
 	if (r == 0)
 		return store((struct slice){text, n}, to_dirfd, prefix, io, hex, e);
-	if (is_ours(-r))
+	if (store_is_ours(-r))
 		return err_set(e, -r, "%s", why.msg);
 	io->skipped++;
 	return 0;
@@ -179,13 +180,13 @@ static int take_file(const struct rights *as, int from_dirfd, const char *from, 
 int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
 	       struct store_sum *io, char hex[STORE_NAME], struct err *e)
 {
-	return take_file(NULL, from_dirfd, from, to_dirfd, prefix, io, hex, e);
+	return store_take_file(NULL, from_dirfd, from, to_dirfd, prefix, io, hex, e);
 }
 
 int store_file_as(const struct rights *as, int from_dirfd, const char *from, int to_dirfd,
 		  struct store_sum *io, char hex[STORE_NAME], struct err *e)
 {
-	return take_file(as, from_dirfd, from, to_dirfd, NULL, io, hex, e);
+	return store_take_file(as, from_dirfd, from, to_dirfd, NULL, io, hex, e);
 }
 
 struct walk {
@@ -200,7 +201,7 @@ struct walk {
 
 /* --- shared blocks -------------------------------------------------------------- */
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static bool store_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
@@ -221,11 +222,11 @@ static int clone_as(struct walk *w, int fd, const struct stat *st, const char *n
 	if (r < 0)
 		return r;
 	w->clone = ioctl(to, FICLONE, fd) == 0;
-	if (!w->clone || fstat(fd, &now) < 0 || !same_file(st, &now)) {
+	if (!w->clone || fstat(fd, &now) < 0 || !store_same_file(st, &now)) {
 		(void)unlinkat(w->to, tmp, 0); /* allow: a copy takes its place */
 		return 0;
 	}
-	r = name_it(0, w->to, tmp, name, e);
+	r = store_name_it(0, w->to, tmp, name, e);
 	return r < 0 ? r : 1;
 }
 
@@ -244,7 +245,7 @@ static int try_clone(struct walk *w, int at, const char *name, struct err *e)
 	    (uint64_t)st.st_size > WORKDIR_INPUT_MAX ||
 	    digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, &why) < 0)
 		return 0;
-	if (have(w->to, hex, (size_t)st.st_size)) {
+	if (store_have(w->to, hex, (size_t)st.st_size)) {
 		w->io->known++;
 		return 1;
 	}
@@ -259,7 +260,7 @@ static int try_clone(struct walk *w, int at, const char *name, struct err *e)
 
 /* --- trees ---------------------------------------------------------------------- */
 
-static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e);
+static int store_walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e);
 
 /* False: the files have too many bytes that take no disk space; a copy would take it. */
 static bool is_backed(struct store_seen *seen, const struct stat *st)
@@ -277,7 +278,7 @@ static bool is_backed(struct store_seen *seen, const struct stat *st)
 }
 
 /* Makes an entry readable.  If this fails, the entry is skipped and counted. */
-static void unlock(int at, const char *name, mode_t mode)
+static void store_unlock(int at, const char *name, mode_t mode)
 {
 	struct err ignored;
 
@@ -287,7 +288,7 @@ static void unlock(int at, const char *name, mode_t mode)
 		(void)!fs_unlock_file(at, name, &ignored);
 }
 
-static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, struct err *e)
+static int store_walk_entry(int at, const char *name, unsigned depth, struct walk *w, struct err *e)
 {
 	struct stat st;
 	int r = 0;
@@ -296,14 +297,14 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* removed meanwhile */
 	if (w->ours)
-		unlock(at, name, st.st_mode);
+		store_unlock(at, name, st.st_mode);
 	if (S_ISDIR(st.st_mode) && depth < TREE_DEPTH)
-		return walk_dir(at, name, depth + 1, w, e);
+		return store_walk_dir(at, name, depth + 1, w, e);
 	if (S_ISREG(st.st_mode) && st.st_size == 0)
 		return 0;
 	/* An engine names its inputs by content: no need to read it again. */
 	if (strlen(name) == STORE_NAME - 1 && S_ISREG(st.st_mode) &&
-	    have(w->to, name, (size_t)st.st_size)) {
+	    store_have(w->to, name, (size_t)st.st_size)) {
 		w->io->known++;
 		memcpy(w->hex, name, sizeof(w->hex));
 		return 0;
@@ -314,10 +315,11 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 	}
 	if (w->clone)
 		r = try_clone(w, at, name, e);
-	return r ? (r < 0 ? r : 0) : take_file(w->as, at, name, w->to, NULL, w->io, w->hex, e);
+	return r ? (r < 0 ? r : 0)
+		 : store_take_file(w->as, at, name, w->to, NULL, w->io, w->hex, e);
 }
 
-static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
+static int store_walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
 	const struct dirent *ent = NULL;
@@ -325,7 +327,7 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 	int fd = rights_open(w->as, at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0));
 
 	if (fd < 0) {
-		if (depth == 0 || is_ours(errno))
+		if (depth == 0 || store_is_ours(errno))
 			return err_sys(e, "open directory '%s'", dir);
 		w->io->skipped++;
 		return 0;
@@ -342,7 +344,7 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 			w->io->skipped++;
 			break;
 		}
-		r = walk_entry(fd, ent->d_name, depth, w, e);
+		r = store_walk_entry(fd, ent->d_name, depth, w, e);
 	}
 	return r == 0 && !ent && errno ? err_sys(e, "list directory '%s'", dir) : r;
 }
@@ -351,7 +353,7 @@ int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *
 {
 	struct walk w = {.to = to_dirfd, .io = io};
 
-	return walk_dir(from_dirfd, dir, 0, &w, e);
+	return store_walk_dir(from_dirfd, dir, 0, &w, e);
 }
 
 int store_entry(int from_dirfd, const char *name, int to_dirfd, struct store_seen *seen,
@@ -364,7 +366,7 @@ int store_entry(int from_dirfd, const char *name, int to_dirfd, struct store_see
 	if (++w.seen.entries > WORKDIR_FILES_MAX)
 		io->skipped++;
 	else if (name[0] != '.')
-		r = walk_entry(from_dirfd, name, 0, &w, e);
+		r = store_walk_entry(from_dirfd, name, 0, &w, e);
 	*seen = w.seen;
 	memcpy(hex, w.hex, STORE_NAME);
 	return r;
@@ -380,7 +382,7 @@ int store_seeds_as(const struct rights *as, int from_dirfd, const char *dir, int
 {
 	struct walk w = {.to = to_dirfd, .as = as, .clone = true, .io = io};
 
-	return walk_dir(from_dirfd, dir, 0, &w, e);
+	return store_walk_dir(from_dirfd, dir, 0, &w, e);
 }
 
 int store_seeds_named(const struct rights *namer, const char *dir, int to_dirfd,

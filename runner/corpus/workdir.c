@@ -16,7 +16,7 @@
 
 enum { MODE_OURS = 0755, MODE_CELL = 0700, READABLE = 0444 };
 
-static int make_dir(int at, const char *name, mode_t mode, int *ret_fd, struct err *e)
+static int workdir_make_dir(int at, const char *name, mode_t mode, int *ret_fd, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	int r;
@@ -36,7 +36,7 @@ static int make_dir(int at, const char *name, mode_t mode, int *ret_fd, struct e
 static int make_cell_dir(int at, const char *name, const struct workdir_prepare *p, struct err *e)
 {
 	_autoclose_ int fd = -1;
-	int r = make_dir(at, name, MODE_CELL, &fd, e);
+	int r = workdir_make_dir(at, name, MODE_CELL, &fd, e);
 
 	if (r < 0)
 		return r;
@@ -45,7 +45,7 @@ static int make_cell_dir(int at, const char *name, const struct workdir_prepare 
 	return 0;
 }
 
-static void add_sum(struct workdir_seeds *to, const struct store_sum *got)
+static void workdir_add_sum(struct workdir_seeds *to, const struct store_sum *got)
 {
 	to->files += got->files;
 	to->bytes += got->bytes;
@@ -60,7 +60,7 @@ static int copy_input(int corpus, const char *name, int seeds, struct workdir_se
 	char hex[STORE_NAME];
 	int r = store_file(corpus, name, seeds, NULL, &got, hex, e);
 
-	add_sum(sum, &got);
+	workdir_add_sum(sum, &got);
 	return r;
 }
 
@@ -145,7 +145,7 @@ static void add_seed_dirs(const struct workdir_prepare *p, int seeds, struct wor
 				: store_seeds(AT_FDCWD, dir, seeds, &got, &e);
 		if (r < 0)
 			snprintf(note, 200, "%.199s", e.msg);
-		add_sum(sum, &got);
+		workdir_add_sum(sum, &got);
 	}
 }
 
@@ -155,7 +155,7 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 	_autoclose_ int dir = -1;
 	_autoclose_ int seeds = -1;
 	struct workdir_seeds sum = {0};
-	int r = make_dir(p->work, p->target, MODE_OURS, &dir, e);
+	int r = workdir_make_dir(p->work, p->target, MODE_OURS, &dir, e);
 
 	note[0] = '\0';
 	if (r == 0)
@@ -163,7 +163,7 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 	if (r == 0)
 		r = make_cell_dir(dir, "artifacts", p, e);
 	if (r == 0)
-		r = make_dir(dir, "seeds", MODE_OURS, &seeds, e);
+		r = workdir_make_dir(dir, "seeds", MODE_OURS, &seeds, e);
 	if (r == 0)
 		r = link_corpus(p->corpus, seeds, &sum, e);
 	if (r == 0)
@@ -177,7 +177,7 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 
 /* The cell's end overrides the kind that the engine chose.  A leak keeps its kind.  So does a
  * timeout if the cause is ENGINE_ARTIFACT_SLOW: the forced dump says nothing about a timeout. */
-static enum engine_artifact named(enum engine_artifact a, enum engine_artifact cause)
+static enum engine_artifact workdir_named(enum engine_artifact a, enum engine_artifact cause)
 {
 	bool renamed = a == ENGINE_ARTIFACT_CRASH ||
 		       (a == ENGINE_ARTIFACT_TIMEOUT && cause != ENGINE_ARTIFACT_SLOW);
@@ -211,12 +211,12 @@ static void quarantine(const struct collecting *k, const char *hex)
 	(void)unlinkat(k->dir, path, 0); /* allow: it is rarely there */
 	if (faccessat(k->c->corpus, hex, F_OK, 0) < 0)
 		return;
-	if (make_dir(k->c->quarantine, k->c->target, MODE_OURS, &quarantined, &e) == 0)
+	if (workdir_make_dir(k->c->quarantine, k->c->target, MODE_OURS, &quarantined, &e) == 0)
 		(void)!sys_rename_to(k->c->corpus, hex, quarantined, hex); /* on failure it stays */
 }
 
 /* A link, so that each of the two names can be removed independently. */
-static int queue_triage(const struct collecting *k, const char *name, struct err *e)
+static int workdir_queue_triage(const struct collecting *k, const char *name, struct err *e)
 {
 	if (sys_linkat(k->crashes, name, k->triage, name) == 0 || errno == EEXIST)
 		return 0;
@@ -229,7 +229,7 @@ static bool is_named(const struct collecting *k, const char *name)
 }
 
 /* Whether an artifact is kept.  The first of each kind is, and so is a possible new crash. */
-static bool is_kept(const struct collecting *k, const char *name, enum engine_artifact a)
+static bool workdir_is_kept(const struct collecting *k, const char *name, enum engine_artifact a)
 {
 	const struct workdir_kept *kept = &k->sum->kept;
 	struct stat st;
@@ -276,9 +276,9 @@ static int make_places(struct collecting *k, struct err *e)
 	int r = 0;
 
 	if (k->crashes < 0)
-		r = make_dir(k->c->crashes, k->c->target, MODE_OURS, &k->crashes, e);
+		r = workdir_make_dir(k->c->crashes, k->c->target, MODE_OURS, &k->crashes, e);
 	if (r == 0 && k->triage < 0)
-		r = make_dir(k->c->triage, k->c->target, MODE_OURS, &k->triage, e);
+		r = workdir_make_dir(k->c->triage, k->c->target, MODE_OURS, &k->triage, e);
 	return r;
 }
 
@@ -299,7 +299,7 @@ static int judge_artifact(struct collecting *k, const char *to, const char *hex,
 			  enum engine_artifact a, struct err *e)
 {
 	bool fails = a != ENGINE_ARTIFACT_SLOW; /* else this is unknown, and the input stays */
-	int r = queue_triage(k, to, e);
+	int r = workdir_queue_triage(k, to, e);
 
 	k->sum->failures += fails;
 	k->sum->suspects += !fails;
@@ -312,7 +312,7 @@ static int judge_artifact(struct collecting *k, const char *to, const char *hex,
 static int collect_artifact(struct collecting *k, const char *name, struct err *e)
 {
 	enum engine_artifact said = k->c->engine->artifact(slice_of(name));
-	enum engine_artifact a = named(said, cause_for(k, name));
+	enum engine_artifact a = workdir_named(said, cause_for(k, name));
 	const char *kind = engine_artifact_name(a);
 	char hex[STORE_NAME], to[NAME_MAX + 1];
 	struct store_sum got = {0};
@@ -328,7 +328,7 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	/* A target's umask may have removed our right to read it.  A file that stays unreadable is
 	 * skipped. */
 	(void)!fs_unlock_file(k->artifacts, name, &ignored);
-	if (!is_kept(k, name, a))
+	if (!workdir_is_kept(k, name, a))
 		return drop_artifact(k, name, e);
 	r = store_artifact(k, name, kind, &got, hex, e);
 	if (r < 0)
@@ -361,8 +361,9 @@ static int remove_junk(struct collecting *k, const char *name, struct err *e)
 }
 
 /* Calls fn for each name in the directory, at most WORKDIR_FILES_MAX times. */
-static int each(int at, struct collecting *k,
-		int (*fn)(struct collecting *k, const char *name, struct err *e), struct err *e)
+static int workdir_each(int at, struct collecting *k,
+			int (*fn)(struct collecting *k, const char *name, struct err *e),
+			struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, ".");
 	const struct dirent *ent = NULL;
@@ -455,20 +456,20 @@ static int collect_other(struct collecting *k, const char *name, struct err *e)
 /* Collects artifacts first: a failing input must not come back with the corpus. */
 static int collect_all(struct collecting *k, struct err *e)
 {
-	int r = each(k->artifacts, k, remove_junk, e);
+	int r = workdir_each(k->artifacts, k, remove_junk, e);
 
 	if (r == 0)
 		r = collect_named(k, e);
 	if (r == 0)
-		r = each(k->artifacts, k, collect_other, e);
+		r = workdir_each(k->artifacts, k, collect_other, e);
 	if (r == 0)
-		r = each(k->inputs, k, collect_input, e);
+		r = workdir_each(k->inputs, k, collect_input, e);
 	if (r == 0 &&
 	    ((k->crashes >= 0 && sys_syncfs(k->crashes) < 0) || sys_syncfs(k->c->corpus) < 0))
 		r = err_sys(e, "sync what was collected");
 	if (r == 0)
-		r = each(k->artifacts, k, remove_artifact, e);
-	return r == 0 ? each(k->inputs, k, remove_input, e) : r;
+		r = workdir_each(k->artifacts, k, remove_artifact, e);
+	return r == 0 ? workdir_each(k->inputs, k, remove_input, e) : r;
 }
 
 /* Counts the files that wait for the target's triage. */

@@ -10,7 +10,7 @@ struct lines {
 };
 
 /* "parse_fuzzer.cc": in a state the harness is named by its source file. */
-static bool is_file(struct slice line)
+static bool similar_is_file(struct slice line)
 {
 	static const struct slice suffixes[] = {
 	    {".c", 2}, {".cc", 3}, {".cpp", 4}, {".cxx", 4}, {".c++", 4}, {".C", 2},
@@ -27,7 +27,7 @@ static bool is_file(struct slice line)
 }
 
 /* A module counts as an entry function, too: without symbols it stands for every function in it. */
-static bool is_entry(struct slice line)
+static bool similar_is_entry(struct slice line)
 {
 	static const struct slice names[] = {
 	    {"LLVMFuzzerTestOneInput", 22},
@@ -41,7 +41,7 @@ static bool is_entry(struct slice line)
 		if (slice_eq(line, names[i]))
 			return true;
 	return text_begins(line, SLICE("/")) || text_ends(line, SLICE("::__libfuzzer_sys_run")) ||
-	       is_file(line);
+	       similar_is_file(line);
 }
 
 static struct lines without_entries(const char *const *state, size_t n)
@@ -49,7 +49,7 @@ static struct lines without_entries(const char *const *state, size_t n)
 	struct lines l = {.n = 0};
 
 	for (size_t i = 0; i < n && l.n < CRASH_STATE_MAX; i++)
-		if (!is_entry(slice_of(state[i])))
+		if (!similar_is_entry(slice_of(state[i])))
 			l.v[l.n++] = state[i];
 	return l;
 }

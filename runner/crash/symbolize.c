@@ -14,7 +14,7 @@ static bool is_nameless(const struct symbolize *s, const struct frame *f)
 	       (slice_eq(f->module, path) || slice_eq(f->module, text_basename(path)));
 }
 
-static size_t place(const struct symbolize *s, uint64_t offset)
+static size_t symbolize_place(const struct symbolize *s, uint64_t offset)
 {
 	size_t i = 0;
 
@@ -31,7 +31,8 @@ void symbolize_offsets(struct slice report, const char *module, struct symbolize
 	while (ret->n < SYMBOLIZE_OFFSETS && scan_line(&report, &line)) {
 		struct frame f;
 
-		if (frame_parse(line, &f) && is_nameless(ret, &f) && place(ret, f.offset) == ret->n)
+		if (frame_parse(line, &f) && is_nameless(ret, &f) &&
+		    symbolize_place(ret, f.offset) == ret->n)
 			ret->offset[ret->n++] = f.offset;
 	}
 }
@@ -98,7 +99,7 @@ struct writing {
 	uint64_t shift; /* inlined calls so far, in this stack */
 };
 
-static int add_place(const struct writing *w, const struct frame *f, struct slice place)
+static int symbolize_add_place(const struct writing *w, const struct frame *f, struct slice place)
 {
 	bool known = place.n > 0 && place.p[0] != '?' && place.p[0] != ':';
 
@@ -119,7 +120,7 @@ static int add_call(const struct writing *w, const struct frame *f, struct slice
 		r = buf_addf(w->to, w->e, "0x%llx in ", (unsigned long long)f->pc);
 	if (r == 0)
 		r = buf_add(w->to, function, w->e);
-	return r == 0 ? add_place(w, f, place) : r;
+	return r == 0 ? symbolize_add_place(w, f, place) : r;
 }
 
 /* Adds the line unchanged, except for its number. */
@@ -146,7 +147,7 @@ static int add_frame(struct writing *w, const struct frame *f, struct slice line
 
 	if (f->number == 0)
 		w->shift = 0;
-	if (is_nameless(w->s, f) && (at = place(w->s, f->offset)) < w->s->n)
+	if (is_nameless(w->s, f) && (at = symbolize_place(w->s, f->offset)) < w->s->n)
 		answer = w->answers.of[at];
 	while (r == 0 && next_call(&answer, &function, &where)) {
 		w->shift += calls++ > 0;

@@ -35,7 +35,7 @@ const char *vault_file_name(enum vault_file f)
 	return f < VAULT_FILE_COUNT ? names[f] : "";
 }
 
-static bool is_hex(struct slice s)
+static bool vault_is_hex(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
 		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
@@ -43,7 +43,7 @@ static bool is_hex(struct slice s)
 	return s.n == HEX;
 }
 
-static bool is_plain(char c)
+static bool vault_is_plain(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 	       c == '.' || c == '_' || c == '-';
@@ -62,7 +62,7 @@ static bool escape(struct slice s, char out[VAULT_NAME])
 		out[n] = '\0';
 		if (n + 4 > VAULT_NAME)
 			return false;
-		if (is_plain(s.p[i])) {
+		if (vault_is_plain(s.p[i])) {
 			out[n++] = s.p[i];
 			continue;
 		}
@@ -82,7 +82,7 @@ int vault_name(struct slice signature, char out[VAULT_NAME], struct err *e)
 		return err_set(e, EINVAL, "a crash without a signature");
 	if (signature.n > VAULT_SIGNATURE_MAX)
 		return err_set(e, EINVAL, "a signature of more than %d bytes", VAULT_SIGNATURE_MAX);
-	if (is_hex(signature)) {
+	if (vault_is_hex(signature)) {
 		memcpy(out, signature.p, HEX);
 		out[HEX] = '\0';
 	} else if (!escape(signature, out)) {
@@ -127,7 +127,7 @@ static int put_files(int dir, const struct vault_item *item, struct err *e)
 
 /* The name begins with a dot, unlike every crash's.  It is unique, since writers for two targets
  * may write one new crash at once. */
-static void aside(const char *name, const char *target, const char *why, char out[ASIDE])
+static void vault_aside(const char *name, const char *target, const char *why, char out[ASIDE])
 {
 	char sum[DIGEST_SHA1_HEX];
 
@@ -159,7 +159,7 @@ static int make_new(int in, const char *name, const struct vault_item *item, str
 	struct err ignored;
 	int r;
 
-	aside(name, item->target, "new", tmp);
+	vault_aside(name, item->target, "new", tmp);
 	r = write_dir(in, tmp, item, e);
 	if (r == 0 && sys_renameat(in, tmp, name) < 0)
 		r = errno == ENOTEMPTY ? err_set(e, EEXIST, "'%s' is there", name)
@@ -170,7 +170,7 @@ static int make_new(int in, const char *name, const struct vault_item *item, str
 }
 
 /* A directory must be on disk before a file in it can be. */
-static int open_made(int in, const char *name, int *ret, struct err *e)
+static int vault_open_made(int in, const char *name, int *ret, struct err *e)
 {
 	int r;
 
@@ -204,7 +204,7 @@ static int save_by(int crashes, const char *name, const struct vault_item *item,
 	int r = fs_open_dir(crashes, name, &dir, e);
 
 	if (r == 0)
-		r = open_made(dir, VAULT_BY, &by, e);
+		r = vault_open_made(dir, VAULT_BY, &by, e);
 	return r < 0 ? r : save_in(by, item->target, item, e);
 }
 
@@ -264,7 +264,7 @@ static int save(int state_dirfd, const char *name, const struct vault_item *item
 {
 	_autoclose_ int crashes = -1;
 	bool own = false;
-	int r = open_made(state_dirfd, dir_name, &crashes, e);
+	int r = vault_open_made(state_dirfd, dir_name, &crashes, e);
 
 	if (r < 0)
 		return r;
@@ -304,7 +304,7 @@ int vault_save(int state_dirfd, const struct vault_item *item, char ret_place[VA
 	return r < 0 ? err_wrap(e, "save crash '%s'", name) : 0;
 }
 
-static int open_crash(int state_dirfd, const char *name, int *ret, struct err *e)
+static int vault_open_crash(int state_dirfd, const char *name, int *ret, struct err *e)
 {
 	_autoclose_ int crashes = -1;
 	int r = fs_open_dir(state_dirfd, dir_name, &crashes, e);
@@ -312,7 +312,7 @@ static int open_crash(int state_dirfd, const char *name, int *ret, struct err *e
 	return r < 0 ? r : fs_open_dir(crashes, name, ret, e);
 }
 
-static bool is_there(int dir, const char *name, struct slice text)
+static bool vault_is_there(int dir, const char *name, struct slice text)
 {
 	_autofree_ char *have = NULL;
 	struct err none;
@@ -345,8 +345,8 @@ int vault_copy(int state_dirfd, struct slice signature, enum vault_file f, struc
 	int r = vault_name(signature, name, e);
 
 	if (r == 0)
-		r = open_crash(state_dirfd, name, &dir, e);
-	if (r == 0 && !is_there(dir, vault_file_name(f), text))
+		r = vault_open_crash(state_dirfd, name, &dir, e);
+	if (r == 0 && !vault_is_there(dir, vault_file_name(f), text))
 		r = replace_unsynced(dir, vault_file_name(f), text, e);
 	return r < 0 ? err_wrap(e, "copy into a crash") : 0;
 }
@@ -414,12 +414,12 @@ int vault_open(int state_dirfd, struct slice signature, const char *target, enum
 }
 
 /* Renames the directory first: a crash is present completely, or not at all. */
-static int remove_dir(int crashes, const char *name, struct err *e)
+static int vault_remove_dir(int crashes, const char *name, struct err *e)
 {
 	char gone[ASIDE];
 	int r;
 
-	aside(name, "", "gone", gone);
+	vault_aside(name, "", "gone", gone);
 	r = fs_remove_tree(crashes, gone, e);
 	if (r < 0)
 		return r;
@@ -442,7 +442,7 @@ int vault_remove(int state_dirfd, struct slice signature, struct err *e)
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = remove_dir(crashes, name, e);
+		r = vault_remove_dir(crashes, name, e);
 	return r < 0 ? err_wrap(e, "remove crash '%s'", name) : 0;
 }
 

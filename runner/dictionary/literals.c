@@ -178,7 +178,7 @@ static bool is_function_name(const char name[NAME_ROOM])
 }
 
 /* The name may be the last bytes of its section. */
-static bool read_name(const struct reader *r, uint64_t addr, char ret[NAME_ROOM])
+static bool literals_read_name(const struct reader *r, uint64_t addr, char ret[NAME_ROOM])
 {
 	const struct elf_header *s = reader_at(r, addr, 1);
 	uint64_t n = s ? s->size - (addr - s->addr) : 0;
@@ -245,7 +245,7 @@ static void read_global(struct reader *r, const char *g)
 	uint64_t addr = word_of(g, GLOBAL_BEG), size = word_of(g, GLOBAL_SIZE);
 	char name[NAME_ROOM];
 
-	if (!read_name(r, word_of(g, GLOBAL_NAME), name))
+	if (!literals_read_name(r, word_of(g, GLOBAL_NAME), name))
 		return;
 	if (is_string(name))
 		read_string(r, addr, size);
@@ -262,8 +262,8 @@ static bool is_relative(const struct elf_file *m, uint64_t type)
 }
 
 /* Pointers of a position-independent program are in its relocations, not in its data. */
-static void relocate(const struct elf_file *m, const Elf64_Rela *rela, size_t n,
-		     const struct elf_header *s, char *data)
+static void literals_relocate(const struct elf_file *m, const Elf64_Rela *rela, size_t n,
+			      const struct elf_header *s, char *data)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t at = rela[i].r_offset;
@@ -288,7 +288,7 @@ static void relocate_by(const struct elf_file *m, const struct elf_header *table
 		now = now < *left ? now : *left;
 		if (!elf_read(m, chunk, now * sizeof(chunk[0]), at))
 			return;
-		relocate(m, chunk, now, s, data);
+		literals_relocate(m, chunk, now, s, data);
 		at += now * sizeof(chunk[0]);
 		n -= now;
 		*left -= now;
@@ -309,7 +309,8 @@ static void relocate_section(const struct elf_file *m, const struct elf_header *
 
 /* --- sections --------------------------------------------------------------- */
 
-static char *read_section(const struct reader *r, const struct elf_header *s, size_t *ret_n)
+static char *literals_read_section(const struct reader *r, const struct elf_header *s,
+				   size_t *ret_n)
 {
 	size_t n = s->size < LITERALS_SECTION_MAX ? (size_t)s->size : LITERALS_SECTION_MAX;
 	char *data = n > 0 && n <= r->elf.size ? sys_malloc(n) : NULL;
@@ -326,7 +327,7 @@ static void read_globals(struct reader *r, const struct elf_header *from)
 {
 	struct elf_header s = *from;
 	size_t n = 0;
-	_autofree_ char *data = read_section(r, &s, &n);
+	_autofree_ char *data = literals_read_section(r, &s, &n);
 
 	if (!data)
 		return;

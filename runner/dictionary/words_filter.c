@@ -5,12 +5,12 @@
 /* Messages and the program's own names are longer than most tokens. */
 enum { TEXT_MIN = 2, BINARY_MIN = 2, BINARY_MAX = 16, MESSAGE_MIN = 5, TOKEN_MAX = 16 };
 
-static bool is_letter(char c)
+static bool words_filter_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool is_text(struct slice s)
+static bool words_filter_is_text(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
 		if ((s.p[i] < ' ' || s.p[i] > '~') && s.p[i] != '\t' && s.p[i] != '\n' &&
@@ -47,7 +47,7 @@ static bool is_format(struct slice s)
 	return false;
 }
 
-static bool ends_with(struct slice s, const char *end)
+static bool words_filter_ends_with(struct slice s, const char *end)
 {
 	size_t n = strlen(end);
 
@@ -55,15 +55,16 @@ static bool ends_with(struct slice s, const char *end)
 }
 
 /* Paths of files, and source files as assertions print them. */
-static bool is_path(struct slice s)
+static bool words_filter_is_path(struct slice s)
 {
 	static const char *const sources[] = {".c",  ".h",   ".cc", ".cpp", ".cxx",
 					      ".hh", ".hpp", ".rs", ".go",  ".inc"};
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		if (ends_with(s, sources[i]))
+		if (words_filter_ends_with(s, sources[i]))
 			return true;
-	return s.n > 4 && *s.p == '/' && is_letter(s.p[1]) && memchr(s.p + 1, '/', s.n - 1);
+	return s.n > 4 && *s.p == '/' && words_filter_is_letter(s.p[1]) &&
+	       memchr(s.p + 1, '/', s.n - 1);
 }
 
 /* The expression of an assertion: "size != NULL", "parser->event". */
@@ -92,7 +93,7 @@ static bool is_message(struct slice s)
 			others += !(s.p[i + 1] >= 'a' && s.p[i + 1] <= 'z');
 		}
 	}
-	if (s.n > MESSAGE_MIN && is_letter(*s.p) && s.p[s.n - 1] == '\n')
+	if (s.n > MESSAGE_MIN && words_filter_is_letter(*s.p) && s.p[s.n - 1] == '\n')
 		return true;
 	if (spaces == 0)
 		return false;
@@ -104,7 +105,8 @@ static uint32_t text_penalty(struct slice s)
 	/* An escape: tables for printing bytes have 256 of them. */
 	if (s.n > 2 && *s.p == '\\' && s.p[1] == 'x')
 		return WORD_NONE;
-	if (s.n < TEXT_MIN || is_format(s) || is_path(s) || is_message(s) || is_expression(s))
+	if (s.n < TEXT_MIN || is_format(s) || words_filter_is_path(s) || is_message(s) ||
+	    is_expression(s))
 		return WORD_NONE;
 	if (s.n > TOKEN_MAX)
 		return 2;
@@ -115,7 +117,7 @@ uint32_t word_penalty(struct slice bytes)
 {
 	if (bytes.n == 0 || bytes.n > WORD_BYTES)
 		return WORD_NONE;
-	if (is_text(bytes))
+	if (words_filter_is_text(bytes))
 		return text_penalty(bytes);
 	if (bytes.n < BINARY_MIN || bytes.n > BINARY_MAX || is_one_byte(bytes))
 		return WORD_NONE;

@@ -60,7 +60,7 @@ int words_repeat(const struct words *w, struct buf *out, struct err *e)
 	return r;
 }
 
-static bool is_kept(const struct word *w)
+static bool words_text_is_kept(const struct word *w)
 {
 	return !w->is_given && (w->is_active || w->brought > 0 || w->tried > 0);
 }
@@ -89,7 +89,7 @@ int words_save(const struct words *w, const char *target, struct buf *out, struc
 		     target, target);
 
 	for (size_t i = 0; r == 0 && i < w->n; i++)
-		if (is_kept(&w->v[i]))
+		if (words_text_is_kept(&w->v[i]))
 			r = save_word(&w->v[i], out, e);
 	return r;
 }

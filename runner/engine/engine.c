@@ -41,7 +41,7 @@ const char *engine_artifact_name(enum engine_artifact a)
 	return NULL;
 }
 
-static bool is_hex(struct slice s)
+static bool engine_is_hex(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
 		if (!s.p[i] || !strchr("0123456789abcdef", s.p[i]))
@@ -59,7 +59,8 @@ enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice 
 		struct slice rest = name;
 
 		if (kind && scan_lit(&rest, slice_of(kind)) && scan_lit(&rest, SLICE("-")))
-			return rest.n == SHA1_HEX && is_hex(rest) ? ours[i] : ENGINE_ARTIFACT_NONE;
+			return rest.n == SHA1_HEX && engine_is_hex(rest) ? ours[i]
+									 : ENGINE_ARTIFACT_NONE;
 	}
 	return engine->artifact(name);
 }

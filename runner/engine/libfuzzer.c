@@ -84,7 +84,7 @@ int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v, s
 	return 0;
 }
 
-static int add_dirs(const struct engine_fuzz *job, struct strv *v, struct err *e)
+static int libfuzzer_add_dirs(const struct engine_fuzz *job, struct strv *v, struct err *e)
 {
 	int r = strv_add(v, job->corpus_dir, e);
 
@@ -122,7 +122,7 @@ int libfuzzer_command(int r, const char *binary, const struct libfuzzer_env *env
 	return 0;
 }
 
-static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct err *e)
+static int libfuzzer_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct err *e)
 {
 	struct libfuzzer_env env = {.env = job->env,
 				    .rss_limit_mib = job->rss_limit_mib,
@@ -137,7 +137,7 @@ static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct er
 	if (r == 0)
 		r = libfuzzer_add_flags(job->flags, false, &c.argv, e);
 	if (r == 0)
-		r = add_dirs(job, &c.argv, e);
+		r = libfuzzer_add_dirs(job, &c.argv, e);
 	if (r == 0)
 		c.max_len = max_len_of(&c.argv);
 	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
@@ -197,7 +197,7 @@ static enum engine_end by_signal(const struct engine_state *s, int signo)
 
 /* If nothing is instrumented, LLVM 14 ends with a usage error; LLVM 16 and later warn and
  * continue. */
-static bool is_blind(const struct engine_state *s)
+static bool libfuzzer_is_blind(const struct engine_state *s)
 {
 	return s->not_instrumented && s->cov == 0;
 }
@@ -210,7 +210,7 @@ static enum engine_end unexplained(const struct engine_state *s)
 
 static enum engine_end by_usage_code(const struct engine_state *s)
 {
-	if (is_blind(s))
+	if (libfuzzer_is_blind(s))
 		return ENGINE_NOT_INSTRUMENTED;
 	/* An error of the engine before fuzzing began is a failed start.  Later, it is a fault
 	 * (file size exceeded). */
@@ -227,7 +227,7 @@ static enum engine_end classify(const struct engine_state *s, int code, int sign
 	case 0:
 		if (!s->done)
 			return unexplained(s);
-		return is_blind(s) ? ENGINE_NOT_INSTRUMENTED : ENGINE_FINISHED;
+		return libfuzzer_is_blind(s) ? ENGINE_NOT_INSTRUMENTED : ENGINE_FINISHED;
 	case LIBFUZZER_EXIT_USAGE:
 		return by_usage_code(s);
 	case LIBFUZZER_EXIT_INTERRUPTED:
@@ -252,7 +252,7 @@ static const char *const marks[] = {"LLVMFuzzerTestOneInput", "ERROR: libFuzzer:
 const struct engine_ops engine_libfuzzer = {
     .name = "libfuzzer",
     .marks = marks,
-    .fuzz = fuzz,
+    .fuzz = libfuzzer_fuzz,
     .replay = libfuzzer_replay,
     .measure = libfuzzer_measure,
     .shorten = libfuzzer_shorten,

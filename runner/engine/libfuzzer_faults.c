@@ -6,7 +6,7 @@
 /* Parses reports of libFuzzer and of the sanitizers, and libFuzzer's errors about its own start.
  * The formats are those of compiler-rt of LLVM 14 to 19. */
 
-static size_t put(char *to, size_t at, size_t cap, struct slice s)
+static size_t libfuzzer_faults_put(char *to, size_t at, size_t cap, struct slice s)
 {
 	for (size_t i = 0; i < s.n && at + 1 < cap; i++, at++) {
 		to[at] = s.p[i];
@@ -25,7 +25,7 @@ static bool cut_end(struct slice *io, struct slice tail)
 	return true;
 }
 
-static void cut_at(struct slice *io, struct slice needle)
+static void libfuzzer_faults_cut_at(struct slice *io, struct slice needle)
 {
 	const char *hit = io->n ? memmem(io->p, io->n, needle.p, needle.n) : NULL;
 
@@ -37,9 +37,9 @@ static void cut_at(struct slice *io, struct slice needle)
  * the same failure at every address. */
 static struct slice without_addresses(struct slice text)
 {
-	cut_at(&text, SLICE(" (pid="));
-	cut_at(&text, SLICE(" (pc "));
-	cut_at(&text, SLICE(" 0x"));
+	libfuzzer_faults_cut_at(&text, SLICE(" (pid="));
+	libfuzzer_faults_cut_at(&text, SLICE(" (pc "));
+	libfuzzer_faults_cut_at(&text, SLICE(" 0x"));
 	if (!cut_end(&text, SLICE(" on address")) &&
 	    !cut_end(&text, SLICE(" on unknown address")) && !cut_end(&text, SLICE(" on")))
 		cut_end(&text, SLICE(":"));
@@ -73,8 +73,8 @@ static void set_fault(struct engine_state *io, enum engine_fault f, struct slice
 	if (!final && io->fault != ENGINE_FAULT_NONE && !gives_way(io, f, tool))
 		return;
 	io->fault = f;
-	n = put(io->fault_text, 0, sizeof(io->fault_text), tool);
-	put(io->fault_text, n, sizeof(io->fault_text), without_addresses(text));
+	n = libfuzzer_faults_put(io->fault_text, 0, sizeof(io->fault_text), tool);
+	libfuzzer_faults_put(io->fault_text, n, sizeof(io->fault_text), without_addresses(text));
 }
 
 /* Parses the text behind "libFuzzer: ". */
@@ -114,7 +114,7 @@ static void on_libfuzzer(struct slice in, struct engine_state *io)
 	}
 }
 
-static bool is_letter(char c)
+static bool libfuzzer_faults_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -128,7 +128,7 @@ static void on_sanitizer(struct slice before, struct slice text, struct engine_s
 	struct slice tool = {before.p + before.n - n, n};
 	bool leak;
 
-	while (tool.p > before.p && is_letter(tool.p[-1]) && tool.n < TOOL_MAX) {
+	while (tool.p > before.p && libfuzzer_faults_is_letter(tool.p[-1]) && tool.n < TOOL_MAX) {
 		tool.p--;
 		tool.n++;
 	}
@@ -154,7 +154,7 @@ static void on_artifact(struct slice path, struct engine_state *io)
 		slice_skip(&path, (size_t)(slash - path.p) + 1);
 	if (libfuzzer_artifact(path) == ENGINE_ARTIFACT_NONE)
 		return;
-	put(io->artifact, 0, sizeof(io->artifact), path);
+	libfuzzer_faults_put(io->artifact, 0, sizeof(io->artifact), path);
 	io->input_printed.known = false;
 }
 

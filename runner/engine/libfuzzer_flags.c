@@ -72,7 +72,7 @@ static bool matches(struct slice name, const char *pattern)
 	return slice_eq(name, slice_of(pattern));
 }
 
-static bool is_name_char(char c)
+static bool libfuzzer_flags_is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -84,7 +84,7 @@ static bool split_flag(struct slice flag, struct slice *ret_name)
 
 	if (flag.n < 3 || flag.p[0] != '-')
 		return false;
-	while (n < flag.n && is_name_char(flag.p[n]))
+	while (n < flag.n && libfuzzer_flags_is_name_char(flag.p[n]))
 		n++;
 	if (n == 1 || n == flag.n || flag.p[n] != '=')
 		return false;

@@ -11,7 +11,7 @@
 
 #define COUNT_MAX (UINT64_C(1) << 53) /* JSON numbers are exact up to here */
 
-static bool number(struct slice *in, uint64_t *out)
+static bool libfuzzer_lines_number(struct slice *in, uint64_t *out)
 {
 	return scan_u64(in, 10, COUNT_MAX, out);
 }
@@ -22,7 +22,7 @@ static bool last_number(struct slice in, uint64_t *out)
 	uint64_t v;
 
 	scan_blanks(&in);
-	if (!number(&in, &v))
+	if (!libfuzzer_lines_number(&in, &v))
 		return false;
 	scan_blanks(&in);
 	if (in.n > 0)
@@ -37,7 +37,7 @@ static bool sized(struct slice in, uint64_t *ret_bytes)
 	uint64_t v;
 	unsigned shift = 0;
 
-	if (!number(&in, &v))
+	if (!libfuzzer_lines_number(&in, &v))
 		return false;
 	if (scan_lit(&in, SLICE("K")))
 		shift = 10;
@@ -106,7 +106,7 @@ static bool is_refused(const struct engine_state *now, struct engine_state *io)
 
 /* --- status lines --------------------------------------------------------- */
 
-static struct slice word(struct slice *in)
+static struct slice libfuzzer_lines_word(struct slice *in)
 {
 	struct slice w;
 
@@ -123,7 +123,7 @@ static void read_corpus(struct slice v, struct engine_state *io)
 	uint64_t units, bytes;
 
 	/* "6/12b"; READ in a merge has no size. */
-	if (!number(&v, &units))
+	if (!libfuzzer_lines_number(&v, &units))
 		return;
 	if (v.n == 0) {
 		io->corpus_units = units;
@@ -133,7 +133,7 @@ static void read_corpus(struct slice v, struct engine_state *io)
 	}
 }
 
-static void read_field(struct slice key, struct slice v, struct engine_state *io)
+static void libfuzzer_lines_read_field(struct slice key, struct slice v, struct engine_state *io)
 {
 	uint64_t bytes;
 
@@ -185,9 +185,9 @@ static void read_mutations(struct slice in, struct engine_state *io)
 	uint64_t n;
 
 	scan_blanks(&in);
-	if (!number(&in, &n))
+	if (!libfuzzer_lines_number(&in, &n))
 		return;
-	names = word(&in);
+	names = libfuzzer_lines_word(&in);
 	io->kept++;
 	io->kept_by_dict += has_mutation(names, SLICE("ManualDict-"));
 	io->kept_by_cmp += has_mutation(names, SLICE("CMP-"));
@@ -196,7 +196,8 @@ static void read_mutations(struct slice in, struct engine_state *io)
 static void read_fields(struct slice in, struct engine_state *io, bool *ret_has_lim)
 {
 	*ret_has_lim = false;
-	for (struct slice key = word(&in); key.n > 0; key = word(&in)) {
+	for (struct slice key = libfuzzer_lines_word(&in); key.n > 0;
+	     key = libfuzzer_lines_word(&in)) {
 		/* The rest is a list of mutations with words from the target. */
 		if (slice_eq(key, SLICE("MS:"))) {
 			read_mutations(in, io);
@@ -205,7 +206,7 @@ static void read_fields(struct slice in, struct engine_state *io, bool *ret_has_
 		if (key.p[key.n - 1] != ':')
 			continue;
 		*ret_has_lim |= slice_eq(key, SLICE("lim:"));
-		read_field(key, word(&in), io);
+		libfuzzer_lines_read_field(key, libfuzzer_lines_word(&in), io);
 	}
 }
 
@@ -217,9 +218,10 @@ static bool status(struct slice in, struct engine_state *io)
 	uint64_t execs;
 	bool has_lim;
 
-	if (!scan_lit(&in, SLICE("#")) || !number(&in, &execs) || !scan_lit(&in, SLICE("\t")))
+	if (!scan_lit(&in, SLICE("#")) || !libfuzzer_lines_number(&in, &execs) ||
+	    !scan_lit(&in, SLICE("\t")))
 		return false;
-	event = word(&in);
+	event = libfuzzer_lines_word(&in);
 	if (!is_event(event))
 		return false;
 	now = *io;
@@ -288,13 +290,13 @@ static void on_loaded(struct slice in, struct engine_state *io)
 	uint64_t modules, edges;
 	bool counters;
 
-	if (!number(&in, &modules))
+	if (!libfuzzer_lines_number(&in, &modules))
 		return;
 	counters = scan_lit(&in, SLICE(" modules"));
 	if (!counters && !scan_lit(&in, SLICE(" PC tables")))
 		return;
 	scan_blanks(&in);
-	if (!scan_lit(&in, SLICE("(")) || !number(&in, &edges))
+	if (!scan_lit(&in, SLICE("(")) || !libfuzzer_lines_number(&in, &edges))
 		return;
 	count_start(io);
 	if ((counters || io->edges_total == 0) && !too_many_edges(edges, "instrumented", io))
@@ -305,7 +307,7 @@ static void on_max_len(struct slice in, struct engine_state *io)
 {
 	uint64_t bytes;
 
-	if (!slice_find(&in, SLICE("larger than ")) || !number(&in, &bytes))
+	if (!slice_find(&in, SLICE("larger than ")) || !libfuzzer_lines_number(&in, &bytes))
 		return;
 	if (bytes > LENGTH_MOST)
 		refuse(io, 0, "inputs of %llu bytes, its engine makes none above %llu by itself",
@@ -317,7 +319,7 @@ static void on_max_len(struct slice in, struct engine_state *io)
 /* The total, printed after a line for each directory. */
 static void on_seed_corpus(struct slice in, struct engine_state *io)
 {
-	number(&in, &io->seed_files);
+	libfuzzer_lines_number(&in, &io->seed_files);
 }
 
 /* "INFO:        4 files found in DIR" */
@@ -326,16 +328,16 @@ static void on_info(struct slice in, struct engine_state *io)
 	uint64_t files;
 
 	scan_blanks(&in);
-	if (number(&in, &files) && scan_lit(&in, SLICE(" files found in ")) &&
+	if (libfuzzer_lines_number(&in, &files) && scan_lit(&in, SLICE(" files found in ")) &&
 	    files <= COUNT_MAX - io->seed_files)
 		io->seed_files += files;
 }
 
-static void on_done(struct slice in, struct engine_state *io)
+static void libfuzzer_lines_on_done(struct slice in, struct engine_state *io)
 {
 	uint64_t runs;
 
-	if (number(&in, &runs) && scan_lit(&in, SLICE(" runs in "))) {
+	if (libfuzzer_lines_number(&in, &runs) && scan_lit(&in, SLICE(" runs in "))) {
 		if (!too_many_execs(runs, io))
 			io->execs = runs;
 		io->done = true;
@@ -365,7 +367,7 @@ static void on_dictionary(struct slice in, struct engine_state *io)
 {
 	uint64_t entries;
 
-	if (number(&in, &entries) && slice_eq(in, SLICE(" entries")))
+	if (libfuzzer_lines_number(&in, &entries) && slice_eq(in, SLICE(" entries")))
 		io->dict_entries = entries;
 }
 
@@ -397,7 +399,7 @@ static void on_replay(struct slice in, struct engine_state *io)
 }
 
 /* "NAME in 0 ms": the end of the announced input.  Not printed if the target calls _exit(). */
-static void on_replayed(struct slice in, struct engine_state *io)
+static void libfuzzer_lines_on_replayed(struct slice in, struct engine_state *io)
 {
 	bool cut = strlen(io->input) == sizeof(io->input) - 1;
 
@@ -424,14 +426,14 @@ static const struct {
     {{"INFO: -max_len is not provided", 30}, on_max_len},
     {{"INFO: seed corpus: files: ", 26}, on_seed_corpus},
     {{"INFO: ", 6}, on_info},
-    {{"Done ", 5}, on_done},
+    {{"Done ", 5}, libfuzzer_lines_on_done},
     {{"stat::", 6}, on_stat},
     {{"Dictionary: ", 12}, on_dictionary},
     {{"ERROR: no interesting inputs were found", 39}, on_no_inputs},
     {{"WARNING: no interesting inputs were found", 41}, on_no_inputs},
     {{"INFO: libFuzzer: exiting as requested", 37}, on_graceful},
     {{"Running: ", 9}, on_replay},
-    {{"Executed ", 9}, on_replayed},
+    {{"Executed ", 9}, libfuzzer_lines_on_replayed},
     {{"*** NOTE: fuzzing was not performed", 35}, on_all_replayed},
 };
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static double seconds(uint64_t us)
+static double curve_seconds(uint64_t us)
 {
 	return (double)us / (double)USEC_PER_SEC;
 }
@@ -50,7 +50,7 @@ void curve_raise(struct curve *c, uint64_t edges)
 
 static void add_points(struct curve *c)
 {
-	while (c->n < CURVE_POINTS && age_of(c->n) <= seconds(c->age_us))
+	while (c->n < CURVE_POINTS && age_of(c->n) <= curve_seconds(c->age_us))
 		c->points[c->n++] = (uint32_t)c->cov;
 }
 
@@ -72,7 +72,7 @@ void curve_count(struct curve *c, uint64_t inputs)
 static double edges_at(const struct curve *c, double age)
 {
 	double from = 0, below = (double)c->base;
-	double to = seconds(c->age_us), above = (double)c->cov;
+	double to = curve_seconds(c->age_us), above = (double)c->cov;
 	int i = age >= 1 ? (int)floor(log2(age) * 4) : -1;
 
 	if (i >= (int)c->n)
@@ -92,19 +92,19 @@ static double edges_at(const struct curve *c, double age)
 
 uint64_t curve_early(const struct curve *c, double part)
 {
-	return (uint64_t)edges_at(c, seconds(c->age_us) * part);
+	return (uint64_t)edges_at(c, curve_seconds(c->age_us) * part);
 }
 
 double curve_f1(const struct curve *c)
 {
-	return fmax(0, (double)c->cov - edges_at(c, seconds(c->age_us) / M_E)); /* rounded */
+	return fmax(0, (double)c->cov - edges_at(c, curve_seconds(c->age_us) / M_E)); /* rounded */
 }
 
 /* Whether the window's finds exceed what Poisson noise explains: by four deviations, and a constant
  * for small numbers. */
 static bool is_burst(const struct curve *c)
 {
-	double age = seconds(c->window_us), q = seconds(c->age_us - c->window_us);
+	double age = curve_seconds(c->window_us), q = curve_seconds(c->age_us - c->window_us);
 	double mean, found = (double)(c->cov - c->window_cov);
 
 	if (age < q)
@@ -121,9 +121,9 @@ static void start_burst(struct curve *c)
 
 	c->base = c->window_cov;
 	c->age_us = age;
-	for (c->n = 0; c->n < CURVE_POINTS && age_of(c->n) <= seconds(age); c->n++)
+	for (c->n = 0; c->n < CURVE_POINTS && age_of(c->n) <= curve_seconds(age); c->n++)
 		c->points[c->n] =
-		    (uint32_t)(c->base + (uint64_t)(found * age_of(c->n) / seconds(age)));
+		    (uint32_t)(c->base + (uint64_t)(found * age_of(c->n) / curve_seconds(age)));
 }
 
 void curve_spend(struct curve *c, uint64_t us, uint64_t window_us)
@@ -142,7 +142,7 @@ void curve_spend(struct curve *c, uint64_t us, uint64_t window_us)
 
 double curve_forecast(const struct curve *c, double further)
 {
-	double age = seconds(c->age_us);
+	double age = curve_seconds(c->age_us);
 
 	return age > 0 ? curve_f1(c) * log1p(further / age) : 0;
 }
@@ -167,5 +167,5 @@ bool curve_sane(const struct curve *c)
 			return false;
 		least = c->points[i];
 	}
-	return least <= c->cov && (c->n == 0 || age_of(c->n - 1) <= seconds(c->age_us));
+	return least <= c->cov && (c->n == 0 || age_of(c->n - 1) <= curve_seconds(c->age_us));
 }

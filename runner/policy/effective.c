@@ -27,7 +27,7 @@ void effective_begin(struct effective *e, uint64_t at_us, double quota)
 
 /* Counters never run backwards: a truncated or odd reading counts as no progress.  The counter is
  * compared with its last maximum, so nothing is counted twice. */
-static uint64_t grown(uint64_t now, uint64_t *io_before)
+static uint64_t effective_grown(uint64_t now, uint64_t *io_before)
 {
 	uint64_t before = *io_before;
 
@@ -88,7 +88,7 @@ static bool is_idle(uint64_t wall, uint64_t cpu, uint64_t waits)
 	return (double)cpu < (double)wall * IDLE_SHARE && waits < wall / 2;
 }
 
-static void judge(struct effective *e, uint64_t wall, bool thrash)
+static void effective_judge(struct effective *e, uint64_t wall, bool thrash)
 {
 	bool starved = e->starved >= STARVED;
 
@@ -109,14 +109,14 @@ uint64_t effective_read(struct effective *e, const struct effective_reading *r)
 
 	if (!e->began)
 		return 0;
-	wall = grown(r->at_us, &last->at_us);
+	wall = effective_grown(r->at_us, &last->at_us);
 	if (wall == 0)
 		return 0;
-	cpu = grown(r->usage_us, &last->usage_us);
-	system = grown(r->system_us, &last->system_us);
-	wait = grown(r->cpu_stall_us, &last->cpu_stall_us);
-	memory = grown(r->memory_stall_us, &last->memory_stall_us);
-	io = grown(r->io_stall_us, &last->io_stall_us);
+	cpu = effective_grown(r->usage_us, &last->usage_us);
+	system = effective_grown(r->system_us, &last->system_us);
+	wait = effective_grown(r->cpu_stall_us, &last->cpu_stall_us);
+	memory = effective_grown(r->memory_stall_us, &last->memory_stall_us);
+	io = effective_grown(r->io_stall_us, &last->io_stall_us);
 	thrash = thrashes((double)wall, (double)cpu, (double)system, (double)memory);
 	e->wall_us += wall;
 	e->usage_us += cpu;
@@ -125,7 +125,7 @@ uint64_t effective_read(struct effective *e, const struct effective_reading *r)
 	starve(e, (double)wall, (double)cpu, (double)wait);
 	own = (uint64_t)(e->held * (double)wall);
 	e->waited_us += wait > own ? wait - own : 0;
-	judge(e, looked, thrash);
+	effective_judge(e, looked, thrash);
 	if (thrash)
 		return 0;
 	e->clock_us += cpu;

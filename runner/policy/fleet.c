@@ -16,7 +16,7 @@ struct fleet_rules fleet_preset(double scale)
 	};
 }
 
-static bool waits(const struct fleet_target *t)
+static bool fleet_waits(const struct fleet_target *t)
 {
 	return t->phase == FLEET_WAITS && !t->capped;
 }
@@ -26,7 +26,7 @@ void fleet_back(struct fleet *f, struct fleet_target *t)
 	if (t->phase != FLEET_OUT)
 		t->phase = FLEET_WAITS;
 	t->fuzzes = false;
-	if (waits(t) && !t->resting)
+	if (fleet_waits(t) && !t->resting)
 		f->idle_until_us = 0; /* it may pay */
 }
 
@@ -97,7 +97,7 @@ void fleet_slept(struct fleet *f, uint64_t us)
 
 static bool may_start(const struct fleet_target *t)
 {
-	return waits(t) && !t->blocked;
+	return fleet_waits(t) && !t->blocked;
 }
 
 /* The least gain that is worth a core.  A priority only orders the targets, and does not change the
@@ -146,9 +146,9 @@ static void fill_items(struct fleet *f, uint64_t now)
 }
 
 /* Whether the target fits into the memory that any running target leaves. */
-static bool may_replace(const struct fleet_target *t)
+static bool fleet_may_replace(const struct fleet_target *t)
 {
-	return waits(t) && t->instead && !t->held_us;
+	return fleet_waits(t) && t->instead && !t->held_us;
 }
 
 /* As fill_items(), for the choice of i's next quantum: i and its possible successors wait, too. */
@@ -156,24 +156,24 @@ static void fill_rivals(struct fleet *f, size_t i, uint64_t now)
 {
 	fill_items(f, now);
 	for (size_t k = 0; k < f->n; k++)
-		f->items[k].waits |= k == i || may_replace(&f->v[k]);
+		f->items[k].waits |= k == i || fleet_may_replace(&f->v[k]);
 }
 
-static void leave(struct fleet *f, size_t i, enum fleet_phase phase)
+static void fleet_leave(struct fleet *f, size_t i, enum fleet_phase phase)
 {
 	f->v[i].phase = phase;
 	f->v[i].fuzzes = false;
 }
 
-static struct fleet_order paused(struct fleet *f, size_t i)
+static struct fleet_order fleet_paused(struct fleet *f, size_t i)
 {
-	leave(f, i, FLEET_BUSY);
+	fleet_leave(f, i, FLEET_BUSY);
 	return (struct fleet_order){.what = FLEET_PAUSE, .target = i};
 }
 
 static struct fleet_order out(struct fleet *f, size_t i, enum fleet_what why)
 {
-	leave(f, i, FLEET_OUT);
+	fleet_leave(f, i, FLEET_OUT);
 	return (struct fleet_order){.what = why, .target = i};
 }
 
@@ -184,7 +184,7 @@ static struct fleet_order nothing(void)
 
 /* Whether the target had enough of this turn to be judged.  A resting target gets a whole quantum
  * from the floor. */
-static bool is_due(const struct fleet *f, const struct fleet_target *t)
+static bool fleet_is_due(const struct fleet *f, const struct fleet_target *t)
 {
 	uint64_t turn = t->resting ? f->rules.quantum_us : f->rules.turn_us;
 
@@ -205,7 +205,7 @@ static bool in_trouble(const struct fleet_target *t)
 	return t->clock.state == EFFECTIVE_STARVED || t->clock.state == EFFECTIVE_THRASHING;
 }
 
-static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
+static struct fleet_order fleet_judge(struct fleet *f, size_t i, uint64_t now)
 {
 	struct fleet_target *t = &f->v[i];
 	struct rule_view v = fleet_view(t);
@@ -217,26 +217,26 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 		return out(f, i, FLEET_CAP);
 	if (a == RULE_CAP) {
 		t->capped = true;
-		return paused(f, i);
+		return fleet_paused(f, i);
 	}
 	if (a == RULE_GO_ON) {
 		t->asked_us = t->spent_us;
 		t->held_us = 0;
 	}
-	if (a == RULE_GO_ON || !is_due(f, t))
+	if (a == RULE_GO_ON || !fleet_is_due(f, t))
 		return nothing();
 	if (a == RULE_HOLD) {
 		if (!in_trouble(t))
 			return nothing(); /* the rule answers within a minute */
 		if (!t->held_us)
 			t->held_us = now;
-		return paused(f, i);
+		return fleet_paused(f, i);
 	}
 	if (!f->rules.continuous)
 		return out(f, i, FLEET_PLATEAU);
 	t->resting = true;
 	t->held_us = 0;
-	leave(f, i, FLEET_BUSY);
+	fleet_leave(f, i, FLEET_BUSY);
 	return (struct fleet_order){.what = FLEET_REST, .target = i};
 }
 
@@ -260,7 +260,7 @@ static struct fleet_order ended_by_rule(struct fleet *f, uint64_t now)
 		struct fleet_target *t = &f->v[i];
 
 		if (t->phase == FLEET_RUNS)
-			o = judge(f, i, now);
+			o = fleet_judge(f, i, now);
 		else if (t->phase == FLEET_WAITS && t->held_us &&
 			 now - t->held_us >= f->rules.hold_us)
 			o = held_long(f, i);
@@ -301,7 +301,7 @@ static size_t poorest(const struct fleet *f)
 }
 
 /* The first target that a user wants next and that can start.  It needs fill_items(). */
-static size_t wanted(const struct fleet *f)
+static size_t fleet_wanted(const struct fleet *f)
 {
 	size_t i = 0;
 
@@ -327,7 +327,7 @@ static bool quantum_over(const struct fleet *f, const struct fleet_target *t, ui
  * target that a user wants. */
 static size_t successor(struct fleet *f)
 {
-	size_t i = wanted(f);
+	size_t i = fleet_wanted(f);
 	enum share_why why;
 
 	return i < f->n && i + 1 != f->chosen
@@ -381,12 +381,12 @@ static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
 			continue;
 		t->row_n = 0;
 		f->chosen = next + 1;
-		return paused(f, i);
+		return fleet_paused(f, i);
 	}
 	return nothing();
 }
 
-static struct fleet_order started(struct fleet *f, size_t i, uint64_t now, enum share_why why)
+static struct fleet_order fleet_started(struct fleet *f, size_t i, uint64_t now, enum share_why why)
 {
 	struct fleet_target *t = &f->v[i];
 
@@ -410,7 +410,7 @@ static bool forget_passed(struct fleet *f)
 	return any;
 }
 
-static size_t pick(struct fleet *f, uint64_t now, enum share_why *why)
+static size_t fleet_pick(struct fleet *f, uint64_t now, enum share_why *why)
 {
 	size_t i = share_pick(&f->rules.share, f->items, f->n, &f->chance, why);
 
@@ -430,34 +430,34 @@ static size_t held(const struct fleet *f)
 	return i;
 }
 
-static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bool calm)
+static struct fleet_order fleet_start(struct fleet *f, uint64_t now, unsigned idle, bool calm)
 {
 	enum share_why why = SHARE_TURN;
 	size_t i;
 
 	fill_items(f, now);
-	i = wanted(f);
+	i = fleet_wanted(f);
 	if (i == f->n && calm)
 		i = held(f);
 	if (i < f->n) {
 		f->v[i].clock.starved = 0; /* from earlier turns */
-		return started(f, i, now, why);
+		return fleet_started(f, i, now, why);
 	}
 	if (f->chosen && f->items[f->chosen - 1].waits) {
 		i = f->chosen - 1;
 		why = SHARE_PAYS;
 		f->chosen = 0;
 	} else if (now >= f->idle_until_us) {
-		i = pick(f, now, &why);
+		i = fleet_pick(f, now, &why);
 		if (why == SHARE_TOO_POOR)
 			f->idle_until_us = now + f->rules.quantum_us / idle;
 	}
-	if (f->chosen && !(f->v[f->chosen - 1].blocked && may_replace(&f->v[f->chosen - 1])))
+	if (f->chosen && !(f->v[f->chosen - 1].blocked && fleet_may_replace(&f->v[f->chosen - 1])))
 		f->chosen = 0; /* otherwise the target that was paused for it has not left yet */
 	if (i == f->n)
 		return nothing();
 	(void)forget_passed(f);
-	return started(f, i, now, why);
+	return fleet_started(f, i, now, why);
 }
 
 struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, const struct fleet_room *room)
@@ -466,10 +466,10 @@ struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, const struct fle
 	unsigned now_running = running(f);
 
 	if (o.what == FLEET_NOTHING && now_running > room->run)
-		return paused(f, poorest(f));
+		return fleet_paused(f, poorest(f));
 	if (o.what == FLEET_NOTHING)
 		o = next_quantum(f, now_us);
 	if (o.what == FLEET_NOTHING && now_running < room->run && room->idle > 0)
-		o = start(f, now_us, room->idle, room->calm);
+		o = fleet_start(f, now_us, room->idle, room->calm);
 	return o;
 }

@@ -21,7 +21,7 @@ struct rule rule_preset(double price, double scale)
 	};
 }
 
-static double at_least(uint64_t us, uint64_t least)
+static double rule_at_least(uint64_t us, uint64_t least)
 {
 	return (double)(us > least ? us : least) / (double)USEC_PER_SEC;
 }
@@ -38,9 +38,9 @@ struct rule_terms rule_terms(const struct rule *r, const struct curve *c, uint64
 		gate = unreached;
 	return (struct rule_terms){
 	    .found = curve_f1(c),
-	    .age_s = at_least(c->age_us, r->settle_us),
+	    .age_s = rule_at_least(c->age_us, r->settle_us),
 	    .gate = gate,
-	    .build_age_s = at_least(c->build_us, r->settle_us),
+	    .build_age_s = rule_at_least(c->build_us, r->settle_us),
 	};
 }
 

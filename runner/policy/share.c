@@ -37,7 +37,7 @@ static bool is_any(const struct share_item *t)
 	return t->waits;
 }
 
-static bool is_first(const struct share_item *t)
+static bool share_is_first(const struct share_item *t)
 {
 	return t->waits && !t->resting && !t->last && (t->fresh || t->due);
 }
@@ -51,7 +51,7 @@ typedef bool which_fn(const struct share_item *t);
 typedef bool before_fn(const struct share_item *a, const struct share_item *b);
 
 /* The first in order `before` of the items that match `which`.  n: none matches. */
-static size_t first(const struct share_item *v, size_t n, which_fn *which, before_fn *before)
+static size_t share_first(const struct share_item *v, size_t n, which_fn *which, before_fn *before)
 {
 	size_t best = n;
 
@@ -71,14 +71,14 @@ bool share_pays(const struct share_item *t)
 	return is_paying(t) && mean(t) >= t->price;
 }
 
-static double draw(const struct share_item *t, struct chance *c)
+static double share_draw(const struct share_item *t, struct chance *c)
 {
 	return t->weight * (chance_gamma(c, t->found + 0.5) / t->age_s +
 			    chance_gamma(c, GATE_SHAPE) / GATE_SHAPE * t->gate / t->build_age_s);
 }
 
-static bool is_better(const struct share_item *a, double draw_a, const struct share_item *b,
-		      double draw_b)
+static bool share_is_better(const struct share_item *a, double draw_a, const struct share_item *b,
+			    double draw_b)
 {
 	return a->last == b->last ? draw_a > draw_b : b->last;
 }
@@ -95,8 +95,8 @@ static size_t best_draw(const struct share_rules *r, const struct share_item *v,
 
 		if (!is_paying(&v[i]))
 			continue;
-		d = draw(&v[i], c);
-		if (at == n || is_better(&v[i], d, &v[at], best)) {
+		d = share_draw(&v[i], c);
+		if (at == n || share_is_better(&v[i], d, &v[at], best)) {
 			best = d;
 			at = i;
 		}
@@ -108,13 +108,13 @@ static size_t best_draw(const struct share_rules *r, const struct share_item *v,
 static size_t by_index(const struct share_rules *r, const struct share_item *v, size_t n,
 		       struct chance *c, enum share_why *ret_why)
 {
-	size_t at = first(v, n, is_first, earlier);
+	size_t at = share_first(v, n, share_is_first, earlier);
 
 	*ret_why = SHARE_FRESH;
 	if (at < n)
 		return at;
 	if (chance_uniform(c) < r->floor) {
-		at = first(v, n, is_any, longer_waiting);
+		at = share_first(v, n, is_any, longer_waiting);
 		*ret_why = SHARE_FLOOR;
 		if (at < n)
 			return at;
@@ -141,14 +141,15 @@ size_t share_pick(const struct share_rules *r, const struct share_item *v, size_
 		at = by_index(r, v, n, c, ret_why);
 		break;
 	case SHARE_EQUAL:
-		at = first(v, n, is_paying, had_less);
+		at = share_first(v, n, is_paying, had_less);
 		break;
 	case SHARE_QUEUE:
-		at = first(v, n, is_paying, began_before);
+		at = share_first(v, n, is_paying, began_before);
 		break;
 	}
 	if (at == n)
-		*ret_why = first(v, n, is_any, longer_waiting) < n ? SHARE_TOO_POOR : SHARE_NOBODY;
+		*ret_why =
+		    share_first(v, n, is_any, longer_waiting) < n ? SHARE_TOO_POOR : SHARE_NOBODY;
 	return at;
 }
 

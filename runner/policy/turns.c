@@ -20,7 +20,7 @@ uint64_t turns_fair(uint64_t most_us, uint64_t left_us, unsigned workers, size_t
 	return fair < most_us ? fair : most_us;
 }
 
-static uint64_t at_least(uint64_t us, uint64_t least)
+static uint64_t turns_at_least(uint64_t us, uint64_t least)
 {
 	return us > least ? us : least;
 }
@@ -29,9 +29,10 @@ static uint64_t slice_of(const struct turns *t, unsigned workers, size_t targets
 {
 	uint64_t all = t->deadline_us > t->began_us ? t->deadline_us - t->began_us : 0;
 	uint64_t share = turns_fair(UINT64_MAX, all, workers, targets);
-	uint64_t slice = at_least(share / SLICE_PARTS, share < SLICE_LEAST ? share : SLICE_LEAST);
+	uint64_t slice =
+	    turns_at_least(share / SLICE_PARTS, share < SLICE_LEAST ? share : SLICE_LEAST);
 
-	return slice < t->quantum_us ? at_least(slice, SHORTEST_US) : t->quantum_us;
+	return slice < t->quantum_us ? turns_at_least(slice, SHORTEST_US) : t->quantum_us;
 }
 
 struct crowd {
@@ -39,7 +40,7 @@ struct crowd {
 	size_t without; /* a turn in this run */
 };
 
-static struct crowd count(const struct fleet *f)
+static struct crowd turns_count(const struct fleet *f)
 {
 	struct crowd c = {0};
 
@@ -56,15 +57,15 @@ static struct crowd count(const struct fleet *f)
 void turns_set(struct fleet *f, const struct turns *t, uint64_t now_us, unsigned workers)
 {
 	struct fleet_rules *r = &f->rules;
-	struct crowd c = count(f);
+	struct crowd c = turns_count(f);
 	uint64_t left = t->deadline_us > now_us ? t->deadline_us - now_us : 0;
 	uint64_t slice = t->deadline_us ? slice_of(t, workers, c.all) : t->quantum_us;
-	uint64_t look = at_least(slice / LOOK_PARTS, SHORTEST_US);
+	uint64_t look = turns_at_least(slice / LOOK_PARTS, SHORTEST_US);
 	uint64_t fair = turns_fair(slice, left, workers, c.without + c.run);
 	bool scarce = t->deadline_us && c.without > 0 && fair < slice;
 	bool late = scarce && fair <= look;
 
-	r->quantum_us = scarce ? at_least(fair, SHORTEST_US) : slice;
+	r->quantum_us = scarce ? turns_at_least(fair, SHORTEST_US) : slice;
 	r->quantum_wall_us = scarce ? r->quantum_us : WALL_PER_CPU * slice;
 	r->turn_us = r->fresh_us = slice / 5 < TURN_US ? slice / 5 : TURN_US;
 	if (r->fresh_us > r->quantum_us)

@@ -29,7 +29,7 @@ void workers_limit(struct workers *w, unsigned most)
 		w->now = most;
 }
 
-static uint64_t grown(uint64_t now, uint64_t before)
+static uint64_t workers_grown(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
@@ -63,12 +63,12 @@ static void lasts(bool so, uint64_t wall, uint64_t *io)
 
 /* A machine with a low mean pressure has single seconds with more.  These subtract their length
  * from the quiet time, and do not reset it. */
-static void accumulates(bool so, uint64_t wall, uint64_t *io)
+static void workers_accumulates(bool so, uint64_t wall, uint64_t *io)
 {
 	*io = so ? *io + wall : *io > wall ? *io - wall : 0;
 }
 
-static enum workers_news judge(struct workers *w)
+static enum workers_news workers_judge(struct workers *w)
 {
 	enum workers_news news = WORKERS_SAME;
 
@@ -89,21 +89,23 @@ static enum workers_news judge(struct workers *w)
 
 enum workers_news workers_read(struct workers *w, const struct workers_reading *r)
 {
-	uint64_t wall = grown(r->at_us, w->last.at_us);
+	uint64_t wall = workers_grown(r->at_us, w->last.at_us);
 
 	if (w->began && wall > 0 && wall < GAP_US) {
 		decay(&w->cpu,
-		      without(share_of(grown(r->cpu_some_us, w->last.cpu_some_us), wall), r->held),
+		      without(share_of(workers_grown(r->cpu_some_us, w->last.cpu_some_us), wall),
+			      r->held),
 		      wall);
-		decay(&w->memory, share_of(grown(r->memory_full_us, w->last.memory_full_us), wall),
+		decay(&w->memory,
+		      share_of(workers_grown(r->memory_full_us, w->last.memory_full_us), wall),
 		      wall);
 		lasts(w->cpu > WORKERS_BUSY, wall, &w->busy_us);
 		lasts(w->memory > SHORT, wall, &w->short_us);
-		accumulates(w->cpu < QUIET && w->memory < QUIET, wall, &w->quiet_us);
+		workers_accumulates(w->cpu < QUIET && w->memory < QUIET, wall, &w->quiet_us);
 		if (w->busy_us > 0 || w->short_us > 0)
 			w->quiet_us = 0;
 	}
 	w->last = *r;
 	w->began = true;
-	return judge(w);
+	return workers_judge(w);
 }

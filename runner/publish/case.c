@@ -107,7 +107,8 @@ void publish_case_id(const struct publish_case *k, enum publish_what w, char out
 	snprintf(to, room, "-%.40s", run);
 }
 
-static bool is_told(const struct publish_case *k, struct outbox *o, enum publish_what w)
+static bool publish_case_is_told(const struct publish_case *k, struct outbox *o,
+				 enum publish_what w)
 {
 	char id[OUTBOX_NAME];
 
@@ -209,11 +210,11 @@ static bool github_may_want(const struct publish_case *k)
 static bool came_back(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
 {
 	*ret = PUBLISH_REGRESSED;
-	if (k->crash->state == LEDGER_REGRESSED && !is_told(k, o, PUBLISH_REGRESSED))
+	if (k->crash->state == LEDGER_REGRESSED && !publish_case_is_told(k, o, PUBLISH_REGRESSED))
 		return true;
 	*ret = PUBLISH_AGAIN; /* a pending entry of this issue says the same */
 	return seen_in_this_run(k) && !outbox_chain_waits(o, k->chain) &&
-	       !is_told(k, o, PUBLISH_AGAIN);
+	       !publish_case_is_told(k, o, PUBLISH_AGAIN);
 }
 
 static bool github_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
@@ -223,27 +224,27 @@ static bool github_wants(const struct publish_case *k, struct outbox *o, enum pu
 
 	if (!has_issue(k, o) && outbox_chain_empty(k->record)) {
 		*ret = PUBLISH_NEW;
-		return any_worth_it(k, 0) && !is_told(k, o, PUBLISH_NEW);
+		return any_worth_it(k, 0) && !publish_case_is_told(k, o, PUBLISH_NEW);
 	}
 	/* The target is new, even if a user dropped the notification of the targets before it. */
 	*ret = PUBLISH_FOUND;
 	if (publish_case_named(k) < c->n_by && any_worth_it(k, publish_case_named(k)) &&
-	    !outbox_chain_waits(o, k->chain) && !is_told(k, o, PUBLISH_FOUND))
+	    !outbox_chain_waits(o, k->chain) && !publish_case_is_told(k, o, PUBLISH_FOUND))
 		return true;
 	if (!has_issue(k, o))
 		return false;
 	if (c->state == LEDGER_FIXED) {
 		*ret = PUBLISH_FIXED;
-		return g->on_fixed != ISSUE_NONE && !is_told(k, o, PUBLISH_FIXED);
+		return g->on_fixed != ISSUE_NONE && !publish_case_is_told(k, o, PUBLISH_FIXED);
 	}
 	*ret = PUBLISH_PARTLY;
 	if (g->on_fixed != ISSUE_NONE && ledger_state_open(c->state) &&
-	    fixed_at(c, LEDGER_FIXED) > 0 && !is_told(k, o, PUBLISH_PARTLY))
+	    fixed_at(c, LEDGER_FIXED) > 0 && !publish_case_is_told(k, o, PUBLISH_PARTLY))
 		return true;
 	if (g->on_again != ISSUE_NONE && came_back(k, o, ret))
 		return true;
 	*ret = PUBLISH_SMALLER;
-	return is_smaller(k) && issue_has_larger(k) && !is_told(k, o, PUBLISH_SMALLER);
+	return is_smaller(k) && issue_has_larger(k) && !publish_case_is_told(k, o, PUBLISH_SMALLER);
 }
 
 /* --- a webhook ------------------------------------------------------------------ */
@@ -256,7 +257,7 @@ static enum publish_what hook_event(const struct known_crash *c)
 }
 
 /* A new finding belongs to an entry, a fix or a return to the whole crash. */
-static const struct known_crash *told_of(const struct publish_case *k)
+static const struct known_crash *publish_case_told_of(const struct publish_case *k)
 {
 	return hook_event(k->entry) == PUBLISH_NEW ? k->entry : k->crash;
 }
@@ -274,7 +275,7 @@ static bool is_recent(const struct known_crash *c, enum publish_what w, uint64_t
 static bool hook_may_want(const struct publish_case *k, const struct outbox *o)
 {
 	uint64_t since = outbox_place_get(o, k->place, "since");
-	const struct known_crash *c = told_of(k);
+	const struct known_crash *c = publish_case_told_of(k);
 	enum publish_what w = hook_event(c);
 
 	if (c == k->crash && w == PUBLISH_NEW)
@@ -291,8 +292,8 @@ bool publish_case_wants(const struct publish_case *k, struct outbox *o, enum pub
 {
 	if (!k->hook)
 		return github_wants(k, o, ret);
-	*ret = hook_event(told_of(k));
-	return !is_told(k, o, *ret);
+	*ret = hook_event(publish_case_told_of(k));
+	return !publish_case_is_told(k, o, *ret);
 }
 
 int publish_case_queue(struct publish_case *k, struct outbox *o, enum publish_what w, bool *ret_new,

@@ -31,14 +31,15 @@ static uint64_t now_of(const struct publish_deliver *d)
 	return d->now ? d->now(d->arg) : clock_real_us() / USEC_PER_SEC;
 }
 
-static int save(void *arg, struct err *e)
+static int publish_deliver_save(void *arg, struct err *e)
 {
 	struct attempt *a = arg;
 
 	return outbox_progress(a->o, &a->work, e);
 }
 
-static const struct publish_sender *sender_of(const struct publish_deliver *d, const char *place)
+static const struct publish_sender *publish_deliver_sender_of(const struct publish_deliver *d,
+							      const char *place)
 {
 	for (size_t i = 0; i < d->n_senders; i++)
 		if (strcmp(d->senders[i].place, place) == 0)
@@ -47,7 +48,8 @@ static const struct publish_sender *sender_of(const struct publish_deliver *d, c
 }
 
 /* Keeps the first failure only. */
-static void say_failed(const char *place, const char *why, struct publish_delivered *sum)
+static void publish_deliver_say_failed(const char *place, const char *why,
+				       struct publish_delivered *sum)
 {
 	char line[256];
 
@@ -57,8 +59,9 @@ static void say_failed(const char *place, const char *why, struct publish_delive
 	snprintf(sum->failed, sizeof(sum->failed), "%s: %s", place, line);
 }
 
-static int note(const struct publish_deliver *d, struct attempt *a, const struct delivery *v,
-		struct publish_delivered *sum, struct err *e)
+static int publish_deliver_note(const struct publish_deliver *d, struct attempt *a,
+				const struct delivery *v, struct publish_delivered *sum,
+				struct err *e)
 {
 	const struct outbox_outcome c = {
 	    .now = now_of(d),
@@ -78,7 +81,7 @@ static int note(const struct publish_deliver *d, struct attempt *a, const struct
 		sum->ignored += v->ignored;
 		return outbox_told(a->o, &a->work, &c, e);
 	}
-	say_failed(a->work.entry->place, v->why, sum);
+	publish_deliver_say_failed(a->work.entry->place, v->why, sum);
 	if (v->result == DELIVERY_REFUSED)
 		sum->refused++;
 	else
@@ -92,8 +95,10 @@ static int note(const struct publish_deliver *d, struct attempt *a, const struct
 static int attempt(struct round *w, size_t i, const struct publish_sender *s, struct err *e)
 {
 	struct attempt a = {.o = w->o};
-	struct delivery v = {
-	    .state_dirfd = w->d->state_dirfd, .save = save, .arg = &a, .result = DELIVERY_LATER};
+	struct delivery v = {.state_dirfd = w->d->state_dirfd,
+			     .save = publish_deliver_save,
+			     .arg = &a,
+			     .result = DELIVERY_LATER};
 	char id[OUTBOX_NAME];
 	int r = outbox_begin(w->o, i, &a.work, e);
 
@@ -112,12 +117,12 @@ static int attempt(struct round *w, size_t i, const struct publish_sender *s, st
 		(void)snprintf(w->sum->warning, sizeof(w->sum->warning), "%s: %s", s->place,
 			       v.warning);
 	w->mute[s - w->d->senders] = v.result == DELIVERY_LATER && v.unasked;
-	r = note(w->d, &a, &v, w->sum, e);
+	r = publish_deliver_note(w->d, &a, &v, w->sum, e);
 	outbox_work_done(&a.work);
 	return r;
 }
 
-static bool is_over(const struct publish_deliver *d)
+static bool publish_deliver_is_over(const struct publish_deliver *d)
 {
 	return d->deadline_us && clock_mono_us() >= d->deadline_us;
 }
@@ -143,14 +148,14 @@ static int look_for_tokens(struct round *w, struct err *e)
 
 /* A sent entry leaves the list, and the entries behind it move up.  New entries of a chain are
  * appended, so one pass reaches every entry once. */
-static int pass(struct round *w, struct err *e)
+static int publish_deliver_pass(struct round *w, struct err *e)
 {
 	struct outbox *o = w->o;
 	size_t i = 0;
 
-	while (i < outbox_count(o) && !is_over(w->d)) {
+	while (i < outbox_count(o) && !publish_deliver_is_over(w->d)) {
 		const struct outbox_entry *t = outbox_at(o, i);
-		const struct publish_sender *s = sender_of(w->d, t->place);
+		const struct publish_sender *s = publish_deliver_sender_of(w->d, t->place);
 		int r = 0;
 
 		if (s && !is_mute(w, s) && outbox_due(o, t, now_of(w->d)))
@@ -163,8 +168,8 @@ static int pass(struct round *w, struct err *e)
 	return 0;
 }
 
-static uint64_t look_at(const struct round *w, const struct outbox_entry *t,
-			const struct publish_sender *s, uint64_t now)
+static uint64_t publish_deliver_look_at(const struct round *w, const struct outbox_entry *t,
+					const struct publish_sender *s, uint64_t now)
 {
 	uint64_t at = outbox_due_at(w->o, t);
 
@@ -181,12 +186,12 @@ static void look_ahead(struct round *w)
 
 	for (size_t i = 0; i < outbox_count(w->o); i++) {
 		const struct outbox_entry *t = outbox_at(w->o, i);
-		const struct publish_sender *s = sender_of(w->d, t->place);
+		const struct publish_sender *s = publish_deliver_sender_of(w->d, t->place);
 
 		w->sum->left += s != NULL;
 		if (!t->head || !s)
 			continue;
-		at = look_at(w, t, s, now);
+		at = publish_deliver_look_at(w, t, s, now);
 		if (!w->sum->next || at < w->sum->next)
 			w->sum->next = at;
 	}
@@ -206,7 +211,7 @@ int publish_deliver(const struct publish_deliver *d, struct outbox *o,
 	if (r == 0)
 		r = look_for_tokens(&w, e);
 	if (r == 0)
-		r = pass(&w, e);
+		r = publish_deliver_pass(&w, e);
 	look_ahead(&w);
 	return r < 0 ? err_wrap(e, "deliver") : 0;
 }

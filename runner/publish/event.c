@@ -241,14 +241,14 @@ static const char *action(const struct publish_case *k, enum publish_what w)
 	return w == PUBLISH_NEW || a >= ISSUE_COUNT ? "none" : names[a];
 }
 
-static int set(json_t *j, const char *key, json_t *v, struct err *e)
+static int publish_event_set(json_t *j, const char *key, json_t *v, struct err *e)
 {
 	return json_object_set_new(j, key, v) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
 }
 
 static int set_text(json_t *j, const char *key, const struct buf *b, struct err *e)
 {
-	return set(j, key, json_string(buf_str(b)), e);
+	return publish_event_set(j, key, json_string(buf_str(b)), e);
 }
 
 /* Describes the last target that found the crash, from its own cells' output. */
@@ -314,7 +314,7 @@ static json_t *labels(const struct publish *p)
 	return a;
 }
 
-static json_t *upload(const struct gathered *g)
+static json_t *publish_event_upload(const struct gathered *g)
 {
 	if (g->r.redacted || !g->r.upload || !g->r.input_path || render_is_inline(&g->r))
 		return json_null();
@@ -330,18 +330,19 @@ static int for_github(const struct publish_case *k, enum publish_what w, json_t 
 	gather(k, k->crash, &g);
 	r = issue_texts(k, &g, w, j, e);
 	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_FOUND))
-		r = set(j, "entries", json_integer((json_int_t)k->crash->n_by), e);
+		r = publish_event_set(j, "entries", json_integer((json_int_t)k->crash->n_by), e);
 	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_SMALLER))
-		r = set(j, "minimized",
-			json_boolean(g.r.minimized || g.r.redacted || !g.r.input_bytes), e);
+		r = publish_event_set(
+		    j, "minimized", json_boolean(g.r.minimized || g.r.redacted || !g.r.input_bytes),
+		    e);
 	if (r == 0)
-		r = set(j, "labels", labels(k->p), e);
+		r = publish_event_set(j, "labels", labels(k->p), e);
 	if (r == 0)
-		r = set(j, "repository", json_string(repository(k)), e);
+		r = publish_event_set(j, "repository", json_string(repository(k)), e);
 	if (r == 0)
-		r = set(j, "action", json_string(action(k, w)), e);
+		r = publish_event_set(j, "action", json_string(action(k, w)), e);
 	if (r == 0)
-		r = set(j, "upload", upload(&g), e);
+		r = publish_event_set(j, "upload", publish_event_upload(&g), e);
 	gathered_done(&g);
 	return r;
 }
@@ -372,14 +373,16 @@ int publish_preview(const struct publish *p, struct outbox *o, const struct know
 /* --- for a webhook ------------------------------------------------------------------ */
 
 /* A webhook gets a target's entry while the entry is new. */
-static const struct known_crash *told_of(const struct publish_case *k, enum publish_what w)
+static const struct known_crash *publish_event_told_of(const struct publish_case *k,
+						       enum publish_what w)
 {
 	return k->hook && w == PUBLISH_NEW && k->crash->n_by > 1 ? k->entry : k->crash;
 }
 
-static const struct ledger_seen *when(const struct publish_case *k, enum publish_what w)
+static const struct ledger_seen *publish_event_when(const struct publish_case *k,
+						    enum publish_what w)
 {
-	const struct known_crash *c = told_of(k, w);
+	const struct known_crash *c = publish_event_told_of(k, w);
 
 	if (w == PUBLISH_FOUND)
 		return &k->crash->by[k->crash->n_by - 1]->first_seen;
@@ -391,28 +394,28 @@ static const struct ledger_seen *when(const struct publish_case *k, enum publish
 static int for_hook(const struct publish_case *k, enum publish_what w, const char *id, json_t *j,
 		    struct err *e)
 {
-	const struct ledger_seen *s = when(k, w);
+	const struct ledger_seen *s = publish_event_when(k, w);
 	const struct webhook_message m = {.event = publish_what_name(w),
 					  .id = id,
 					  .time = s->time,
-					  .crash = told_of(k, w),
+					  .crash = publish_event_told_of(k, w),
 					  .issue_url = k->crash->issue_url,
 					  .run = s->run,
 					  .commit = s->commit};
 	json_t *payload = NULL;
 	int r = webhook_payload(k->hook->format, &m, &payload, e);
 
-	return r == 0 ? set(j, "payload", payload, e) : r;
+	return r == 0 ? publish_event_set(j, "payload", payload, e) : r;
 }
 
 int publish_event(const struct publish_case *k, enum publish_what w, const char *id, json_t **ret,
 		  struct err *e)
 {
-	const struct ledger_seen *s = when(k, w);
+	const struct ledger_seen *s = publish_event_when(k, w);
 	_autojson_ json_t *j =
 	    json_pack("{s:s, s:s, s:s, s:b, s:I, s:s}", "event", publish_what_name(w), "signature",
-		      k->name, "target", told_of(k, w)->fuzzer, "security", k->crash->security,
-		      "time", (json_int_t)s->time, "commit", s->commit);
+		      k->name, "target", publish_event_told_of(k, w)->fuzzer, "security",
+		      k->crash->security, "time", (json_int_t)s->time, "commit", s->commit);
 	int r;
 
 	if (!j)

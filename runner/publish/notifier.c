@@ -94,7 +94,7 @@ static void on_due(void *arg)
 }
 
 /* The ledger's file is replaced whole at each change. */
-static void on_entry(void *arg, const char *name)
+static void notifier_on_entry(void *arg, const char *name)
 {
 	struct notifier *n = arg;
 
@@ -118,7 +118,7 @@ int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l, st
 	n->t = *t;
 	n->ledger = l;
 	n->due_us = clock_real_us(); /* what an earlier run did not send */
-	r = loop_add_dir(loop, t->state->dirfd, on_entry, n, &n->saved, e);
+	r = loop_add_dir(loop, t->state->dirfd, notifier_on_entry, n, &n->saved, e);
 	if (r == 0)
 		r = loop_add_timer(loop, clock_mono_us(), on_due, n, &n->timer, e);
 	if (r < 0)
@@ -181,7 +181,7 @@ static void on_enough(void *arg)
 	loop_stop(arg);
 }
 
-static void on_signal(void *arg, int signo)
+static void notifier_on_signal(void *arg, int signo)
 {
 	(void)signo;
 	loop_stop(arg);
@@ -197,9 +197,9 @@ static int last_wait(struct last *l, struct notify *t, struct err *e)
 	r = loop_add_timer(l->loop, clock_mono_us() + t->send_us + FINISH_US, on_enough, l->loop,
 			   &late, e);
 	if (r == 0)
-		r = loop_add_signal(l->loop, SIGINT, on_signal, l->loop, &ends[0], e);
+		r = loop_add_signal(l->loop, SIGINT, notifier_on_signal, l->loop, &ends[0], e);
 	if (r == 0)
-		r = loop_add_signal(l->loop, SIGTERM, on_signal, l->loop, &ends[1], e);
+		r = loop_add_signal(l->loop, SIGTERM, notifier_on_signal, l->loop, &ends[1], e);
 	if (r == 0)
 		r = loop_run(l->loop, e);
 	if (l->task)

@@ -25,7 +25,7 @@ bool notify_is_wanted(const struct config *c)
 	return n > 0 || config_github(c)->repository;
 }
 
-static uint64_t now_s(void)
+static uint64_t notify_now_s(void)
 {
 	return clock_real_us() / USEC_PER_SEC;
 }
@@ -118,7 +118,7 @@ static struct publish publish_of(const struct notify *t)
 	    .github = config_github(t->config),
 	    .outbox = config_outbox(t->config),
 	    .run = t->run,
-	    .now = now_s(),
+	    .now = notify_now_s(),
 	};
 
 	p.hooks = config_webhooks(t->config, &p.n_hooks);
@@ -250,7 +250,7 @@ static int send_due(const struct notify *t, struct outbox *o, struct publish_del
 	r = publish_deliver(&d, o, ret, e);
 	if (r != -EBUSY)
 		return r;
-	*ret = (struct publish_delivered){.left = outbox_count(o), .next = now_s() + 60};
+	*ret = (struct publish_delivered){.left = outbox_count(o), .next = notify_now_s() + 60};
 	return 0; /* another process sends */
 }
 
@@ -280,7 +280,7 @@ static bool any_told(const struct known_crash *c, size_t entries)
 	return false;
 }
 
-static int learn(void *arg, const struct publish_learned *l, struct err *e)
+static int notify_learn(void *arg, const struct publish_learned *l, struct err *e)
 {
 	struct learning *to = arg;
 	const struct known_crash *c = ledger_find(to->ledger, l->signature);
@@ -318,7 +318,7 @@ static int add_result(struct outbox *o, const struct notify *t, const struct led
 	struct publish_alarm a;
 	_autojson_ json_t *j = NULL;
 	_autofree_ char *text = NULL;
-	int r = publish_learned(o, learn, &to, e);
+	int r = publish_learned(o, notify_learn, &to, e);
 
 	publish_alarm(&p, o, &a);
 	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:{s:I, s:I, s:s, s:s}}", "done",
@@ -359,7 +359,7 @@ int notify_round(const struct notify *t, struct buf *result, struct err *e)
 	if (r == 0 && t->send_us)
 		r = send_due(t, o, &d, e);
 	else if (r == 0)
-		d = (struct publish_delivered){.left = outbox_count(o), .next = now_s()};
+		d = (struct publish_delivered){.left = outbox_count(o), .next = notify_now_s()};
 	return r < 0 ? r : add_result(o, t, l, &(struct both){&d, &sum}, result, e);
 }
 
@@ -397,7 +397,7 @@ int notify_unignored(const struct state *s, const struct ledger *l, const char *
 
 /* --- in the parent --------------------------------------------------------------- */
 
-static void text_of(const json_t *j, const char *key, char *out, size_t n)
+static void notify_text_of(const json_t *j, const char *key, char *out, size_t n)
 {
 	const char *s = json_string_value(json_object_get(j, key));
 
@@ -405,7 +405,7 @@ static void text_of(const json_t *j, const char *key, char *out, size_t n)
 }
 
 /* A crash that no longer exists (merged, or its record is gone) is no error. */
-static int apply(struct ledger *l, const json_t *one, struct err *e)
+static int notify_apply(struct ledger *l, const json_t *one, struct err *e)
 {
 	const char *sig = json_string_value(json_object_get(one, "signature"));
 	const char *url = json_string_value(json_object_get(one, "url"));
@@ -440,12 +440,12 @@ int notify_read(struct slice result, struct ledger *l, struct notify_result *ret
 	    .alarm = {.count = json_get_u64(alarm, "count"),
 		      .oldest = json_get_u64(alarm, "oldest")},
 	};
-	text_of(j, "warning", ret->warning, sizeof(ret->warning));
-	text_of(j, "failed", ret->failed, sizeof(ret->failed));
-	text_of(alarm, "place", ret->alarm.place, sizeof(ret->alarm.place));
-	text_of(alarm, "why", ret->alarm.why, sizeof(ret->alarm.why));
+	notify_text_of(j, "warning", ret->warning, sizeof(ret->warning));
+	notify_text_of(j, "failed", ret->failed, sizeof(ret->failed));
+	notify_text_of(alarm, "place", ret->alarm.place, sizeof(ret->alarm.place));
+	notify_text_of(alarm, "why", ret->alarm.why, sizeof(ret->alarm.why));
 	for (size_t i = 0; l && r == 0 && i < json_array_size(list); i++)
-		r = apply(l, json_array_get(list, i), e);
+		r = notify_apply(l, json_array_get(list, i), e);
 	return r;
 }
 

@@ -46,8 +46,8 @@ static uint64_t of_column(const json_t *series, const char *name)
 }
 
 /* Used while the run lives. */
-static bool from_series(const struct state *s, const struct known_crash *c,
-			struct publish_past *ret)
+static bool past_from_series(const struct state *s, const struct known_crash *c,
+			     struct publish_past *ret)
 {
 	_autojson_ json_t *j = NULL;
 	struct err e;
@@ -64,7 +64,7 @@ static bool from_series(const struct state *s, const struct known_crash *c,
 /* --- the last commit without it ---------------------------------------------------- */
 
 /* A run's name is the time at which it began. */
-static bool is_before(const json_t *line, const struct known_crash *c)
+static bool past_is_before(const json_t *line, const struct known_crash *c)
 {
 	return strcmp(json_get_text(line, "run"), c->first_seen.run) < 0;
 }
@@ -87,7 +87,7 @@ static void clean_at(const struct state *s, const struct known_crash *c, struct 
 	for (size_t i = json_array_size(lines); i-- > 0;) {
 		const json_t *line = json_array_get(lines, i);
 
-		if (!is_before(line, c))
+		if (!past_is_before(line, c))
 			continue;
 		/* An untriaged artifact of that run may be this crash. */
 		if (json_get_u64(line, "untriaged") > 0)
@@ -106,6 +106,6 @@ void past_of(const struct state *s, const struct known_crash *entry, struct publ
 	*ret = (struct publish_past){0};
 	if (!fs_name_ok(slice_of(entry->first_seen.run)) || !fs_name_ok(slice_of(entry->fuzzer)))
 		return;
-	ret->known = from_stats(s, entry, ret) || from_series(s, entry, ret);
+	ret->known = from_stats(s, entry, ret) || past_from_series(s, entry, ret);
 	clean_at(s, entry, ret);
 }

@@ -39,7 +39,7 @@ struct fresh {
 	size_t n;
 };
 
-static int rank(const struct known_crash *c)
+static int publish_rank(const struct known_crash *c)
 {
 	static const char *const severities[] = {"high", "medium", "low"};
 	int i = 0;
@@ -49,10 +49,10 @@ static int rank(const struct known_crash *c)
 	return c->security ? i : 4 + i;
 }
 
-static int by_need(const struct known_crash *x, const struct known_crash *y)
+static int publish_by_need(const struct known_crash *x, const struct known_crash *y)
 {
-	if (rank(x) != rank(y))
-		return rank(x) - rank(y);
+	if (publish_rank(x) != publish_rank(y))
+		return publish_rank(x) - publish_rank(y);
 	if (x->first_seen.time != y->first_seen.time)
 		return x->first_seen.time < y->first_seen.time ? -1 : 1;
 	return strcmp(x->signature, y->signature);
@@ -63,21 +63,21 @@ static int by_target(const void *a, const void *b)
 	const struct fresh_crash *x = a, *y = b;
 	int r = strcmp(x->crash->fuzzer, y->crash->fuzzer);
 
-	return r ? r : by_need(x->crash, y->crash);
+	return r ? r : publish_by_need(x->crash, y->crash);
 }
 
-static int by_turn(const void *a, const void *b)
+static int publish_by_turn(const void *a, const void *b)
 {
 	const struct fresh_crash *x = a, *y = b;
 
 	if (x->turn != y->turn)
 		return x->turn < y->turn ? -1 : 1;
-	return by_need(x->crash, y->crash);
+	return publish_by_need(x->crash, y->crash);
 }
 
 /* The worst crash of each target comes first, then the second worst of each.  So a target that
  * prints many forged reports does not use up the issues of the others. */
-static void sort(struct fresh *f)
+static void publish_sort(struct fresh *f)
 {
 	if (f->n == 0)
 		return;
@@ -85,7 +85,7 @@ static void sort(struct fresh *f)
 	for (size_t i = 1; i < f->n; i++)
 		if (strcmp(f->v[i].crash->fuzzer, f->v[i - 1].crash->fuzzer) == 0)
 			f->v[i].turn = f->v[i - 1].turn + 1;
-	qsort(f->v, f->n, sizeof(*f->v), by_turn);
+	qsort(f->v, f->n, sizeof(*f->v), publish_by_turn);
 }
 
 /* How many more issues this day may have; a day begins with its first issue. */
@@ -133,7 +133,7 @@ static int file_new(const struct publish *p, struct outbox *o, struct fresh *f,
 		return 0;
 	n = n < f->n ? n : f->n;
 	sum->waiting = f->n - n;
-	sort(f);
+	publish_sort(f);
 	if (n > 0) {
 		const struct outbox_number v[] = {{"day", day}, {"day_issues", used + n}};
 
@@ -148,8 +148,8 @@ static int file_new(const struct publish *p, struct outbox *o, struct fresh *f,
 
 /* --- existing issues and webhooks ----------------------------------------------- */
 
-static int tell(struct publish_case *k, struct outbox *o, struct fresh *fresh,
-		struct publish_sum *sum, struct err *e)
+static int publish_tell(struct publish_case *k, struct outbox *o, struct fresh *fresh,
+			struct publish_sum *sum, struct err *e)
 {
 	enum publish_what w;
 	bool queued = false;
@@ -183,7 +183,7 @@ static int tell_hook(const struct publish *p, struct outbox *o, const struct kno
 		if (c->by[i]->state == LEDGER_IGNORED)
 			continue;
 		publish_case_init(p, c, c->by[i], hook, &k);
-		first_error(tell(&k, o, NULL, sum, &why), &why, &r, e);
+		first_error(publish_tell(&k, o, NULL, sum, &why), &why, &r, e);
 	}
 	return r;
 }
@@ -208,7 +208,7 @@ static int tell_all(const struct publish *p, struct outbox *o, const struct know
 		return 0;
 	publish_case_init(p, c, NULL, NULL, &k);
 	if (publish_has_github(p) && !is_skipped(p, c))
-		r = tell(&k, o, fresh, sum, e);
+		r = publish_tell(&k, o, fresh, sum, e);
 	for (size_t i = 0; i < p->n_hooks; i++)
 		first_error(tell_hook(p, o, c, &p->hooks[i], sum, &why), &why, &r, e);
 	return r;

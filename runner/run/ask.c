@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int find(const struct run *r, const char *name, struct job **ret, struct err *e)
+static int run_ask_find(const struct run *r, const char *name, struct job **ret, struct err *e)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (strcmp(r->jobs[i].target->name, name) == 0) {
@@ -17,7 +17,7 @@ static int find(const struct run *r, const char *name, struct job **ret, struct 
 }
 
 /* Logs the user's request, so that the log shows which targets did not end by themselves. */
-static void tell(struct run *r, const struct job *j, const char *what)
+static void run_ask_tell(struct run *r, const struct job *j, const char *what)
 {
 	r->o.event(r->o.arg, run_look_at(r, j->index), j->index, what);
 }
@@ -25,25 +25,25 @@ static void tell(struct run *r, const struct job *j, const char *what)
 _Static_assert((int)CONTROL_CELLS_MAX == (int)CONTROL_WORKERS_MAX, "one limit for both ways");
 
 /* ret_note: set if the target is already in the wanted state; otherwise unchanged. */
-static int start(struct run *r, struct job *j, const char **ret_note, struct err *e)
+static int run_ask_start(struct run *r, struct job *j, const char **ret_note, struct err *e)
 {
 	if (r->dispatch.closed)
 		return err_set(e, ESHUTDOWN, "the run is coming to its end");
 	if (dispatch_has_turn(j))
 		*ret_note = "it has its turn already";
 	else
-		tell(r, j, "started by a user");
+		run_ask_tell(r, j, "started by a user");
 	dispatch_start(&r->dispatch, j);
 	return 0;
 }
 
-static void stop(struct run *r, struct job *j, bool now)
+static void run_ask_stop(struct run *r, struct job *j, bool now)
 {
-	tell(r, j, "stopped by a user");
+	run_ask_tell(r, j, "stopped by a user");
 	dispatch_stop(&r->dispatch, j, now);
 }
 
-static int skip(struct run *r, struct job *j, const char **ret_note, struct err *e)
+static int run_ask_skip(struct run *r, struct job *j, const char **ret_note, struct err *e)
 {
 	bool turn = dispatch_has_turn(j);
 	int rc = dispatch_skip(&r->dispatch, j, e);
@@ -51,7 +51,7 @@ static int skip(struct run *r, struct job *j, const char **ret_note, struct err 
 	if (rc < 0)
 		return rc;
 	if (turn)
-		tell(r, j, "skipped by a user");
+		run_ask_tell(r, j, "skipped by a user");
 	else
 		*ret_note = "it had no turn; others come first";
 	dispatch_next(&r->dispatch);
@@ -70,7 +70,7 @@ static int answer_state(struct run *r, const struct job *j, const char *note, js
 	return 0;
 }
 
-static int show(struct run *r, const struct job *j, json_t **ret, struct err *e)
+static int run_ask_show(struct run *r, const struct job *j, json_t **ret, struct err *e)
 {
 	json_t *o = NULL;
 	int rc = status_target_json(&run_look_at(r, j->index)->rows[j->index], &o, e);
@@ -81,22 +81,23 @@ static int show(struct run *r, const struct job *j, json_t **ret, struct err *e)
 	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
 }
 
-static int of_target(struct run *r, const struct control_request *q, json_t **ret, struct err *e)
+static int run_ask_of_target(struct run *r, const struct control_request *q, json_t **ret,
+			     struct err *e)
 {
 	const char *note = NULL;
 	struct job *j = NULL;
-	int rc = find(r, q->target, &j, e);
+	int rc = run_ask_find(r, q->target, &j, e);
 
 	if (rc < 0)
 		return rc;
 	if (q->cmd == CONTROL_TARGET)
-		return show(r, j, ret, e);
+		return run_ask_show(r, j, ret, e);
 	if (q->cmd == CONTROL_START)
-		rc = start(r, j, &note, e);
+		rc = run_ask_start(r, j, &note, e);
 	else if (q->cmd == CONTROL_STOP)
-		stop(r, j, q->now);
+		run_ask_stop(r, j, q->now);
 	else
-		rc = skip(r, j, &note, e);
+		rc = run_ask_skip(r, j, &note, e);
 	return rc < 0 ? rc : answer_state(r, j, note, ret, e);
 }
 
@@ -111,7 +112,7 @@ int run_ask(void *arg, const struct control_request *q, json_t **ret, struct err
 	case CONTROL_STOP:
 	case CONTROL_START:
 	case CONTROL_SKIP:
-		return of_target(r, q, ret, e);
+		return run_ask_of_target(r, q, ret, e);
 	case CONTROL_WORKERS:
 		run_set_workers(r, q->workers);
 		*ret = json_pack("{s:i}", "workers", (int)r->o.workers);

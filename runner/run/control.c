@@ -17,7 +17,7 @@ struct control {
 	void *arg;
 };
 
-static void on_line(void *arg, struct slice line)
+static void control_on_line(void *arg, struct slice line)
 {
 	const struct control *c = arg;
 	uint64_t n;
@@ -28,7 +28,7 @@ static void on_line(void *arg, struct slice line)
 }
 
 /* Reads one block per turn of the loop, so that a flood does not block the run. */
-static void on_io(void *arg, uint32_t events)
+static void control_on_io(void *arg, uint32_t events)
 {
 	struct control *c = arg;
 	char block[1024];
@@ -36,7 +36,7 @@ static void on_io(void *arg, uint32_t events)
 
 	(void)events;
 	if (n > 0) {
-		lines_feed(&c->lines, (struct slice){block, (size_t)n}, on_line, c);
+		lines_feed(&c->lines, (struct slice){block, (size_t)n}, control_on_line, c);
 		return;
 	}
 	if (n < 0 && errno == EAGAIN)
@@ -60,7 +60,7 @@ int control_open(struct loop *l, int fd, control_workers_fn *fn, void *arg, stru
 	c->fd = fd;
 	c->fn = fn;
 	c->arg = arg;
-	r = loop_add_io(l, fd, EPOLLIN, on_io, c, &c->io, e);
+	r = loop_add_io(l, fd, EPOLLIN, control_on_io, c, &c->io, e);
 	if (r < 0)
 		control_close(c);
 	else

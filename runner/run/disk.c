@@ -81,23 +81,23 @@ void disk_walks(struct disk_watch *d, uint64_t now)
 	d->most = d->now;
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
+static uint64_t disk_sum(uint64_t a, uint64_t b)
 {
 	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
 uint64_t disk_bytes(const struct disk_usage *u)
 {
-	return sum(u->named.bytes, u->nameless.bytes);
+	return disk_sum(u->named.bytes, u->nameless.bytes);
 }
 
 uint64_t disk_files(const struct disk_usage *u)
 {
-	return sum(u->named.files, u->nameless.files);
+	return disk_sum(u->named.files, u->nameless.files);
 }
 
-static int walk_one(int dir, const char *name, const struct fs_usage *limit, struct disk_usage *io,
-		    struct err *e)
+static int disk_walk_one(int dir, const char *name, const struct fs_usage *limit,
+			 struct disk_usage *io, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct fs_usage u = {0};
@@ -111,8 +111,8 @@ static int walk_one(int dir, const char *name, const struct fs_usage *limit, str
 	}
 	if (r < 0)
 		return r;
-	io->named.bytes = sum(io->named.bytes, u.bytes);
-	io->named.files = sum(io->named.files, u.files);
+	io->named.bytes = disk_sum(io->named.bytes, u.bytes);
+	io->named.files = disk_sum(io->named.files, u.files);
 	io->closed |= u.moved;
 	return 0;
 }
@@ -126,6 +126,6 @@ int disk_walk(int work, const char *target, const struct fs_usage *limit, struct
 	io->named = (struct fs_usage){0};
 	io->closed = false;
 	if (r == 0)
-		r = walk_one(dir, "corpus", limit, io, e);
-	return r == 0 ? walk_one(dir, "artifacts", limit, io, e) : r;
+		r = disk_walk_one(dir, "corpus", limit, io, e);
+	return r == 0 ? disk_walk_one(dir, "artifacts", limit, io, e) : r;
 }

@@ -45,7 +45,8 @@ int plan_resolve(const struct config *c, const struct target *t, struct target_c
 	return r;
 }
 
-static int add_target(struct plan *p, const struct config *c, const struct target *t, struct err *e)
+static int plan_add_target(struct plan *p, const struct config *c, const struct target *t,
+			   struct err *e)
 {
 	struct target_config cfg;
 	int r = plan_resolve(c, t, &cfg, e);
@@ -71,7 +72,7 @@ int plan_make(const struct config *c, const struct target_list *l, const char *f
 		return err_sys(e, "allocate the plan");
 	for (size_t i = 0; r == 0 && i < l->n; i++)
 		if (!filter || fnmatch(filter, l->v[i].name, 0) == 0)
-			r = add_target(&p, c, &l->v[i], e);
+			r = plan_add_target(&p, c, &l->v[i], e);
 	if (r < 0) {
 		plan_done(&p);
 		return r;

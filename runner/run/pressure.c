@@ -39,7 +39,7 @@ static void on_trigger(void *arg, uint32_t events)
 	p->fn(p->arg);
 }
 
-static int open_one(const char *dir, const char *name, int flags, struct err *e)
+static int pressure_open_one(const char *dir, const char *name, int flags, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s/%s", dir, name);
 	int fd = path ? sys_openat(AT_FDCWD, path, flags | O_NONBLOCK, 0) : -1;
@@ -54,7 +54,7 @@ static void set_trigger(struct pressure *p, struct loop *l, const char *dir)
 	struct statfs fs;
 	size_t i = 0;
 
-	p->trigger = open_one(dir, "memory", O_RDWR, &ignored);
+	p->trigger = pressure_open_one(dir, "memory", O_RDWR, &ignored);
 	if (p->trigger < 0 || fstatfs(p->trigger, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
 		return; /* write only to a file of the kernel */
 	while (i < 2 && write(p->trigger, triggers[i], strlen(triggers[i]) + 1) < 0)
@@ -73,9 +73,9 @@ int pressure_open(struct loop *l, const char *dir, pressure_fn *fn, void *arg,
 	if (!p)
 		return err_sys(e, "allocate");
 	*p = (struct pressure){.cpu = -1, .memory = -1, .trigger = -1, .fn = fn, .arg = arg};
-	r = p->cpu = open_one(dir, "cpu", O_RDONLY, e);
+	r = p->cpu = pressure_open_one(dir, "cpu", O_RDONLY, e);
 	if (r >= 0)
-		r = p->memory = open_one(dir, "memory", O_RDONLY, e);
+		r = p->memory = pressure_open_one(dir, "memory", O_RDONLY, e);
 	if (r >= 0) /* with psi=0 the files exist, and reading fails */
 		r = pressure_look(p, &first, e);
 	if (r < 0) {

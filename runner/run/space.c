@@ -38,7 +38,7 @@ struct order {
 };
 
 /* Jobs that the last walk did not reach come first, then those with few files. */
-static int by_turn(const void *a, const void *b)
+static int run_space_by_turn(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
 
@@ -52,7 +52,7 @@ static bool has_cell(const struct job *j)
 	return j->phase == PHASE_RUNNING && j->attempt && j->attempt->cell;
 }
 
-static void look_at(const struct run_look *l, const struct job *j, struct disk_usage *io)
+static void run_space_look_at(const struct run_look *l, const struct job *j, struct disk_usage *io)
 {
 	const struct fs_usage limit = {.bytes = j->cfg->disk, .files = WORKDIR_FILES_MAX};
 	struct err gone;
@@ -65,7 +65,7 @@ static void look_at(const struct run_look *l, const struct job *j, struct disk_u
 	}
 }
 
-static int look_at_all(void *arg, struct buf *out, struct err *e)
+static int run_space_look_at_all(void *arg, struct buf *out, struct err *e)
 {
 	const struct run_look *l = arg;
 	const struct run *r = l->run;
@@ -79,14 +79,14 @@ static int look_at_all(void *arg, struct buf *out, struct err *e)
 						.files = disk_files(&r->jobs[i].disk.now),
 						.job = (uint32_t)i};
 	if (n > 0)
-		qsort(v, n, sizeof(*v), by_turn);
+		qsort(v, n, sizeof(*v), run_space_by_turn);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const struct job *j = &r->jobs[v[i].job];
 		struct looked got = {.job = v[i].job, .cell = j->cells, .usage = j->disk.now};
 
 		if (i > 0 && clock_mono_us() - l->began_us > DEEP_US)
 			break;
-		look_at(l, j, &got.usage);
+		run_space_look_at(l, j, &got.usage);
 		rc = buf_add(out, (struct slice){(const char *)&got, sizeof(got)}, e);
 	}
 	free(v);
@@ -95,7 +95,7 @@ static int look_at_all(void *arg, struct buf *out, struct err *e)
 
 /* --- cells that took too much --------------------------------------------------------- */
 
-static uint64_t grown(uint64_t now, uint64_t before)
+static uint64_t run_space_grown(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
@@ -143,15 +143,16 @@ static void end_those_over(struct run *r)
 /* Any cell that can hide files may hold the space that the file system lost. */
 static void note_unexplained(struct run *r, const struct run_look *l, uint64_t before)
 {
-	uint64_t lost = grown(before, l->room.bytes), known = 0;
+	uint64_t lost = run_space_grown(before, l->room.bytes), known = 0;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (has_cell(&r->jobs[i]))
-			known += grown(disk_bytes(&r->jobs[i].disk.now),
-				       disk_bytes(&r->jobs[i].disk.before));
+			known += run_space_grown(disk_bytes(&r->jobs[i].disk.now),
+						 disk_bytes(&r->jobs[i].disk.before));
 	for (size_t i = 0; i < r->n; i++) {
 		struct job *j = &r->jobs[i];
-		uint64_t now = is_unsure(j) ? j->disk.unexplained + grown(lost, known) : 0;
+		uint64_t now =
+		    is_unsure(j) ? j->disk.unexplained + run_space_grown(lost, known) : 0;
 
 		if (j->disk.unexplained != now) /* see turns_set() */
 			j->disk.unexplained = now;
@@ -163,8 +164,10 @@ static double blame_of(const struct run *r, const struct job *j)
 {
 	const struct disk_usage *now = &j->disk.now, *before = &j->disk.before;
 	const struct fs_room *reserve = &r->disk.reserve;
-	uint64_t bytes = now->nameless.bytes + grown(now->named.bytes, before->named.bytes);
-	uint64_t files = now->nameless.files + grown(now->named.files, before->named.files);
+	uint64_t bytes =
+	    now->nameless.bytes + run_space_grown(now->named.bytes, before->named.bytes);
+	uint64_t files =
+	    now->nameless.files + run_space_grown(now->named.files, before->named.files);
 	double of_bytes = reserve->bytes ? (double)bytes / (double)reserve->bytes : 0;
 	double of_files = reserve->files ? (double)files / (double)reserve->files : 0;
 
@@ -210,17 +213,17 @@ static bool any_leaves(const struct run *r)
 	return false;
 }
 
-static void tell(struct run *r, const char *text)
+static void run_space_tell(struct run *r, const char *text)
 {
 	r->o.event(r->o.arg, run_look(r), SIZE_MAX, text);
 }
 
-static void hold(struct run *r, uint64_t now)
+static void run_space_hold(struct run *r, uint64_t now)
 {
 	if (!r->held_us) {
 		r->held_us = now;
 		r->dispatch.held = true;
-		tell(r, "the disk is nearly full: all cells are held");
+		run_space_tell(r, "the disk is nearly full: all cells are held");
 	}
 	for (size_t i = 0; i < r->n; i++)
 		job_hold(&r->jobs[i], true);
@@ -245,10 +248,10 @@ static void wait_for_room(struct run *r)
 	if (!run_goes_on(r))
 		run_each_job(r, run_end_politely, REASON_DISK_LIMIT);
 	if (dispatch_disk(&r->dispatch, run_goes_on(r)) && run_goes_on(r))
-		tell(r, "the disk is nearly full: all targets wait for space");
+		run_space_tell(r, "the disk is nearly full: all targets wait for space");
 }
 
-static void go_on(struct run *r)
+static void run_space_go_on(struct run *r)
 {
 	bool held = r->held_us != 0, waited;
 
@@ -256,14 +259,14 @@ static void go_on(struct run *r)
 	let_go(r);
 	waited = dispatch_disk(&r->dispatch, false);
 	if (held || (waited && run_goes_on(r)))
-		tell(r, "there is space on the disk again");
+		run_space_tell(r, "there is space on the disk again");
 	if (held)
 		dispatch_next(&r->dispatch);
 }
 
 /* --- looking -------------------------------------------------------------------------- */
 
-static void judge(struct run *r, const struct run_look *l)
+static void run_space_judge(struct run *r, const struct run_look *l)
 {
 	uint64_t now = clock_mono_us();
 
@@ -276,7 +279,7 @@ static void judge(struct run *r, const struct run_look *l)
 		wait_for_room(r);
 }
 
-static void take(struct run *r, const struct run_look *l, const struct looked *got)
+static void run_space_take(struct run *r, const struct run_look *l, const struct looked *got)
 {
 	struct job *j = got->job < r->n ? &r->jobs[got->job] : NULL;
 
@@ -294,7 +297,7 @@ static void take(struct run *r, const struct run_look *l, const struct looked *g
 		j->disk.at_walk = j->disk.now;
 }
 
-static void on_looked(void *arg, struct slice result, const char *failed)
+static void run_space_on_looked(void *arg, struct slice result, const char *failed)
 {
 	struct run_look *l = arg;
 	struct run *r = l->run;
@@ -307,13 +310,13 @@ static void on_looked(void *arg, struct slice result, const char *failed)
 		return; /* the next look comes */
 	for (; result.n >= sizeof(got); result.p += sizeof(got), result.n -= sizeof(got)) {
 		memcpy(&got, result.p, sizeof(got));
-		take(r, l, &got);
+		run_space_take(r, l, &got);
 	}
 	if (l->deep) {
 		note_unexplained(r, l, before);
 		r->disk_before = l->room.bytes;
 	}
-	judge(r, l);
+	run_space_judge(r, l);
 }
 
 static void start_look(struct run *r, unsigned which, uint64_t now)
@@ -331,7 +334,8 @@ static void start_look(struct run *r, unsigned which, uint64_t now)
 	    .room = r->disk.now,
 	};
 	r->walks += l->deep;
-	if (task_start(r->o.loop, look_at_all, l, on_looked, l, &l->task, &e) < 0)
+	if (task_start(r->o.loop, run_space_look_at_all, l, run_space_on_looked, l, &l->task, &e) <
+	    0)
 		l->not_before_us = now + USEC_PER_SEC;
 	else if (l->deep)
 		disk_walks(&r->disk, now);
@@ -343,12 +347,12 @@ static void on_low(struct run *r, uint64_t now)
 		wait_for_room(r);
 		return;
 	}
-	hold(r, now);
+	run_space_hold(r, now);
 	if (!any_leaves(r))
 		start_look(r, LOOK_DEEP, now); /* a look under way began before the freeze */
 }
 
-static void on_timer(void *arg)
+static void run_space_on_timer(void *arg)
 {
 	struct run *r = arg;
 	uint64_t now = clock_mono_us();
@@ -358,7 +362,7 @@ static void on_timer(void *arg)
 	if (d == DISK_LOW)
 		on_low(r, now);
 	else
-		go_on(r);
+		run_space_go_on(r);
 	for (unsigned i = 0; d == DISK_WALK && i < 2; i++)
 		if (now >= r->looks[i].not_before_us)
 			start_look(r, i, now);
@@ -369,7 +373,8 @@ static void on_timer(void *arg)
 int run_disk_begin(struct run *r, struct err *e)
 {
 	r->disk_before = r->disk.now.bytes;
-	return loop_add_timer(r->o.loop, r->began_us + LOOK_US, on_timer, r, &r->disk_timer, e);
+	return loop_add_timer(r->o.loop, r->began_us + LOOK_US, run_space_on_timer, r,
+			      &r->disk_timer, e);
 }
 
 void run_disk_end(struct run *r)

@@ -56,7 +56,7 @@ void run_end_politely(struct job *j, enum reason why)
 	job_stop(j, why, false);
 }
 
-static void wake_up(struct run *r)
+static void run_watch_wake_up(struct run *r)
 {
 	r->dispatch.paused = false;
 	r->o.event(r->o.arg, run_look(r), SIZE_MAX, "continued");
@@ -77,7 +77,7 @@ static void sleep_paused(struct run *r)
 	}
 	r->began_us += clock_mono_us() - before;
 	r->env.began_us = r->began_us;
-	wake_up(r);
+	run_watch_wake_up(r);
 }
 
 static const char *news_text(enum job_news n)
@@ -218,7 +218,7 @@ static void end_in_time(struct run *r, uint64_t now)
 		loop_stop(r->o.loop);
 }
 
-static void on_tick(void *arg)
+static void run_watch_on_tick(void *arg)
 {
 	struct run *r = arg;
 	uint64_t now = clock_mono_us();
@@ -262,7 +262,7 @@ static void on_pause_signal(void *arg, int signo)
 	struct run *r = arg;
 
 	if (signo == SIGCONT && r->dispatch.paused)
-		wake_up(r); /* SIGCONT came while cells were still stopping */
+		run_watch_wake_up(r); /* SIGCONT came while cells were still stopping */
 	if (signo == SIGCONT || r->stops || r->dispatch.paused)
 		return;
 	r->dispatch.paused = true;
@@ -315,7 +315,8 @@ int run_watch(struct run *r, struct err *e)
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP}, pauses[] = {SIGTSTP, SIGCONT};
 	struct err none;
 	size_t n = 0;
-	int rc = loop_add_timer(r->o.loop, r->began_us + TICK_US, on_tick, r, &r->tick, e);
+	int rc =
+	    loop_add_timer(r->o.loop, r->began_us + TICK_US, run_watch_on_tick, r, &r->tick, e);
 
 	for (; rc == 0 && n < sizeof(ends) / sizeof(ends[0]); n++)
 		rc = loop_add_signal(r->o.loop, ends[n], on_end_signal, r, &r->signals[n], e);

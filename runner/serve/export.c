@@ -25,7 +25,7 @@ struct export
 	void *arg;
 };
 
-static int write_file(int dir, const char *path, struct slice bytes, struct err *e)
+static int serve_export_write_file(int dir, const char *path, struct slice bytes, struct err *e)
 {
 	_autoclose_ int fd = sys_openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
 
@@ -78,7 +78,7 @@ static int make_parents(int dir, char *path, struct err *e)
 	return r;
 }
 
-static int export_one(void *arg, const char *path, struct err *e)
+static int serve_export_one(void *arg, const char *path, struct err *e)
 {
 	struct export *x = arg;
 	struct serve_answer a;
@@ -104,21 +104,21 @@ static int export_one(void *arg, const char *path, struct err *e)
 	r = make_parents(x->dir, file, e);
 	if (r == 0)
 		r = a.fd >= 0 ? copy_file(x->dir, file, a.fd, e)
-			      : write_file(x->dir, file, serve_answer_bytes(&a), e);
+			      : serve_export_write_file(x->dir, file, serve_answer_bytes(&a), e);
 	serve_answer_done(&a);
 	x->files++;
 	return r;
 }
 
-static int fill(struct export *x, int dir, struct err *e)
+static int serve_export_fill(struct export *x, int dir, struct err *e)
 {
-	int r =
-	    write_file(dir, MARK, SLICE("fuzzcell serve --export replaces this directory\n"), e);
+	int r = serve_export_write_file(
+	    dir, MARK, SLICE("fuzzcell serve --export replaces this directory\n"), e);
 
 	x->dir = dir;
 	x->site->snapshot.on = true;
 	if (r == 0)
-		r = serve_each_path(x->site, export_one, x, e);
+		r = serve_each_path(x->site, serve_export_one, x, e);
 	json_decref(x->site->snapshot.targets);
 	json_decref(x->site->snapshot.fuzzed);
 	memset(&x->site->snapshot, 0, sizeof(x->site->snapshot));
@@ -155,7 +155,7 @@ static int refuse_inside(const struct serve_site *site, int dirfd, struct err *e
 }
 
 /* Returns 1 or 0. */
-static int is_empty(int parent, const char *name, struct err *e)
+static int serve_export_is_empty(int parent, const char *name, struct err *e)
 {
 	DIR *d = sys_opendirat(parent, name);
 	const struct dirent *ent;
@@ -170,7 +170,8 @@ static int is_empty(int parent, const char *name, struct err *e)
 }
 
 /* Returns 1: an export exists that may be replaced; 0: nothing, or an empty directory. */
-static int may_replace(const struct serve_site *site, int parent, const char *name, struct err *e)
+static int serve_export_may_replace(const struct serve_site *site, int parent, const char *name,
+				    struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct stat st;
@@ -188,16 +189,16 @@ static int may_replace(const struct serve_site *site, int parent, const char *na
 		return r;
 	if (faccessat(fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	r = is_empty(parent, name, e);
+	r = serve_export_is_empty(parent, name, e);
 	if (r == 0)
 		r = err_set(e, EEXIST, "'%s' exists and is not an export", name);
 	return r < 0 ? r : 0;
 }
 
-static int put(const struct serve_site *site, int parent, const char *tmp, const char *name,
-	       struct err *e)
+static int serve_export_put(const struct serve_site *site, int parent, const char *tmp,
+			    const char *name, struct err *e)
 {
-	int r = may_replace(site, parent, name, e);
+	int r = serve_export_may_replace(site, parent, name, e);
 
 	if (r < 0)
 		return r;
@@ -213,7 +214,8 @@ static int export_in(struct export *x, int parent, const char *name, struct err 
 	_autofree_ char *tmp = sys_asprintf(".%s.new-%d", name, (int)getpid());
 	_autoclose_ int dir = -1;
 	struct err ignored;
-	int r = may_replace(x->site, parent, name, e); /* checked before the export is written */
+	int r = serve_export_may_replace(x->site, parent, name,
+					 e); /* checked before the export is written */
 
 	if (r < 0)
 		return r;
@@ -225,9 +227,9 @@ static int export_in(struct export *x, int parent, const char *name, struct err 
 	if (r == 0)
 		r = fs_open_dir(parent, tmp, &dir, e);
 	if (r == 0)
-		r = fill(x, dir, e);
+		r = serve_export_fill(x, dir, e);
 	if (r == 0)
-		r = put(x->site, parent, tmp, name, e);
+		r = serve_export_put(x->site, parent, tmp, name, e);
 	/* Now tmp is the replaced export, or an incomplete one. */
 	(void)!fs_remove_tree(parent, tmp, &ignored);
 	return r;

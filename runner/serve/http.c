@@ -98,7 +98,7 @@ static void completed(void *cls, struct MHD_Connection *c, void **context,
 		at->since_us = clock_mono_us();
 }
 
-static bool sweep(struct serve_http *h)
+static bool serve_http_sweep(struct serve_http *h)
 {
 	uint64_t now = clock_mono_us();
 	bool any = false;
@@ -175,7 +175,7 @@ static struct MHD_Response *file(struct serve_answer *a)
 	return r;
 }
 
-static struct MHD_Response *plain(const char *text)
+static struct MHD_Response *serve_http_plain(const char *text)
 {
 	return response("text/plain; charset=utf-8", slice_of(text), MHD_RESPMEM_MUST_COPY);
 }
@@ -188,7 +188,7 @@ static struct MHD_Response *trouble(int r, const struct err *e, unsigned *ret_st
 		      : r == -EPERM ? MHD_HTTP_FORBIDDEN
 				    : MHD_HTTP_SERVICE_UNAVAILABLE;
 	snprintf(text, sizeof(text), "%s\n", e->msg);
-	return plain(text);
+	return serve_http_plain(text);
 }
 
 static struct MHD_Response *found(struct serve_answer *a)
@@ -205,7 +205,8 @@ static struct MHD_Response *found(struct serve_answer *a)
 	return r;
 }
 
-static struct MHD_Response *make(struct serve_http *h, const char *path, unsigned *ret_status)
+static struct MHD_Response *serve_http_make(struct serve_http *h, const char *path,
+					    unsigned *ret_status)
 {
 	struct serve_answer a = {.fd = -1};
 	struct MHD_Response *made;
@@ -220,7 +221,7 @@ static struct MHD_Response *make(struct serve_http *h, const char *path, unsigne
 	return made;
 }
 
-static void forget(struct cached *c)
+static void serve_http_forget(struct cached *c)
 {
 	if (c->response)
 		MHD_destroy_response(c->response);
@@ -238,7 +239,7 @@ static bool forget_old(struct serve_http *h)
 		struct cached *c = &h->cache[i];
 
 		if (c->path && now >= c->until_us)
-			forget(c);
+			serve_http_forget(c);
 		any |= c->path != NULL;
 	}
 	return any;
@@ -257,7 +258,7 @@ static struct cached *look_up(struct serve_http *h, const char *path, uint64_t n
 		if (c->until_us < oldest->until_us)
 			oldest = c;
 	}
-	forget(oldest);
+	serve_http_forget(oldest);
 	return oldest;
 }
 
@@ -268,19 +269,19 @@ static enum MHD_Result send_page(struct serve_http *h, struct MHD_Connection *c,
 
 	if (!a->response) {
 		a->path = sys_strdup(path);
-		a->response = a->path ? make(h, path, &a->status) : NULL;
+		a->response = a->path ? serve_http_make(h, path, &a->status) : NULL;
 		a->until_us = clock_mono_us() + CACHED_MS * USEC_PER_MSEC;
 	}
 	if (!a->response) {
-		forget(a);
+		serve_http_forget(a);
 		return MHD_NO; /* no memory: closes the connection */
 	}
 	return MHD_queue_response(c, a->status, a->response);
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *why)
+static enum MHD_Result serve_http_refuse(struct MHD_Connection *c, unsigned status, const char *why)
 {
-	struct MHD_Response *r = plain(why);
+	struct MHD_Response *r = serve_http_plain(why);
 	enum MHD_Result done = MHD_NO;
 
 	if (!r)
@@ -316,9 +317,9 @@ static bool may_be_asked(struct serve_http *h, struct MHD_Connection *c, const c
 	       (!*host || serve_host_ok(host, h->hosts, h->n_hosts));
 }
 
-static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url,
-			      const char *method, const char *version, const char *upload,
-			      size_t *upload_n, void **context)
+static enum MHD_Result serve_http_answer(void *cls, struct MHD_Connection *c, const char *url,
+					 const char *method, const char *version,
+					 const char *upload, size_t *upload_n, void **context)
 {
 	static char seen;
 	struct serve_http *h = cls;
@@ -329,9 +330,9 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *u
 	(void)upload;
 	/* An immediate answer ends the connection: nothing more of it is read. */
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+		return serve_http_refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	if (!path || !may_be_asked(h, c, host))
-		return refuse(
+		return serve_http_refuse(
 		    c, MHD_HTTP_BAD_REQUEST,
 		    "the Host header has an unknown name: use fuzzcell serve --host NAME\n");
 	if (!*context) {
@@ -361,7 +362,7 @@ static void turn(struct serve_http *h)
 	bool more;
 
 	(void)MHD_run(h->daemon);
-	more = sweep(h);
+	more = serve_http_sweep(h);
 	more = forget_old(h) || more;
 	if (more)
 		wait_us = (uint64_t)SWEEP_S * USEC_PER_SEC;
@@ -371,13 +372,13 @@ static void turn(struct serve_http *h)
 	(void)!loop_set_timer(h->timer, clock_mono_us() + wait_us, &ignored);
 }
 
-static void on_io(void *arg, uint32_t events)
+static void serve_http_on_io(void *arg, uint32_t events)
 {
 	(void)events;
 	turn(arg);
 }
 
-static void on_timer(void *arg)
+static void serve_http_on_timer(void *arg)
 {
 	turn(arg);
 }
@@ -385,7 +386,7 @@ static void on_timer(void *arg)
 static int start_daemon(struct serve_http *h, int fd, struct err *e)
 {
 	h->daemon = MHD_start_daemon(
-	    MHD_USE_EPOLL, h->port, NULL, NULL, answer, h, MHD_OPTION_LISTEN_SOCKET, fd,
+	    MHD_USE_EPOLL, h->port, NULL, NULL, serve_http_answer, h, MHD_OPTION_LISTEN_SOCKET, fd,
 	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
 	    (unsigned)SERVE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVE_REQUEST_MAX,
 	    MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, as_it_is, NULL,
@@ -408,8 +409,8 @@ static int start(struct serve_http *h, struct loop *l, const struct serve_listen
 	info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	if (!info || info->epoll_fd < 0)
 		return err_set(e, EIO, "the HTTP server has no descriptor to wait for");
-	r = loop_add_timer(l, clock_mono_us(), on_timer, h, &h->timer, e);
-	return r < 0 ? r : loop_add_io(l, info->epoll_fd, EPOLLIN, on_io, h, &h->io, e);
+	r = loop_add_timer(l, clock_mono_us(), serve_http_on_timer, h, &h->timer, e);
+	return r < 0 ? r : loop_add_io(l, info->epoll_fd, EPOLLIN, serve_http_on_io, h, &h->io, e);
 }
 
 int serve_http_start(struct loop *l, struct serve_site *site, const struct serve_listen *at,
@@ -445,6 +446,6 @@ void serve_http_stop(struct serve_http *h)
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
 	for (size_t i = 0; i < CACHED; i++)
-		forget(&h->cache[i]);
+		serve_http_forget(&h->cache[i]);
 	free(h);
 }

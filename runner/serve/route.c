@@ -159,7 +159,8 @@ static int get_health(struct serve_site *site, struct serve_answer *a, struct er
 	return r < 0 ? r : buf_add(&a->body, SLICE("ok\n"), e);
 }
 
-static int get(struct serve_site *site, struct slice path, struct serve_answer *a, struct err *e)
+static int serve_route_get(struct serve_site *site, struct slice path, struct serve_answer *a,
+			   struct err *e)
 {
 	struct name name;
 	int r = 0;
@@ -188,7 +189,7 @@ int serve_get(struct serve_site *site, struct slice path, struct serve_answer *r
 	if (path.n > SERVE_PATH_MAX)
 		return err_set(e, ENOENT, "no such page");
 	site_begin(site);
-	r = get(site, path, &a, e);
+	r = serve_route_get(site, path, &a, e);
 	if (r < 0)
 		serve_answer_done(&a);
 	else

@@ -12,7 +12,7 @@ static const char file[] = "last_fuzzed.json";
 enum { FILE_MAX = 4 << 20 };
 
 /* Loads the object; it is empty if the file is missing or damaged. */
-static int load(int stats, json_t **ret, struct err *e)
+static int fuzzed_load(int stats, json_t **ret, struct err *e)
 {
 	int r = json_load(stats, file, FILE_MAX, ret, e);
 
@@ -26,7 +26,7 @@ static int load(int stats, json_t **ret, struct err *e)
 	return *ret ? 0 : err_set(e, ENOMEM, "read when targets were fuzzed");
 }
 
-static uint64_t time_of(const json_t *record, const char *key)
+static uint64_t fuzzed_time_of(const json_t *record, const char *key)
 {
 	json_int_t v = json_integer_value(json_object_get(record, key));
 
@@ -43,25 +43,25 @@ static uint64_t not_after(uint64_t t, uint64_t now)
  * histories show that they had none. */
 static uint64_t turn_of(const json_t *record)
 {
-	return time_of(record, json_object_get(record, "turn") ? "turn" : "seen");
+	return fuzzed_time_of(record, json_object_get(record, "turn") ? "turn" : "seen");
 }
 
 /* Sets the coverage keys of the record, from the record before (NULL: none). */
 static int note_growth(json_t *record, const json_t *old, const struct fuzzed_target *t,
 		       uint64_t now)
 {
-	bool same = json_object_get(old, "grown") && time_of(old, "edges") == t->edges;
-	uint64_t most = same ? time_of(old, "cov") : 0, grown = time_of(old, "grown");
+	bool same = json_object_get(old, "grown") && fuzzed_time_of(old, "edges") == t->edges;
+	uint64_t most = same ? fuzzed_time_of(old, "cov") : 0, grown = fuzzed_time_of(old, "grown");
 	json_t *more;
 
 	if (!t->fuzzed) { /* its coverage is unknown in this run */
-		most = time_of(old, "cov");
+		most = fuzzed_time_of(old, "cov");
 	} else if (!same || t->cov > most) {
 		most = t->cov;
 		grown = now;
 	}
 	more = json_pack("{s:I, s:I, s:I}", "cov", (json_int_t)most, "edges",
-			 (json_int_t)(t->fuzzed ? t->edges : time_of(old, "edges")), "grown",
+			 (json_int_t)(t->fuzzed ? t->edges : fuzzed_time_of(old, "edges")), "grown",
 			 (json_int_t)grown);
 	return json_object_update_new(record, more);
 }
@@ -69,8 +69,8 @@ static int note_growth(json_t *record, const json_t *old, const struct fuzzed_ta
 static int note(json_t *all, const struct fuzzed_target *t, uint64_t now, struct err *e)
 {
 	const json_t *old = json_object_get(all, t->name);
-	uint64_t first = time_of(old, "first");
-	json_int_t last = (json_int_t)(t->fuzzed ? now : time_of(old, "fuzzed"));
+	uint64_t first = fuzzed_time_of(old, "first");
+	json_int_t last = (json_int_t)(t->fuzzed ? now : fuzzed_time_of(old, "fuzzed"));
 	json_int_t turn = (json_int_t)(t->waited ? turn_of(old) : now);
 	json_t *record =
 	    json_pack("{s:I, s:I, s:I, s:I}", "fuzzed", last, "first",
@@ -85,7 +85,7 @@ static int note(json_t *all, const struct fuzzed_target *t, uint64_t now, struct
 	return 0;
 }
 
-static void forget(json_t *all, uint64_t now)
+static void fuzzed_forget(json_t *all, uint64_t now)
 {
 	const char *name;
 	json_t *record;
@@ -93,7 +93,7 @@ static void forget(json_t *all, uint64_t now)
 
 	json_object_foreach_safe(all, next, name, record)
 	{
-		uint64_t seen = not_after(time_of(record, "seen"), now);
+		uint64_t seen = not_after(fuzzed_time_of(record, "seen"), now);
 
 		if (now - seen > FUZZED_FORGET_S)
 			(void)json_object_del(all, name);
@@ -109,12 +109,12 @@ int fuzzed_note(struct state *s, const struct fuzzed_target *v, size_t n, uint64
 	int r = fs_open_dir(s->dirfd, "stats", &stats, e);
 
 	if (r == 0)
-		r = load(stats, &all, e);
+		r = fuzzed_load(stats, &all, e);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = note(all, &v[i], now, e);
 	if (r < 0)
 		return r;
-	forget(all, now);
+	fuzzed_forget(all, now);
 	r = json_print(all, 1, &text, e);
 	return r < 0 ? r : fs_replace(stats, file, slice_of(text), e);
 }
@@ -129,13 +129,13 @@ int fuzzed_silent(const struct state *s, uint64_t now, uint64_t silent_s, fuzzed
 	json_t *record;
 
 	if (r == 0)
-		r = load(stats, &all, e);
+		r = fuzzed_load(stats, &all, e);
 	if (r < 0)
 		return r;
 	json_object_foreach(all, name, record)
 	{
-		uint64_t last = time_of(record, "fuzzed");
-		uint64_t since = not_after(last ? last : time_of(record, "first"), now);
+		uint64_t last = fuzzed_time_of(record, "fuzzed");
+		uint64_t since = not_after(last ? last : fuzzed_time_of(record, "first"), now);
 
 		if (since == 0 || now - since < silent_s)
 			continue;
@@ -156,17 +156,17 @@ int fuzzed_each(const struct state *s, fuzzed_each_fn *fn, void *arg, struct err
 
 	if (stats < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open 'stats'");
-	r = load(stats, &all, e);
+	r = fuzzed_load(stats, &all, e);
 	if (r < 0)
 		return r;
 	json_object_foreach(all, name, record)
 	{
 		struct fuzzed_times t = {name,
-					 time_of(record, "fuzzed"),
-					 time_of(record, "first"),
-					 time_of(record, "seen"),
+					 fuzzed_time_of(record, "fuzzed"),
+					 fuzzed_time_of(record, "first"),
+					 fuzzed_time_of(record, "seen"),
 					 turn_of(record),
-					 time_of(record, "grown")};
+					 fuzzed_time_of(record, "grown")};
 
 		r = fn(arg, &t, e);
 		if (r != 0)

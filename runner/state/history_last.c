@@ -98,7 +98,8 @@ static int back_line(struct back *b, bool *ret_any, struct slice *ret, struct er
 }
 
 /* Newest first. */
-static int collect(struct back *b, size_t n, json_t *to, uint64_t *damaged, struct err *e)
+static int history_last_collect(struct back *b, size_t n, json_t *to, uint64_t *damaged,
+				struct err *e)
 {
 	bool last = true, any = true;
 	struct slice line;
@@ -154,7 +155,7 @@ int history_last(const struct state *s, const char *name, size_t n, json_t **ret
 	if (r == 0 && fd >= 0)
 		r = back_begin(&b, e);
 	if (r == 0 && fd >= 0)
-		r = collect(&b, n, lines, ret_damaged, e);
+		r = history_last_collect(&b, n, lines, ret_damaged, e);
 	if (r < 0)
 		return err_wrap(e, "history 'stats/%s'", name);
 	return turn_round(lines, ret, e);
@@ -162,7 +163,7 @@ int history_last(const struct state *s, const char *name, size_t n, json_t **ret
 
 /* --- lines of earlier versions -------------------------------------------------- */
 
-static json_int_t whole(const json_t *target, const char *key)
+static json_int_t history_last_whole(const json_t *target, const char *key)
 {
 	json_int_t v = json_integer_value(json_object_get(target, key));
 
@@ -170,7 +171,7 @@ static json_int_t whole(const json_t *target, const char *key)
 }
 
 /* Saturates; real numbers do not come near the limit. */
-static json_int_t plus(json_int_t a, json_int_t b)
+static json_int_t history_last_plus(json_int_t a, json_int_t b)
 {
 	json_int_t sum;
 
@@ -188,11 +189,11 @@ struct sums {
 	bool has_fuzzed, has_execs, has_inputs, has_cpu; /* some target has this key */
 };
 
-static void add_target(const json_t *t, struct sums *s)
+static void history_last_add_target(const json_t *t, struct sums *s)
 {
 	s->fuzzed += was_fuzzed(t);
-	s->execs = plus(s->execs, whole(t, "execs"));
-	s->inputs = plus(s->inputs, whole(t, "new_inputs"));
+	s->execs = history_last_plus(s->execs, history_last_whole(t, "execs"));
+	s->inputs = history_last_plus(s->inputs, history_last_whole(t, "new_inputs"));
 	s->cpu += json_number_value(json_object_get(t, "cpu_seconds"));
 	s->has_fuzzed |= json_object_get(t, "fuzzed") != NULL;
 	s->has_execs |= json_object_get(t, "execs") != NULL;
@@ -200,7 +201,7 @@ static void add_target(const json_t *t, struct sums *s)
 	s->has_cpu |= json_object_get(t, "cpu_seconds") != NULL;
 }
 
-static bool set(json_t *run, bool known, const char *key, json_t *take)
+static bool history_last_set(json_t *run, bool known, const char *key, json_t *take)
 {
 	if (known)
 		return json_object_set_new(run, key, take) == 0;
@@ -217,12 +218,12 @@ int history_lean(json_t *run, struct err *e)
 	if (!json_is_array(all))
 		return 0;
 	for (size_t i = 0; i < json_array_size(all); i++)
-		add_target(json_array_get(all, i), &s);
-	if (!set(run, true, "targets", json_integer(n)) ||
-	    !set(run, s.has_fuzzed, "fuzzed", json_integer(s.fuzzed)) ||
-	    !set(run, s.has_cpu, "cpu_seconds", json_real(s.cpu)) ||
-	    !set(run, s.has_execs, "execs", json_integer(s.execs)) ||
-	    !set(run, s.has_inputs, "new_inputs", json_integer(s.inputs)))
+		history_last_add_target(json_array_get(all, i), &s);
+	if (!history_last_set(run, true, "targets", json_integer(n)) ||
+	    !history_last_set(run, s.has_fuzzed, "fuzzed", json_integer(s.fuzzed)) ||
+	    !history_last_set(run, s.has_cpu, "cpu_seconds", json_real(s.cpu)) ||
+	    !history_last_set(run, s.has_execs, "execs", json_integer(s.execs)) ||
+	    !history_last_set(run, s.has_inputs, "new_inputs", json_integer(s.inputs)))
 		return err_set(e, ENOMEM, "build JSON");
 	return 0;
 }

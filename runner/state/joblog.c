@@ -38,7 +38,7 @@ static bool wakes(struct joblog *l)
 						      &l->fd, &e) == 0);
 }
 
-static void put(struct joblog *l, const char *p, uint64_t n)
+static void joblog_put(struct joblog *l, const char *p, uint64_t n)
 {
 	if (n == 0)
 		return;
@@ -75,7 +75,7 @@ void joblog_write(struct joblog *l, struct slice bytes)
 
 	if (now > bytes.n)
 		now = bytes.n;
-	put(l, bytes.p, now);
+	joblog_put(l, bytes.p, now);
 	if (bytes.n > now)
 		ring(l, bytes.p + now, bytes.n - now);
 }
@@ -93,10 +93,10 @@ void joblog_flush(struct joblog *l)
 	if (from > 0)
 		joblog_note(l, "%llu bytes of output left out here", (unsigned long long)from);
 	if (keep > 0 && at + keep > JOBLOG_TAIL) {
-		put(l, l->tail + at, JOBLOG_TAIL - at);
-		put(l, l->tail, keep - (JOBLOG_TAIL - at));
+		joblog_put(l, l->tail + at, JOBLOG_TAIL - at);
+		joblog_put(l, l->tail, keep - (JOBLOG_TAIL - at));
 	} else if (keep > 0) {
-		put(l, l->tail + at, keep);
+		joblog_put(l, l->tail + at, keep);
 	}
 	l->tail_n = 0;
 }
@@ -116,7 +116,7 @@ void joblog_note(struct joblog *l, const char *fmt, ...)
 	n += m < (int)sizeof(text) - n - 2 ? m : (int)sizeof(text) - n - 2;
 	text[n++] = '\n';
 	if (l->written + (uint64_t)n <= l->cap)
-		put(l, text, (uint64_t)n);
+		joblog_put(l, text, (uint64_t)n);
 }
 
 void joblog_rest(struct joblog *l)

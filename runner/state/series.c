@@ -50,7 +50,7 @@ static json_t *head_json(const struct series_of *of)
 			 "pressure_cpu", "pressure_memory", "pressure_io");
 }
 
-static int add_head(const struct series_of *of, struct buf *to, struct err *e)
+static int series_add_head(const struct series_of *of, struct buf *to, struct err *e)
 {
 	_autojson_ json_t *head = head_json(of);
 	_autofree_ char *text = NULL;
@@ -59,15 +59,15 @@ static int add_head(const struct series_of *of, struct buf *to, struct err *e)
 	return r < 0 ? r : buf_addf(to, e, "%s\n", text);
 }
 
-static double share(const struct series *s, size_t i)
+static double series_share(const struct series *s, size_t i)
 {
 	if (s->wall_us == 0)
 		return 0;
 	return s->stalled_us[i] < s->wall_us ? (double)s->stalled_us[i] / (double)s->wall_us : 1;
 }
 
-static int add_point(const struct series *s, const struct series_point *p, struct buf *to,
-		     struct err *e)
+static int series_add_point(const struct series *s, const struct series_point *p, struct buf *to,
+			    struct err *e)
 {
 	int r = buf_addf(to, e, "[%.1f,%llu,%llu,%llu,%llu,%llu,%llu,%.2f",
 			 (double)p->t_us / (double)USEC_PER_SEC, (unsigned long long)p->execs,
@@ -76,13 +76,13 @@ static int add_point(const struct series *s, const struct series_point *p, struc
 			 (unsigned long long)p->rss, (double)p->cpu_us / (double)USEC_PER_SEC);
 
 	for (size_t i = 0; r == 0 && i < 3; i++)
-		r = share(s, i) > 0 ? buf_addf(to, e, ",%.3f", share(s, i))
-				    : buf_add(to, SLICE(",0"), e);
+		r = series_share(s, i) > 0 ? buf_addf(to, e, ",%.3f", series_share(s, i))
+					   : buf_add(to, SLICE(",0"), e);
 	return r == 0 ? buf_add(to, SLICE("]\n"), e) : r;
 }
 
-static int put(const struct series *s, int logs, const struct series_of *of, struct buf *text,
-	       struct err *e)
+static int series_put(const struct series *s, int logs, const struct series_of *of,
+		      struct buf *text, struct err *e)
 {
 	_autofree_ char *name = sys_asprintf("%s.series", of->target);
 	_autoclose_ int fd = -1;
@@ -107,13 +107,13 @@ static void write_point(struct series *s, int logs, const struct series_of *of,
 	if (s->written > WRITE_MAX)
 		return;
 	if (!s->written)
-		r = add_head(of, &text, &e);
+		r = series_add_head(of, &text, &e);
 	else if (s->cut)
 		r = buf_add(&text, SLICE("\n"), &e);
 	if (r == 0)
-		r = add_point(s, p, &text, &e);
+		r = series_add_point(s, p, &text, &e);
 	if (r == 0)
-		r = put(s, logs, of, &text, &e);
+		r = series_put(s, logs, of, &text, &e);
 	s->cut = r < 0;
 	s->at_us = p->t_us; /* also after a failure: a full disk is not tried again each second */
 	s->has_kept = false;

@@ -18,7 +18,7 @@
 
 enum { END_BYTES = 8192 };
 
-static int no_memory(struct err *e)
+static int series_left_no_memory(struct err *e)
 {
 	return err_set(e, ENOMEM, "build JSON");
 }
@@ -34,7 +34,7 @@ static int take_point(const json_t *series, json_t *target, struct err *e)
 		for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
 			if (strcmp(json_string_value(json_array_get(names, i)), columns[k]) == 0 &&
 			    json_object_set(target, columns[k], json_array_get(point, i)) < 0)
-				return no_memory(e);
+				return series_left_no_memory(e);
 	return 0;
 }
 
@@ -47,7 +47,7 @@ static int add_speed(json_t *target, struct err *e)
 		return 0;
 	return json_object_set_new(target, "execs_per_cpu_second",
 				   json_integer((json_int_t)(execs * 1000 / ms))) < 0
-		   ? no_memory(e)
+		   ? series_left_no_memory(e)
 		   : 0;
 }
 
@@ -94,12 +94,12 @@ static int read_last(int dir, const char *file, json_t **ret, struct err *e)
 
 /* --- all of a run ----------------------------------------------------------------------- */
 
-static int add_target(int dir, const char *name, json_t *all, struct err *e)
+static int series_left_add_target(int dir, const char *name, json_t *all, struct err *e)
 {
 	_autofree_ char *file = sys_asprintf("%s" SUFFIX, name);
 	_autojson_ json_t *series = NULL;
 	_autojson_ json_t *t = json_pack("{s:s, s:s}", "name", name, "reason", "unfinished");
-	int r = file && t ? read_last(dir, file, &series, e) : no_memory(e);
+	int r = file && t ? read_last(dir, file, &series, e) : series_left_no_memory(e);
 
 	if (r == -ENOMEM)
 		return r;
@@ -107,13 +107,13 @@ static int add_target(int dir, const char *name, json_t *all, struct err *e)
 	if (r == 0)
 		r = add_speed(t, e);
 	if (r == 0 && json_array_append(all, t) < 0)
-		r = no_memory(e);
+		r = series_left_no_memory(e);
 	return r;
 }
 
 /* The file's name without the suffix.  NULL: it is not a series, or not UTF-8, as every target's
  * name is. */
-static json_t *series_of(const char *file)
+static json_t *series_left_series_of(const char *file)
 {
 	size_t n = strlen(file), k = sizeof(SUFFIX) - 1;
 
@@ -123,7 +123,7 @@ static json_t *series_of(const char *file)
 }
 
 /* The index where name belongs. */
-static size_t place_of(const json_t *names, const char *name)
+static size_t series_left_place_of(const json_t *names, const char *name)
 {
 	size_t from = 0, to = json_array_size(names);
 
@@ -147,11 +147,12 @@ static int list_names(int dir, size_t max, json_t *names, struct err *e)
 	if (!d)
 		return err_sys(e, "open a run's logs");
 	while ((ent = sys_readdir(d))) {
-		json_t *name = series_of(ent->d_name);
+		json_t *name = series_left_series_of(ent->d_name);
 
-		if (name && json_array_insert_new(names, place_of(names, json_string_value(name)),
-						  name) < 0)
-			return no_memory(e);
+		if (name &&
+		    json_array_insert_new(
+			names, series_left_place_of(names, json_string_value(name)), name) < 0)
+			return series_left_no_memory(e);
 		if (json_array_size(names) > max)
 			(void)json_array_remove(names, max);
 	}
@@ -166,14 +167,15 @@ int series_left(const struct state *s, const char *run, size_t max, json_t **ret
 	int r;
 
 	if (!all || !names || !path)
-		return no_memory(e);
+		return series_left_no_memory(e);
 	if (!fs_name_ok(slice_of(run)))
 		return err_set(e, EINVAL, "'%.100s' is no run's name", run);
 	r = fs_open_dir(s->dirfd, path, &dir, e);
 	if (r == 0)
 		r = list_names(dir, max, names, e);
 	for (size_t i = 0; r == 0 && i < json_array_size(names); i++)
-		r = add_target(dir, json_string_value(json_array_get(names, i)), all, e);
+		r = series_left_add_target(dir, json_string_value(json_array_get(names, i)), all,
+					   e);
 	if (r == 0)
 		*ret = json_incref(all);
 	return r;

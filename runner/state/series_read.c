@@ -41,7 +41,7 @@ static int read_columns(struct reading *r, const json_t *head)
 	return 0;
 }
 
-static int read_head(struct slice *in, struct reading *r, json_t **ret, struct err *e)
+static int series_read_head(struct slice *in, struct reading *r, json_t **ret, struct err *e)
 {
 	struct slice line;
 	struct err why;
@@ -55,7 +55,7 @@ static int read_head(struct slice *in, struct reading *r, json_t **ret, struct e
 	return 0;
 }
 
-static size_t count_lines(struct slice in)
+static size_t series_read_count_lines(struct slice in)
 {
 	struct slice line;
 	size_t n = 0;
@@ -93,7 +93,7 @@ static int replace_last(struct reading *r, json_t *point, struct err *e)
 	return json_array_set(r->points, at, point) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
 }
 
-static int add_point(struct reading *r, struct slice line, struct err *e)
+static int series_read_add_point(struct reading *r, struct slice line, struct err *e)
 {
 	_autojson_ json_t *j = NULL;
 	struct err why;
@@ -113,15 +113,15 @@ int series_parse(struct slice in, size_t max_points, json_t **ret, struct err *e
 	struct reading r = {.each = 1, .points = points};
 	struct slice line;
 	size_t n;
-	int rc = points ? read_head(&in, &r, &head, e) : err_set(e, ENOMEM, "build JSON");
+	int rc = points ? series_read_head(&in, &r, &head, e) : err_set(e, ENOMEM, "build JSON");
 
 	if (rc < 0)
 		return rc;
-	n = count_lines(in);
+	n = series_read_count_lines(in);
 	if (max_points > 0 && n > max_points)
 		r.each = (n + max_points - 1) / max_points;
 	while (rc == 0 && scan_line(&in, &line))
-		rc = add_point(&r, line, e);
+		rc = series_read_add_point(&r, line, e);
 	if (rc < 0)
 		return rc;
 	if (json_object_set(head, "points", points) < 0)

@@ -35,7 +35,7 @@ static int default_path(char **ret, struct err *e)
 	return 0;
 }
 
-static int open_dir(struct state *s, const char *path, enum state_use use, struct err *e)
+static int state_open_dir(struct state *s, const char *path, enum state_use use, struct err *e)
 {
 	int r = use == STATE_READ ? 0 : fs_mkdirs(AT_FDCWD, path, MODE_DIR, e);
 
@@ -123,7 +123,7 @@ int state_open(const char *path, enum state_use use, struct state **ret, struct 
 	if (!path)
 		r = default_path(&def, e);
 	if (r == 0)
-		r = open_dir(s, path ? path : def, use, e);
+		r = state_open_dir(s, path ? path : def, use, e);
 	if (r == 0 && use == STATE_LOCK)
 		r = take_lock(s, e);
 	if (r == 0 && use == STATE_LOCK)
@@ -169,7 +169,7 @@ static int unique_id(struct state *s, uint64_t real_us, char id[32], struct err 
 	return err_set(e, EEXIST, "too many runs named '%s'", base);
 }
 
-static int open_made(int dirfd, const char *path, int *ret, struct err *e)
+static int state_open_made(int dirfd, const char *path, int *ret, struct err *e)
 {
 	int r = fs_mkdirs(dirfd, path, MODE_DIR, e);
 
@@ -182,12 +182,12 @@ static int open_run(struct state *s, struct run_dirs *r, struct err *e)
 	int rc;
 
 	snprintf(path, sizeof(path), "logs/%s", r->id);
-	rc = open_made(s->dirfd, path, &r->logs, e);
+	rc = state_open_made(s->dirfd, path, &r->logs, e);
 	if (rc == 0)
-		rc = open_made(r->logs, "crashes", &r->crashes, e);
+		rc = state_open_made(r->logs, "crashes", &r->crashes, e);
 	snprintf(path, sizeof(path), "work/%s", r->id);
 	if (rc == 0)
-		rc = open_made(s->dirfd, path, &r->work, e);
+		rc = state_open_made(s->dirfd, path, &r->work, e);
 	if (rc < 0)
 		return rc;
 	r->work_path = sys_asprintf("%s/%s", s->path, path);
@@ -247,7 +247,7 @@ int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct e
 {
 	_autofree_ char *path = sys_asprintf("corpus/%s", target);
 
-	return path ? open_made(s->dirfd, path, ret_fd, e) : err_sys(e, "allocate a path");
+	return path ? state_open_made(s->dirfd, path, ret_fd, e) : err_sys(e, "allocate a path");
 }
 
 uint64_t state_waiting(const struct state *s, const char *target)
@@ -277,7 +277,7 @@ int state_append_history(struct state *s, struct fs_batch *batch, const char *na
 	if (!path || !slash)
 		return err_sys(e, "allocate a path");
 	*slash = '\0'; /* a target's history may be the first in its directory */
-	r = open_made(s->dirfd, path, &dir, e);
+	r = state_open_made(s->dirfd, path, &dir, e);
 	if (r == 0)
 		r = json_print(line, 0, &text, e);
 	if (r == 0)

@@ -44,7 +44,7 @@ struct word {
 	enum color color;
 };
 
-static enum color find(const char *name, const struct word *words, size_t n)
+static enum color color_find(const char *name, const struct word *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(name, words[i].name) == 0)
@@ -60,7 +60,7 @@ enum color color_of_crash(const char *state)
 					    {"fixed", COLOR_GOOD},
 					    {"ignored", COLOR_DIM}};
 
-	return find(state, words, sizeof(words) / sizeof(words[0]));
+	return color_find(state, words, sizeof(words) / sizeof(words[0]));
 }
 
 enum color color_of_severity(const char *severity)
@@ -70,7 +70,7 @@ enum color color_of_severity(const char *severity)
 					    {"ok", COLOR_GOOD},
 					    {"healthy", COLOR_GOOD}};
 
-	return find(severity, words, sizeof(words) / sizeof(words[0]));
+	return color_find(severity, words, sizeof(words) / sizeof(words[0]));
 }
 
 int color_add(enum color c, struct slice word, struct buf *out, struct err *e)

@@ -13,7 +13,8 @@ enum { LINE_MAX = 8192, NAME_LEAST = 16, STATE_MOST = 16, NOTE_LEAST = 16, NOTE_
 
 /* Width is counted in bytes.  A character of two columns has at least three bytes, so a line
  * never exceeds the screen. */
-static int add(struct slice s, size_t width, size_t *io_used, struct buf *out, struct err *e)
+static int columns_add(struct slice s, size_t width, size_t *io_used, struct buf *out,
+		       struct err *e)
 {
 	int r = 0;
 
@@ -45,7 +46,7 @@ static size_t shown_width(const char *text)
 	return width;
 }
 
-static int blanks(size_t n, struct buf *out, struct err *e)
+static int columns_blanks(size_t n, struct buf *out, struct err *e)
 {
 	return buf_addf(out, e, "%*s", (int)n, "");
 }
@@ -54,15 +55,15 @@ static int blanks(size_t n, struct buf *out, struct err *e)
 static int add_left(const char *text, size_t width, struct buf *out, struct err *e)
 {
 	size_t used = 0;
-	int r = add(slice_of(text), width, &used, out, e);
+	int r = columns_add(slice_of(text), width, &used, out, e);
 
-	return r == 0 ? blanks(width - used, out, e) : r;
+	return r == 0 ? columns_blanks(width - used, out, e) : r;
 }
 
 int columns_line(struct slice text, unsigned width, struct buf *out, struct err *e)
 {
 	size_t used = 0;
-	int r = add(text, width ? width : SIZE_MAX, &used, out, e);
+	int r = columns_add(text, width ? width : SIZE_MAX, &used, out, e);
 
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
@@ -151,9 +152,9 @@ void columns_choose(struct columns *c, const struct run_view *v, unsigned width)
 static int add_figure(const char *text, unsigned width, struct buf *line, struct err *e)
 {
 	size_t n = at_most(shown_width(text), width), used = 0;
-	int r = blanks(1 + width - n, line, e);
+	int r = columns_blanks(1 + width - n, line, e);
 
-	return r == 0 ? add(slice_of(text), width, &used, line, e) : r;
+	return r == 0 ? columns_add(slice_of(text), width, &used, line, e) : r;
 }
 
 static enum color color_of(const struct columns *c, const struct target_row *t)
@@ -171,8 +172,8 @@ static enum color color_of(const struct columns *c, const struct target_row *t)
 
 /* Ends a line without trailing blanks and without the parts that a narrow screen has no room
  * for. */
-static int finish(const struct columns *c, enum color color, struct buf *line, struct buf *out,
-		  struct err *e)
+static int columns_finish(const struct columns *c, enum color color, struct buf *line,
+			  struct buf *out, struct err *e)
 {
 	const size_t at = c->name_width + 1, end = at + c->state_width;
 	struct slice s;
@@ -196,7 +197,7 @@ int columns_head(const struct columns *c, struct buf *out, struct err *e)
 	int r = add_left("target", c->name_width, &line, e);
 
 	if (r == 0)
-		r = blanks(1, &line, e);
+		r = columns_blanks(1, &line, e);
 	if (r == 0)
 		r = add_left(c->state, c->state_width, &line, e);
 	for (size_t i = 0; r == 0 && i < c->n; i++)
@@ -204,7 +205,7 @@ int columns_head(const struct columns *c, struct buf *out, struct err *e)
 			r = add_figure(c->v[i].title, c->widths[i], &line, e);
 	if (r == 0 && c->note_width)
 		r = buf_add(&line, SLICE("  note"), e);
-	return r == 0 ? finish(c, COLOR_NONE, &line, out, e) : r;
+	return r == 0 ? columns_finish(c, COLOR_NONE, &line, out, e) : r;
 }
 
 int columns_row(const struct columns *c, const struct target_row *t, struct buf *out, struct err *e)
@@ -215,7 +216,7 @@ int columns_row(const struct columns *c, const struct target_row *t, struct buf 
 	int r = add_left(t->name, c->name_width, &line, e);
 
 	if (r == 0)
-		r = blanks(1, &line, e);
+		r = columns_blanks(1, &line, e);
 	if (r == 0)
 		r = add_left(t->state, c->state_width, &line, e);
 	for (size_t i = 0; r == 0 && i < c->n; i++) {
@@ -225,10 +226,10 @@ int columns_row(const struct columns *c, const struct target_row *t, struct buf 
 		r = add_figure(text, c->widths[i], &line, e);
 	}
 	if (r == 0 && c->note_width)
-		r = blanks(2, &line, e);
+		r = columns_blanks(2, &line, e);
 	if (r == 0 && c->note_width)
-		r = add(slice_of(t->note), c->note_width, &used, &line, e);
-	return r == 0 ? finish(c, color_of(c, t), &line, out, e) : r;
+		r = columns_add(slice_of(t->note), c->note_width, &used, &line, e);
+	return r == 0 ? columns_finish(c, color_of(c, t), &line, out, e) : r;
 }
 
 /* --- figures ------------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ static struct repeat *of_row(struct repeats *r, size_t n_rows, size_t row)
 	return row < r->n ? &r->v[row] : NULL;
 }
 
-static bool failed(struct repeat *one, const char *note)
+static bool repeats_failed(struct repeat *one, const char *note)
 {
 	one->is_silent = one->note && strcmp(one->note, note) == 0;
 	if (one->is_silent) {
@@ -53,10 +53,10 @@ bool repeats_take(struct repeats *r, size_t n_rows, size_t row, const char *what
 	if (strcmp(what, "restarted") == 0)
 		return !one->is_silent;
 	if (strcmp(what, "failed") == 0 && one->note && strcmp(one->note, note) == 0)
-		return failed(one, note);
+		return repeats_failed(one, note);
 	repeats_unsaid(r, row, unsaid);
 	if (strcmp(what, "failed") == 0)
-		return failed(one, note);
+		return repeats_failed(one, note);
 	free(one->note);
 	*one = (struct repeat){.note = NULL};
 	return true;

@@ -7,12 +7,12 @@
 
 #include <errno.h>
 
-static int no_memory(struct err *e)
+static int status_no_memory(struct err *e)
 {
 	return err_set(e, ENOMEM, "build JSON");
 }
 
-static json_t *integer(uint64_t v)
+static json_t *status_integer(uint64_t v)
 {
 	return json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v);
 }
@@ -30,14 +30,14 @@ int status_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	bad |= json_object_set_new(o, "seconds_since_find",
 				   r->found ? json_real((double)r->silent_us / USEC_PER_SEC)
 					    : json_null());
-	bad |= json_object_set_new(o, "memory_bytes", integer(r->memory_now));
-	bad |= json_object_set_new(o, "corpus_bytes", integer(r->corpus_bytes));
+	bad |= json_object_set_new(o, "memory_bytes", status_integer(r->memory_now));
+	bad |= json_object_set_new(o, "corpus_bytes", status_integer(r->corpus_bytes));
 	bad |= json_object_set_new(o, "pressure_cpu", json_real(r->pressure_cpu));
 	bad |= json_object_set_new(o, "pressure_memory", json_real(r->pressure_memory));
 	bad |= json_object_set_new(o, "pressure_io", json_real(r->pressure_io));
 	bad |= json_object_set_new(o, "pressure_state", json_string(r->pressure_state));
 	if (bad)
-		return no_memory(e);
+		return status_no_memory(e);
 	*ret = json_incref(o);
 	return 0;
 }
@@ -60,12 +60,12 @@ static int run_json(const struct run_view *v, json_t **ret, struct err *e)
 	bad |= json_object_set_new(o, "continuous", json_boolean(v->continuous));
 	bad |= json_object_set_new(o, "pid", json_integer(v->pid));
 	if (bad)
-		return no_memory(e);
+		return status_no_memory(e);
 	*ret = json_incref(o);
 	return 0;
 }
 
-static int add_target(const struct target_row *row, json_t *all, struct err *e)
+static int status_add_target(const struct target_row *row, json_t *all, struct err *e)
 {
 	struct target_row lean = *row;
 	json_t *one;
@@ -78,7 +78,7 @@ static int add_target(const struct target_row *row, json_t *all, struct err *e)
 		return r;
 	(void)json_object_del(one, "artifacts");
 	(void)json_object_del(one, "crashes");
-	return json_array_append_new(all, one) < 0 ? no_memory(e) : 0;
+	return json_array_append_new(all, one) < 0 ? status_no_memory(e) : 0;
 }
 
 int status_json(const struct run_view *v, json_t **ret, struct err *e)
@@ -92,9 +92,9 @@ int status_json(const struct run_view *v, json_t **ret, struct err *e)
 		return r;
 	}
 	if (json_object_set_new(o, "run", run) < 0 || json_object_set_new(o, "targets", all) < 0)
-		return no_memory(e);
+		return status_no_memory(e);
 	for (size_t i = 0; r == 0 && i < v->n_rows; i++)
-		r = add_target(&v->rows[i], all, e);
+		r = status_add_target(&v->rows[i], all, e);
 	if (r == 0)
 		*ret = json_incref(o);
 	return r;
@@ -109,22 +109,22 @@ static double real(const json_t *o, const char *key, double most)
 	return d > 0 ? (d < most ? d : most) : 0;
 }
 
-static bool is(const json_t *o, const char *key)
+static bool status_is(const json_t *o, const char *key)
 {
 	return json_is_true(json_object_get(o, key));
 }
 
-static struct target_row row_of(const json_t *o)
+static struct target_row status_row_of(const json_t *o)
 {
 	return (struct target_row){
 	    .name = json_get_text(o, "name"),
 	    .state = json_get_text(o, "state"),
 	    .reason = json_get_text(o, "reason"),
 	    .note = json_get_text(o, "note"),
-	    .done = is(o, "done"),
-	    .fuzzed = is(o, "fuzzed"),
-	    .unfuzzed = is(o, "not_fuzzed"),
-	    .given_up = is(o, "given_up"),
+	    .done = status_is(o, "done"),
+	    .fuzzed = status_is(o, "fuzzed"),
+	    .unfuzzed = status_is(o, "not_fuzzed"),
+	    .given_up = status_is(o, "given_up"),
 	    .found = json_is_number(json_object_get(o, "seconds_since_find")),
 	    .silent_us = json_get_us(o, "seconds_since_find"),
 	    .new_inputs = json_get_u64(o, "new_inputs"),
@@ -167,7 +167,7 @@ int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_r
 	if (!rows)
 		return err_sys(e, "allocate %zu targets", n);
 	for (size_t i = 0; i < n; i++)
-		rows[i] = row_of(json_array_get(targets, i));
+		rows[i] = status_row_of(json_array_get(targets, i));
 	*ret = (struct run_view){
 	    .id = json_get_text(run, "run"),
 	    .version = json_get_text(run, "version"),
@@ -175,8 +175,8 @@ int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_r
 	    .total_us = json_get_us(run, "total_seconds"),
 	    .workers = (unsigned)json_get_u64(run, "workers"),
 	    .running = (unsigned)json_get_u64(run, "running"),
-	    .paused = is(run, "paused"),
-	    .continuous = is(run, "continuous"),
+	    .paused = status_is(run, "paused"),
+	    .continuous = status_is(run, "continuous"),
 	    .interrupted = strcmp(json_get_text(run, "status"), "stopping") == 0,
 	    .rows = rows,
 	    .n_rows = n,

@@ -57,7 +57,7 @@ static void execs_of(const struct target_row *r, char out[COLUMN_TEXT])
 	(void)units_count(r->execs, out);
 }
 
-static void edges_of(const struct target_row *r, char out[COLUMN_TEXT])
+static void summary_edges_of(const struct target_row *r, char out[COLUMN_TEXT])
 {
 	if (r->edges_total)
 		(void)snprintf(out, COLUMN_TEXT, "%llu/%llu", (unsigned long long)r->cov,
@@ -66,7 +66,7 @@ static void edges_of(const struct target_row *r, char out[COLUMN_TEXT])
 		(void)snprintf(out, COLUMN_TEXT, "%llu", (unsigned long long)r->cov);
 }
 
-static void memory_of(const struct target_row *r, char out[COLUMN_TEXT])
+static void summary_memory_of(const struct target_row *r, char out[COLUMN_TEXT])
 {
 	char peak[UNITS_MAX], limit[UNITS_MAX];
 
@@ -75,10 +75,14 @@ static void memory_of(const struct target_row *r, char out[COLUMN_TEXT])
 }
 
 static const struct column figures[] = {
-    {"time", 7, 2, column_time},	 {"cpu", 7, 3, column_cpu},
-    {"execs", 8, 6, execs_of},		 {"per cpu-s", 9, 5, column_rate},
-    {"cov/edges", 13, 1, edges_of},	 {"ft", 7, 7, column_ft},
-    {"new", 7, 4, column_new},		 {"peak/limit", 17, 8, memory_of},
+    {"time", 7, 2, column_time},
+    {"cpu", 7, 3, column_cpu},
+    {"execs", 8, 6, execs_of},
+    {"per cpu-s", 9, 5, column_rate},
+    {"cov/edges", 13, 1, summary_edges_of},
+    {"ft", 7, 7, column_ft},
+    {"new", 7, 4, column_new},
+    {"peak/limit", 17, 8, summary_memory_of},
     {"failures", 8, 0, column_failures},
 };
 
@@ -399,7 +403,7 @@ static int wrap(struct slice text, unsigned columns, struct buf *out, struct err
 }
 
 /* Escapes the text for terminals, because names and notes are not trusted. */
-static int shown(struct slice text, struct buf *out, struct err *e)
+static int summary_shown(struct slice text, struct buf *out, struct err *e)
 {
 	struct slice line;
 	int r = 0;
@@ -418,6 +422,6 @@ int summary_text(const struct run_view *v, unsigned columns, bool color, struct 
 	if (r == 0)
 		r = text_all(v, &text, e);
 	if (r == 0)
-		r = shown(buf_slice(&text), columns ? &safe : out, e);
+		r = summary_shown(buf_slice(&text), columns ? &safe : out, e);
 	return r == 0 ? wrap(buf_slice(&safe), columns, out, e) : r;
 }

@@ -11,25 +11,25 @@
 
 enum { SUMMARY_VERSION = 1, LINE_VERSION = 2 };
 
-static json_t *integer(uint64_t v)
+static json_t *summary_json_integer(uint64_t v)
 {
 	return json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v);
 }
 
-static json_t *seconds(uint64_t us)
+static json_t *summary_json_seconds(uint64_t us)
 {
 	return json_real((double)us / (double)USEC_PER_SEC);
 }
 
 /* Target text may be any bytes; JSON must be UTF-8. */
-static json_t *text(const char *s)
+static json_t *summary_json_text(const char *s)
 {
 	json_t *j = json_string(s);
 
 	return j ? j : json_string("(not UTF-8)");
 }
 
-static json_t *when(uint64_t real_us)
+static json_t *summary_json_when(uint64_t real_us)
 {
 	time_t t = (time_t)(real_us / USEC_PER_SEC);
 	char out[32];
@@ -47,7 +47,8 @@ static json_t *failures_json(const struct target_row *r)
 
 	for (size_t i = 0; j && i < r->n_failure_names; i++)
 		if (r->failures[i])
-			json_object_set_new(j, r->failure_names[i], integer(r->failures[i]));
+			json_object_set_new(j, r->failure_names[i],
+					    summary_json_integer(r->failures[i]));
 	return j;
 }
 
@@ -65,12 +66,13 @@ static json_t *corpus_json(const struct target_row *r)
 {
 	if (!r->corpus.verdict)
 		return json_null();
-	return json_pack(
-	    "{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict", r->corpus.verdict, "why",
-	    text(r->corpus.why), "files_before", (json_int_t)r->corpus.files_before, "files",
-	    (json_int_t)r->corpus.files, "bytes_before", (json_int_t)r->corpus.bytes_before,
-	    "bytes", (json_int_t)r->corpus.bytes, "edges", (json_int_t)r->corpus.edges, "features",
-	    (json_int_t)r->corpus.features, "bad", (json_int_t)r->corpus.bad);
+	return json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict",
+			 r->corpus.verdict, "why", summary_json_text(r->corpus.why), "files_before",
+			 (json_int_t)r->corpus.files_before, "files", (json_int_t)r->corpus.files,
+			 "bytes_before", (json_int_t)r->corpus.bytes_before, "bytes",
+			 (json_int_t)r->corpus.bytes, "edges", (json_int_t)r->corpus.edges,
+			 "features", (json_int_t)r->corpus.features, "bad",
+			 (json_int_t)r->corpus.bad);
 }
 
 static json_t *crashes_json(const struct target_row *r)
@@ -82,7 +84,7 @@ static json_t *crashes_json(const struct target_row *r)
 
 		json_array_append_new(
 		    all, json_pack("{s:s, s:o, s:s, s:I, s:I, s:I, s:b}", "signature", c->signature,
-				   "what", text(c->what), "state", c->state, "count",
+				   "what", summary_json_text(c->what), "state", c->state, "count",
 				   (json_int_t)c->count, "hits", (json_int_t)c->hits, "tries",
 				   (json_int_t)c->tries, "security", c->security));
 	}
@@ -95,7 +97,7 @@ struct field {
 };
 
 /* An object of the fields; fails if any value could not be created. */
-static int object(struct field *f, size_t n, json_t **ret, struct err *e)
+static int summary_json_object(struct field *f, size_t n, json_t **ret, struct err *e)
 {
 	json_t *j = json_object();
 	bool bad = !j;
@@ -114,24 +116,24 @@ static int object(struct field *f, size_t n, json_t **ret, struct err *e)
 	return 0;
 }
 
-#define OBJECT(f, ret, e) object((f), sizeof(f) / sizeof((f)[0]), (ret), (e))
+#define OBJECT(f, ret, e) summary_json_object((f), sizeof(f) / sizeof((f)[0]), (ret), (e))
 
 /* null: the target was never fuzzed. */
 static json_t *outlook_json(const struct target_row *r)
 {
 	struct field f[] = {
-	    {"cpu_seconds_of_build", seconds(r->outlook.cpu_us)},
+	    {"cpu_seconds_of_build", summary_json_seconds(r->outlook.cpu_us)},
 	    {"edges_per_cpu_second", json_real(r->outlook.rate)},
 	    {"price", json_real(r->outlook.price)},
 	    {"edges_in_next_cpu_hour", json_real(r->outlook.hour)},
 	    {"discovery_probability", json_real(r->outlook.discovery)},
-	    {"cpu_seconds_of_burst", seconds(r->outlook.burst_us)},
-	    {"edges_at_tenth_of_burst", integer(r->outlook.early)},
+	    {"cpu_seconds_of_burst", summary_json_seconds(r->outlook.burst_us)},
+	    {"edges_at_tenth_of_burst", summary_json_integer(r->outlook.early)},
 	};
 	struct err ignored;
 	json_t *j = NULL;
 
-	/* No memory: NULL, which object() reports. */
+	/* No memory: NULL, which summary_json_object() reports. */
 	(void)!OBJECT(f, &j, &ignored);
 	if (j && !r->outlook.known) {
 		json_decref(j);
@@ -143,63 +145,64 @@ static json_t *outlook_json(const struct target_row *r)
 /* How the engine made the kept inputs. */
 static json_t *kept_json(const struct target_row *r)
 {
-	return json_pack("{s:o, s:o, s:o}", "total", integer(r->kept), "by_dictionary",
-			 integer(r->kept_by_dict), "by_comparison", integer(r->kept_by_cmp));
+	return json_pack("{s:o, s:o, s:o}", "total", summary_json_integer(r->kept), "by_dictionary",
+			 summary_json_integer(r->kept_by_dict), "by_comparison",
+			 summary_json_integer(r->kept_by_cmp));
 }
 
 int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 {
 	struct field f[] = {
-	    {"name", text(r->name)},
+	    {"name", summary_json_text(r->name)},
 	    {"reason", json_string(r->reason)},
 	    {"fuzzed", json_boolean(r->fuzzed)},
 	    {"given_up", json_boolean(r->given_up)},
 	    {"rebuilt", json_boolean(r->rebuilt)},
-	    {"note", text(r->note)},
-	    {"wall_seconds", seconds(r->wall_us)},
-	    {"cell_seconds", seconds(r->cells_us)},
-	    {"start_seconds", seconds(r->start_us)},
-	    {"cpu_seconds", seconds(r->cpu_us)},
-	    {"effective_seconds", seconds(r->effective_us)},
+	    {"note", summary_json_text(r->note)},
+	    {"wall_seconds", summary_json_seconds(r->wall_us)},
+	    {"cell_seconds", summary_json_seconds(r->cells_us)},
+	    {"start_seconds", summary_json_seconds(r->start_us)},
+	    {"cpu_seconds", summary_json_seconds(r->cpu_us)},
+	    {"effective_seconds", summary_json_seconds(r->effective_us)},
 	    {"starved_share", json_real(r->starved)},
 	    {"outlook", outlook_json(r)},
-	    {"forged", text(r->forged)},
-	    {"cov_of_build_before", integer(r->cov_before)},
-	    {"execs", integer(r->execs)},
-	    {"execs_per_cpu_second", integer(r->exec_per_s)},
-	    {"cov", integer(r->cov)},
-	    {"edges", integer(r->edges_total)},
+	    {"forged", summary_json_text(r->forged)},
+	    {"cov_of_build_before", summary_json_integer(r->cov_before)},
+	    {"execs", summary_json_integer(r->execs)},
+	    {"execs_per_cpu_second", summary_json_integer(r->exec_per_s)},
+	    {"cov", summary_json_integer(r->cov)},
+	    {"edges", summary_json_integer(r->edges_total)},
 	    {"library_instrumented", json_boolean(r->has_library)},
-	    {"ft", integer(r->ft)},
-	    {"corpus_units", integer(r->corpus_units)},
-	    {"seeds", integer(r->seeds)},
-	    {"dictionary_entries", integer(r->dict_entries)},
-	    {"dictionary_words", integer(r->dict_own)},
+	    {"ft", summary_json_integer(r->ft)},
+	    {"corpus_units", summary_json_integer(r->corpus_units)},
+	    {"seeds", summary_json_integer(r->seeds)},
+	    {"dictionary_entries", summary_json_integer(r->dict_entries)},
+	    {"dictionary_words", summary_json_integer(r->dict_own)},
 	    {"inputs_kept", kept_json(r)},
-	    {"input_timeout_seconds", seconds(r->input_timeout_us)},
-	    {"new_inputs", integer(r->new_inputs)},
-	    {"new_input_bytes", integer(r->new_bytes)},
-	    {"files_skipped", integer(r->collect_skipped)},
-	    {"memory_peak_bytes", integer(r->memory_peak)},
-	    {"memory_limit_bytes", integer(r->memory_limit)},
-	    {"rss_peak_bytes", integer(r->rss_peak)},
-	    {"kernel_oom_kills", integer(r->oom_kills)},
-	    {"forks_refused", integer(r->pids_refused)},
-	    {"syscalls_refused", text(r->refused)},
+	    {"input_timeout_seconds", summary_json_seconds(r->input_timeout_us)},
+	    {"new_inputs", summary_json_integer(r->new_inputs)},
+	    {"new_input_bytes", summary_json_integer(r->new_bytes)},
+	    {"files_skipped", summary_json_integer(r->collect_skipped)},
+	    {"memory_peak_bytes", summary_json_integer(r->memory_peak)},
+	    {"memory_limit_bytes", summary_json_integer(r->memory_limit)},
+	    {"rss_peak_bytes", summary_json_integer(r->rss_peak)},
+	    {"kernel_oom_kills", summary_json_integer(r->oom_kills)},
+	    {"forks_refused", summary_json_integer(r->pids_refused)},
+	    {"syscalls_refused", summary_json_text(r->refused)},
 	    {"failures", failures_json(r)},
-	    {"failures_total", integer(r->failures_total)},
-	    {"restarts", integer(r->restarts)},
+	    {"failures_total", summary_json_integer(r->failures_total)},
+	    {"restarts", summary_json_integer(r->restarts)},
 	    {"corpus", corpus_json(r)},
 	    {"crashes", crashes_json(r)},
-	    {"crashes_new", integer(r->crashes_new)},
-	    {"crashes_regressed", integer(r->crashes_regressed)},
-	    {"crashes_fixed", integer(r->crashes_fixed)},
-	    {"crashes_unchecked", integer(r->crashes_unchecked)},
-	    {"timeouts_dismissed", integer(r->dismissed)},
-	    {"timeouts_undecided", integer(r->undecided)},
-	    {"untriaged", integer(r->untriaged)},
+	    {"crashes_new", summary_json_integer(r->crashes_new)},
+	    {"crashes_regressed", summary_json_integer(r->crashes_regressed)},
+	    {"crashes_fixed", summary_json_integer(r->crashes_fixed)},
+	    {"crashes_unchecked", summary_json_integer(r->crashes_unchecked)},
+	    {"timeouts_dismissed", summary_json_integer(r->dismissed)},
+	    {"timeouts_undecided", summary_json_integer(r->undecided)},
+	    {"untriaged", summary_json_integer(r->untriaged)},
 	    {"artifacts", artifacts_json(r)},
-	    {"log_bytes_dropped", integer(r->log_dropped)},
+	    {"log_bytes_dropped", summary_json_integer(r->log_dropped)},
 	};
 
 	return OBJECT(f, ret, e);
@@ -207,7 +210,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 
 /* --- a target's line ----------------------------------------------------------- */
 
-static int set(json_t *j, const char *key, json_t *take, struct err *e)
+static int summary_json_set(json_t *j, const char *key, json_t *take, struct err *e)
 {
 	return json_object_set_new(j, key, take) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
 }
@@ -219,7 +222,7 @@ int summary_target_line(const struct run_view *v, const struct target_row *r, ui
 	struct field f[] = {
 	    {"v", json_integer(LINE_VERSION)},
 	    {"run", json_string(v->id)},
-	    {"ended", when(real_us)},
+	    {"ended", summary_json_when(real_us)},
 	    {"commit", v->commit && !r->rebuilt ? json_string(v->commit) : json_null()},
 	};
 	json_t *j = NULL;
@@ -229,7 +232,7 @@ int summary_target_line(const struct run_view *v, const struct target_row *r, ui
 		return rc;
 	rc = summary_target_json(r, &all, e);
 	if (rc == 0)
-		rc = set(all, "crashes", integer(r->n_crashes), e);
+		rc = summary_json_set(all, "crashes", summary_json_integer(r->n_crashes), e);
 	(void)json_object_del(all, "artifacts");
 	if (rc == 0 && json_object_update(j, all) < 0)
 		rc = err_set(e, ENOMEM, "build JSON");
@@ -254,25 +257,25 @@ int summary_run_json(const struct run_view *v, json_t **ret, struct err *e)
 	    {"version", json_string(v->version)},
 	    {"commit", v->commit ? json_string(v->commit) : json_null()},
 	    {"cgroup_layout", json_string(v->layout)},
-	    {"started", when(v->started_real_us)},
-	    {"ended", when(v->ended_real_us)},
-	    {"elapsed_seconds", seconds(v->elapsed_us)},
+	    {"started", summary_json_when(v->started_real_us)},
+	    {"ended", summary_json_when(v->ended_real_us)},
+	    {"elapsed_seconds", summary_json_seconds(v->elapsed_us)},
 	    {"workers", json_integer(v->workers_most)},
-	    {"failures", integer(s.failures)},
-	    {"new_crashes", integer(s.crashes_new)},
-	    {"regressed_crashes", integer(s.regressed)},
-	    {"fixed_crashes", integer(s.fixed)},
-	    {"untriaged", integer(s.untriaged)},
-	    {"given_up", integer(summary_given_up(v))},
-	    {"not_fuzzed", integer(summary_unfuzzed(v))},
+	    {"failures", summary_json_integer(s.failures)},
+	    {"new_crashes", summary_json_integer(s.crashes_new)},
+	    {"regressed_crashes", summary_json_integer(s.regressed)},
+	    {"fixed_crashes", summary_json_integer(s.fixed)},
+	    {"untriaged", summary_json_integer(s.untriaged)},
+	    {"given_up", summary_json_integer(summary_given_up(v))},
+	    {"not_fuzzed", summary_json_integer(summary_unfuzzed(v))},
 	    {"build_failed", json_boolean(v->build_failed)},
-	    {"own_cpu_seconds", seconds(v->own_cpu_us)},
-	    {"own_peak_rss_bytes", integer(v->own_peak_rss)},
+	    {"own_cpu_seconds", summary_json_seconds(v->own_cpu_us)},
+	    {"own_peak_rss_bytes", summary_json_integer(v->own_peak_rss)},
 	};
 	return OBJECT(f, ret, e);
 }
 
-static int print_target(const struct target_row *r, struct buf *out, struct err *e)
+static int summary_json_print_target(const struct target_row *r, struct buf *out, struct err *e)
 {
 	_autojson_ json_t *j = NULL;
 	_autofree_ char *line = NULL;
@@ -297,13 +300,13 @@ int summary_print(const struct run_view *v, struct buf *out, struct err *e)
 	for (size_t i = 0; r == 0 && i < v->n_rows; i++) {
 		r = buf_addf(out, e, i ? ",\n" : "\n");
 		if (r == 0)
-			r = print_target(&v->rows[i], out, e);
+			r = summary_json_print_target(&v->rows[i], out, e);
 	}
 	return r < 0 ? r : buf_addf(out, e, "\n  ]\n}");
 }
 
 /* Saturates, because targets control these numbers. */
-static uint64_t plus(uint64_t a, uint64_t b)
+static uint64_t summary_json_plus(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;
 }
@@ -317,18 +320,21 @@ int summary_run_line(const struct run_view *v, json_t **ret, struct err *e)
 	for (size_t i = 0; i < v->n_rows; i++) {
 		fuzzed += v->rows[i].fuzzed;
 		cpu_us += v->rows[i].cpu_us;
-		execs = plus(execs, v->rows[i].execs);
+		execs = summary_json_plus(execs, v->rows[i].execs);
 		inputs += v->rows[i].new_inputs;
 	}
 	struct field f[] = {
-	    {"v", json_integer(LINE_VERSION)}, {"continuous", json_boolean(v->continuous)},
-	    {"targets", integer(v->n_rows)},   {"fuzzed", integer(fuzzed)},
-	    {"cpu_seconds", seconds(cpu_us)},  {"execs", integer(execs)},
-	    {"new_inputs", integer(inputs)},
+	    {"v", json_integer(LINE_VERSION)},
+	    {"continuous", json_boolean(v->continuous)},
+	    {"targets", summary_json_integer(v->n_rows)},
+	    {"fuzzed", summary_json_integer(fuzzed)},
+	    {"cpu_seconds", summary_json_seconds(cpu_us)},
+	    {"execs", summary_json_integer(execs)},
+	    {"new_inputs", summary_json_integer(inputs)},
 	};
 	for (size_t i = 0; i < sizeof(f) / sizeof(f[0]); i++) {
 		if (r == 0)
-			r = set(j, f[i].key, f[i].value, e);
+			r = summary_json_set(j, f[i].key, f[i].value, e);
 		else
 			json_decref(f[i].value);
 	}

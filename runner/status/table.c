@@ -34,7 +34,7 @@ static void cov_of(const struct target_row *r, char out[COLUMN_TEXT])
 	(void)units_count(r->cov, out);
 }
 
-static void edges_of(const struct target_row *r, char out[COLUMN_TEXT])
+static void table_edges_of(const struct target_row *r, char out[COLUMN_TEXT])
 {
 	(void)units_count(r->edges_total, out);
 }
@@ -49,7 +49,7 @@ static void restarts_of(const struct target_row *r, char out[COLUMN_TEXT])
 	(void)units_count(r->restarts, out);
 }
 
-static void memory_of(const struct target_row *r, char out[COLUMN_TEXT])
+static void table_memory_of(const struct target_row *r, char out[COLUMN_TEXT])
 {
 	char now[UNITS_MAX], limit[UNITS_MAX];
 
@@ -58,7 +58,7 @@ static void memory_of(const struct target_row *r, char out[COLUMN_TEXT])
 		       units_size(r->memory_limit, limit));
 }
 
-static double percent(double share)
+static double table_percent(double share)
 {
 	return share > 9.99 ? 999 : share * 100;
 }
@@ -66,17 +66,17 @@ static double percent(double share)
 /* The shares of the last interval in which it waited for CPU and memory. */
 static void stalled_of(const struct target_row *r, char out[COLUMN_TEXT])
 {
-	(void)snprintf(out, COLUMN_TEXT, "%.0f%%/%.0f%%", percent(r->pressure_cpu),
-		       percent(r->pressure_memory));
+	(void)snprintf(out, COLUMN_TEXT, "%.0f%%/%.0f%%", table_percent(r->pressure_cpu),
+		       table_percent(r->pressure_memory));
 }
 
 static const struct column figures[] = {
-    {"time", 7, 4, column_time},	{"cpu", 7, 12, column_cpu},
-    {"exec/cpu-s", 10, 3, column_rate}, {"cov", 7, 2, cov_of},
-    {"edges", 7, 10, edges_of},		{"ft", 7, 7, column_ft},
-    {"corpus", 7, 5, corpus_of},	{"new", 7, 8, column_new},
-    {"mem/limit", 17, 6, memory_of},	{"cpu/mem wait", 12, 9, stalled_of},
-    {"restarts", 8, 11, restarts_of},	{"failures", 8, 0, column_failures},
+    {"time", 7, 4, column_time},	   {"cpu", 7, 12, column_cpu},
+    {"exec/cpu-s", 10, 3, column_rate},	   {"cov", 7, 2, cov_of},
+    {"edges", 7, 10, table_edges_of},	   {"ft", 7, 7, column_ft},
+    {"corpus", 7, 5, corpus_of},	   {"new", 7, 8, column_new},
+    {"mem/limit", 17, 6, table_memory_of}, {"cpu/mem wait", 12, 9, stalled_of},
+    {"restarts", 8, 11, restarts_of},	   {"failures", 8, 0, column_failures},
     {"last find", 9, 1, last_find_of},
 };
 
@@ -112,7 +112,7 @@ static void time_left(const struct run_view *v, char out[COLUMN_TEXT])
 		(void)snprintf(out, COLUMN_TEXT, "since %s", units_time(v->elapsed_us, left));
 }
 
-static int head(const struct run_view *v, unsigned columns, struct buf *out, struct err *e)
+static int table_head(const struct run_view *v, unsigned columns, struct buf *out, struct err *e)
 {
 	char left[COLUMN_TEXT], workers[64], targets[64], failed[64], inputs[64], id[128];
 	const char *const parts[] = {v->interrupted ? "stopping"
@@ -144,7 +144,7 @@ static int head(const struct run_view *v, unsigned columns, struct buf *out, str
 }
 
 /* 0: fuzzing and the like, 1: done, 2: waiting. */
-static unsigned rank(const struct target_row *r)
+static unsigned table_rank(const struct target_row *r)
 {
 	if (r->done)
 		return 1;
@@ -160,14 +160,14 @@ int table_draw(const struct run_view *v, unsigned columns, unsigned lines, bool 
 			    .notes = true,
 			    .color = color};
 	unsigned used = 2;
-	int r = head(v, columns, out, e);
+	int r = table_head(v, columns, out, e);
 
 	columns_choose(&c, v, columns);
 	if (r == 0)
 		r = columns_head(&c, out, e);
 	for (unsigned want = 0; r == 0 && want < 3; want++)
 		for (size_t i = 0; r == 0 && i < v->n_rows && used < lines; i++) {
-			if (rank(&v->rows[i]) != want)
+			if (table_rank(&v->rows[i]) != want)
 				continue;
 			r = columns_row(&c, &v->rows[i], out, e);
 			used++;
@@ -194,12 +194,12 @@ void table_screen(int fd, unsigned *columns, unsigned *lines)
 }
 
 /* Moves up over what was drawn and clears from there to the end of the screen. */
-static int erase(const struct table *t, struct buf *out, struct err *e)
+static int table_erase(const struct table *t, struct buf *out, struct err *e)
 {
 	return t->drawn ? buf_addf(out, e, "\x1b[%uF\x1b[J", t->drawn) : 0;
 }
 
-static void emit(const struct table *t, const struct buf *b)
+static void table_emit(const struct table *t, const struct buf *b)
 {
 	if (sys_write_all(t->fd, buf_str(b), b->n) < 0) {
 		/* the reader is gone: the run continues */
@@ -211,7 +211,7 @@ static void redraw(struct table *t, const struct run_view *v, const char *line_a
 	_autobuf_ struct buf b = BUF_INIT(SCREEN_MAX);
 	unsigned columns, lines, drawn = 0;
 	struct err e;
-	int r = erase(t, &b, &e);
+	int r = table_erase(t, &b, &e);
 
 	table_screen(t->fd, &columns, &lines);
 	if (r == 0 && line_above)
@@ -220,11 +220,12 @@ static void redraw(struct table *t, const struct run_view *v, const char *line_a
 		r = table_draw(v, columns, lines, t->color, &b, &drawn, &e);
 	if (r < 0)
 		return;
-	emit(t, &b);
+	table_emit(t, &b);
 	t->drawn = drawn;
 }
 
-static void event_text(const struct run_view *v, size_t row, const char *what, char *out, size_t n)
+static void table_event_text(const struct run_view *v, size_t row, const char *what, char *out,
+			     size_t n)
 {
 	const struct target_row *r = row < v->n_rows ? &v->rows[row] : NULL;
 	char at[UNITS_MAX];
@@ -245,15 +246,15 @@ static void plain_line(const struct table *t, const char *text)
 	struct err e;
 
 	if (columns_line(slice_of(text), 512, &b, &e) == 0)
-		emit(t, &b);
+		table_emit(t, &b);
 }
 
 /* Prints a permanent line. */
-static void say(struct table *t, const struct run_view *v, size_t row, const char *what)
+static void table_say(struct table *t, const struct run_view *v, size_t row, const char *what)
 {
 	char text[512];
 
-	event_text(v, row, what, text, sizeof(text));
+	table_event_text(v, row, what, text, sizeof(text));
 	if (t->terminal)
 		redraw(t, v, strcmp(what, "started") == 0 ? NULL : text);
 	else
@@ -267,9 +268,9 @@ void table_event(struct table *t, const struct run_view *v, size_t row, const ch
 		     repeats_take(&t->repeats, v->n_rows, row, what, v->rows[row].note, unsaid);
 
 	if (*unsaid)
-		say(t, v, row, unsaid);
+		table_say(t, v, row, unsaid);
 	if (shows)
-		say(t, v, row, what);
+		table_say(t, v, row, what);
 }
 
 /* Prints the counts of repeated failures. */
@@ -280,7 +281,7 @@ static void say_repeats(struct table *t, const struct run_view *v)
 	for (size_t i = 0; i < v->n_rows; i++) {
 		repeats_unsaid(&t->repeats, i, unsaid);
 		if (*unsaid)
-			say(t, v, i, unsaid);
+			table_say(t, v, i, unsaid);
 	}
 }
 
@@ -290,7 +291,7 @@ static void plain_status(const struct table *t, const struct run_view *v)
 		const struct target_row *r = &v->rows[i];
 		char at[UNITS_MAX], rate[UNITS_MAX], text[512];
 
-		if (rank(r) != 0)
+		if (table_rank(r) != 0)
 			continue;
 		snprintf(text, sizeof(text),
 			 "[%7s] %s %s: cov %llu, ft %llu, corpus %llu, %s exec/cpu-s",
@@ -318,8 +319,8 @@ void table_close(struct table *t)
 	_autobuf_ struct buf b = BUF_INIT(SCREEN_MAX);
 	struct err e;
 
-	if (t->terminal && erase(t, &b, &e) == 0)
-		emit(t, &b);
+	if (t->terminal && table_erase(t, &b, &e) == 0)
+		table_emit(t, &b);
 	t->drawn = 0;
 	repeats_done(&t->repeats);
 }

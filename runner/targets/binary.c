@@ -43,8 +43,8 @@ static bool is_elf_program(const char *p, size_t n)
 
 /* Searches up to the offset `to`, or the end of the file.  The bound matters because a file may
  * grow as fast as we read. */
-static int search(int fd, uint64_t from, uint64_t to, char *block, uint64_t *io_searched,
-		  const struct engine_ops **ret, struct err *e)
+static int binary_search(int fd, uint64_t from, uint64_t to, char *block, uint64_t *io_searched,
+			 const struct engine_ops **ret, struct err *e)
 {
 	size_t kept = 0;
 
@@ -101,9 +101,9 @@ static int find_engine(int fd, char *block, uint64_t *io_searched, struct binary
 	int r = 0;
 
 	if (io->elf && find_constants(fd, &from, &to))
-		r = search(fd, from, to, block, io_searched, &io->engine, e);
+		r = binary_search(fd, from, to, block, io_searched, &io->engine, e);
 	if (r == 0 && !io->engine)
-		r = search(fd, 0, DISCOVER_MAX_BINARY, block, io_searched, &io->engine, e);
+		r = binary_search(fd, 0, DISCOVER_MAX_BINARY, block, io_searched, &io->engine, e);
 	return r;
 }
 

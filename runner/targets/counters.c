@@ -16,7 +16,7 @@ static const struct kind {
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* The kind of a section; KINDS: none. */
-static size_t kind_of(const struct elf_file *m, const struct elf_header *s)
+static size_t counters_kind_of(const struct elf_file *m, const struct elf_header *s)
 {
 	for (size_t i = 0; i < KINDS; i++)
 		if (elf_is_named(m, s, kinds[i].name))
@@ -39,13 +39,13 @@ static bool entries_of(const struct elf_file *m, const struct elf_header *s, siz
 /* The largest sum over the kinds, because a compiler writes several kinds of entries for one edge.
  * A counter needs at least four bytes of counting code.  That also bounds sections that use no
  * space in the file. */
-static enum counters_known sum(const struct elf_file *m, uint64_t *ret)
+static enum counters_known counters_sum(const struct elf_file *m, uint64_t *ret)
 {
 	uint64_t entries[KINDS] = {0}, most = 0;
 
 	for (uint64_t i = 0; i < m->n; i++) {
 		struct elf_header s = elf_section(m, i);
-		size_t k = kind_of(m, &s);
+		size_t k = counters_kind_of(m, &s);
 		uint64_t n;
 
 		if (k == KINDS || s.type == SHT_NULL)
@@ -71,7 +71,7 @@ enum counters_known counters_in(int fd, uint64_t *ret)
 	case ELF_UNKNOWN:
 		return COUNTERS_UNKNOWN;
 	case ELF_READ:
-		k = sum(&m, ret);
+		k = counters_sum(&m, ret);
 		elf_done(&m);
 		break;
 	}

@@ -29,7 +29,8 @@ static int add_side(struct scan *s, const char *name, struct slice target, enum 
 	return 0;
 }
 
-static int add_target(struct scan *s, const char *name, const struct binary *b, struct err *e)
+static int directory_add_target(struct scan *s, const char *name, const struct binary *b,
+				struct err *e)
 {
 	struct target t = {.engine = b->engine, .size = b->size};
 	struct slice target;
@@ -53,7 +54,7 @@ static int add_target(struct scan *s, const char *name, const struct binary *b, 
 	return list_add_target(s->out, &t, e);
 }
 
-static int judge(struct scan *s, const char *name, const struct binary *b, struct err *e)
+static int directory_judge(struct scan *s, const char *name, const struct binary *b, struct err *e)
 {
 	struct place at = scan_place(s, name);
 
@@ -67,7 +68,7 @@ static int judge(struct scan *s, const char *name, const struct binary *b, struc
 				 "a program of more than %llu GiB: not searched",
 				 (unsigned long long)(DISCOVER_MAX_BINARY >> 30));
 	if (b->engine)
-		return add_target(s, name, b, e);
+		return directory_add_target(s, name, b, e);
 	if (names_looks_like_target(slice_of(name)))
 		return list_note(s->out, at, true, e,
 				 "named like a target, but has no fuzzing entry point");
@@ -112,15 +113,15 @@ static int take_name(struct scan *s, const char *name, struct err *e)
 	r = binary_probe(f.fd, &s->searched, &b, e);
 	if (r == -EIO || r == -EACCES)
 		return list_note(s->out, scan_place(s, name), true, e, "%s", e->msg);
-	return r < 0 ? err_wrap(e, "%s", name) : judge(s, name, &b, e);
+	return r < 0 ? err_wrap(e, "%s", name) : directory_judge(s, name, &b, e);
 }
 
-static int compare(const void *a, const void *b)
+static int directory_compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int read_names(struct scan *s, struct err *e)
+static int directory_read_names(struct scan *s, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(s->fd, ".");
 	const struct dirent *ent;
@@ -139,7 +140,7 @@ static int read_names(struct scan *s, struct err *e)
 	if (r == 0 && errno)
 		return err_sys(e, "read directory");
 	if (s->names.n > 0)
-		qsort(s->names.v, s->names.n, sizeof(*s->names.v), compare);
+		qsort(s->names.v, s->names.n, sizeof(*s->names.v), directory_compare);
 	return r;
 }
 
@@ -156,7 +157,7 @@ int discover_directory(const struct discover_source *from, struct target_list *o
 		r = err_set(e, EINVAL,
 			    "a cell would see the whole machine: name a directory of its own");
 	if (r == 0)
-		r = read_names(&s, e);
+		r = directory_read_names(&s, e);
 	if (r < 0)
 		return r;
 	s.sides = sys_calloc(s.names.n + 1, sizeof(*s.sides));

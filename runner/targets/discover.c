@@ -55,7 +55,7 @@ void target_list_done(struct target_list *l)
 }
 
 /* Makes space for one more element.  The capacity is always a power of two. */
-static int grow(void **v, size_t n, size_t size, struct err *e)
+static int discover_grow(void **v, size_t n, size_t size, struct err *e)
 {
 	void *p;
 
@@ -76,7 +76,7 @@ int list_add_target(struct target_list *l, struct target *t, struct err *e)
 	if (l->n >= DISCOVER_MAX_TARGETS)
 		r = err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
 	else
-		r = grow(&v, l->n, sizeof(*l->v), e);
+		r = discover_grow(&v, l->n, sizeof(*l->v), e);
 	l->v = v;
 	if (r < 0)
 		target_done(t);
@@ -87,7 +87,7 @@ int list_add_target(struct target_list *l, struct target *t, struct err *e)
 }
 
 /* Warnings may use all of the limit, other notes only half. */
-static bool has_room(const struct target_list *l, bool warning)
+static bool discover_has_room(const struct target_list *l, bool warning)
 {
 	return l->n_notes < (warning ? DISCOVER_MAX_NOTES : DISCOVER_MAX_NOTES / 2);
 }
@@ -114,14 +114,14 @@ int list_note(struct target_list *l, struct place at, bool warning, struct err *
 	va_list ap;
 	int r;
 
-	if (!has_room(l, warning)) {
+	if (!discover_has_room(l, warning)) {
 		l->notes_dropped++;
 		return 0;
 	}
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	r = grow(&v, l->n_notes, sizeof(*l->notes), e);
+	r = discover_grow(&v, l->n_notes, sizeof(*l->notes), e);
 	l->notes = v;
 	if (r < 0)
 		return r;
@@ -133,7 +133,7 @@ int list_note(struct target_list *l, struct place at, bool warning, struct err *
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int discover_by_name(const void *a, const void *b)
 {
 	const struct target *x = a, *y = b;
 
@@ -146,17 +146,18 @@ static int twice(const struct target *a, const struct target *b, struct err *e)
 		       b->binary);
 }
 
-static int check_names(struct target_list *fresh, const struct target_list *old, struct err *e)
+static int discover_check_names(struct target_list *fresh, const struct target_list *old,
+				struct err *e)
 {
 	if (fresh->n == 0)
 		return 0;
-	qsort(fresh->v, fresh->n, sizeof(*fresh->v), by_name);
+	qsort(fresh->v, fresh->n, sizeof(*fresh->v), discover_by_name);
 	for (size_t i = 0; i + 1 < fresh->n; i++)
-		if (by_name(&fresh->v[i], &fresh->v[i + 1]) == 0)
+		if (discover_by_name(&fresh->v[i], &fresh->v[i + 1]) == 0)
 			return twice(&fresh->v[i], &fresh->v[i + 1], e);
 	for (size_t i = 0; i < fresh->n && old->n > 0; i++) {
 		const struct target *other =
-		    bsearch(&fresh->v[i], old->v, old->n, sizeof(*old->v), by_name);
+		    bsearch(&fresh->v[i], old->v, old->n, sizeof(*old->v), discover_by_name);
 
 		if (other)
 			return twice(other, &fresh->v[i], e);
@@ -165,7 +166,7 @@ static int check_names(struct target_list *fresh, const struct target_list *old,
 }
 
 /* Makes space in io for all of fresh, before any element moves. */
-static int reserve(struct target_list *io, const struct target_list *fresh, struct err *e)
+static int discover_reserve(struct target_list *io, const struct target_list *fresh, struct err *e)
 {
 	struct target *v = sys_realloc(io->v, (io->n + fresh->n + 1) * sizeof(*v));
 	struct discover_note *notes;
@@ -203,28 +204,28 @@ static void drop_missing(struct target_list *io, const struct target_list *fresh
 }
 
 /* Moves all elements of fresh into io. */
-static int merge(struct target_list *io, struct target_list *fresh, struct err *e)
+static int discover_merge(struct target_list *io, struct target_list *fresh, struct err *e)
 {
 	int r;
 
 	drop_missing(io, fresh);
-	r = check_names(fresh, io, e);
+	r = discover_check_names(fresh, io, e);
 	if (r < 0)
 		return r;
 	if (io->n + fresh->n > DISCOVER_MAX_TARGETS)
 		return err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
-	r = reserve(io, fresh, e);
+	r = discover_reserve(io, fresh, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < fresh->n; i++)
 		io->v[io->n++] = fresh->v[i];
 	fresh->n = 0;
 	if (io->n > 0)
-		qsort(io->v, io->n, sizeof(*io->v), by_name);
+		qsort(io->v, io->n, sizeof(*io->v), discover_by_name);
 	io->notes_dropped += fresh->notes_dropped;
 	io->partial |= fresh->partial;
 	for (size_t i = 0; i < fresh->n_notes; i++) {
-		if (has_room(io, fresh->notes[i].warning)) {
+		if (discover_has_room(io, fresh->notes[i].warning)) {
 			io->notes[io->n_notes++] = fresh->notes[i];
 			fresh->notes[i] = (struct discover_note){0};
 		} else {
@@ -396,7 +397,7 @@ static const char *plain_below(const char *path, const char *top)
 		   : NULL;
 }
 
-static int say_build(const struct discover_source *s, struct target *t, struct err *e)
+static int discover_say_build(const struct discover_source *s, struct target *t, struct err *e)
 {
 	const char *made = s->top ? plain_below(t->binary, s->top) : NULL;
 
@@ -413,8 +414,8 @@ static bool has_missing(const struct discover_source *s)
 	return s->built && s->built->labels.n > 0 && strcmp(s->type, "directory") == 0;
 }
 
-static int add_source(const struct discover_source *s, source_fn *fn, struct target_list *io,
-		      struct err *e)
+static int discover_add_source(const struct discover_source *s, source_fn *fn,
+			       struct target_list *io, struct err *e)
 {
 	CLEANUP(target_list_done) struct target_list fresh = {0};
 	int r = look_as_owner(s, fn, &fresh, e);
@@ -426,9 +427,9 @@ static int add_source(const struct discover_source *s, source_fn *fn, struct tar
 	if (r == 0 && has_missing(s))
 		r = add_missing(s, io, &fresh, e);
 	for (size_t i = 0; r == 0 && s->said_build && i < fresh.n; i++)
-		r = say_build(s, &fresh.v[i], e);
+		r = discover_say_build(s, &fresh.v[i], e);
 	if (r == 0)
-		r = merge(io, &fresh, e);
+		r = discover_merge(io, &fresh, e);
 	return r < 0 ? err_wrap(e, "%s", s->path) : 0;
 }
 
@@ -445,7 +446,7 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
 		if (strcmp(sources[i].type, s->type) == 0)
-			return add_source(s, sources[i].fn, io, e);
+			return discover_add_source(s, sources[i].fn, io, e);
 	return err_set(e, EINVAL, "'%s': unknown type of source (directory, manifest or bazel)",
 		       s->type);
 }

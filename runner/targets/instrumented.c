@@ -23,7 +23,8 @@ struct look {
 };
 
 /* The first section of this type, and of this name unless that is NULL. */
-static bool find(const struct elf_file *m, uint64_t type, const char *name, struct elf_header *ret)
+static bool instrumented_find(const struct elf_file *m, uint64_t type, const char *name,
+			      struct elf_header *ret)
 {
 	for (uint64_t i = 0; i < m->n; i++) {
 		*ret = elf_section(m, i);
@@ -34,7 +35,7 @@ static bool find(const struct elf_file *m, uint64_t type, const char *name, stru
 }
 
 /* NULL: too large, or not in the file.  free() it. */
-static char *load(const struct elf_file *m, const struct elf_header *s)
+static char *instrumented_load(const struct elf_file *m, const struct elf_header *s)
 {
 	char *v = s->size > 0 && s->size <= TABLE_MAX ? sys_malloc(s->size) : NULL;
 
@@ -46,7 +47,7 @@ static char *load(const struct elf_file *m, const struct elf_header *s)
 }
 
 /* Applies the relocations of the table.  Without relocations, the table contains the addresses. */
-static void relocate(struct look *l, const char *table, uint64_t size)
+static void instrumented_relocate(struct look *l, const char *table, uint64_t size)
 {
 	for (uint64_t i = 0; i < size / sizeof(Elf64_Rela); i++) {
 		Elf64_Rela r;
@@ -71,12 +72,12 @@ static bool read_pcs(struct look *l)
 	l->pcs = sys_calloc(l->n, sizeof(*l->pcs));
 	if (!l->pcs || !elf_read(l->elf, l->pcs, l->n * sizeof(*l->pcs), l->at.at))
 		return false;
-	if (!find(l->elf, SHT_RELA, ".rela.dyn", &s))
+	if (!instrumented_find(l->elf, SHT_RELA, ".rela.dyn", &s))
 		return true;
-	table = load(l->elf, &s);
+	table = instrumented_load(l->elf, &s);
 	if (!table)
 		return false;
-	relocate(l, table, s.size);
+	instrumented_relocate(l, table, s.size);
 	free(table);
 	return true;
 }
@@ -89,7 +90,7 @@ static bool is_instrumented(const struct look *l, uint64_t address)
 	return false;
 }
 
-static bool begins(const char *name, const char *with)
+static bool instrumented_begins(const char *name, const char *with)
 {
 	return strncmp(name, with, strlen(with)) == 0;
 }
@@ -99,9 +100,11 @@ static bool begins(const char *name, const char *with)
  * classes are _ZNSs, _ZNSa ... */
 static bool is_of_header(const char *name)
 {
-	return begins(name, "_ZN18FuzzedDataProvider") || begins(name, "_ZSt") ||
-	       begins(name, "_ZNS") || begins(name, "_ZNKS") || begins(name, "_ZN9__gnu_cxx") ||
-	       begins(name, "_ZNK9__gnu_cxx") || strcmp(name, "__clang_call_terminate") == 0;
+	return instrumented_begins(name, "_ZN18FuzzedDataProvider") ||
+	       instrumented_begins(name, "_ZSt") || instrumented_begins(name, "_ZNS") ||
+	       instrumented_begins(name, "_ZNKS") || instrumented_begins(name, "_ZN9__gnu_cxx") ||
+	       instrumented_begins(name, "_ZNK9__gnu_cxx") ||
+	       strcmp(name, "__clang_call_terminate") == 0;
 }
 
 /* Whether another file can call the function.  Linkers make hidden functions local: lld leaves them
@@ -113,8 +116,8 @@ static bool is_shared(const Elf64_Sym *s, bool of_no_file)
 }
 
 /* names must end with a NUL. */
-static enum instrumented judge(const struct look *l, const char *symbols, uint64_t size,
-			       const char *names, uint64_t names_n)
+static enum instrumented instrumented_judge(const struct look *l, const char *symbols,
+					    uint64_t size, const char *names, uint64_t names_n)
 {
 	enum instrumented found = INSTRUMENTED_UNKNOWN;
 	bool of_no_file = false;
@@ -129,7 +132,7 @@ static enum instrumented judge(const struct look *l, const char *symbols, uint64
 			of_no_file = !*name;
 		if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !is_instrumented(l, s.st_value))
 			continue;
-		if (begins(name, "LLVMFuzzer"))
+		if (instrumented_begins(name, "LLVMFuzzer"))
 			found = INSTRUMENTED_HARNESS;
 		else if (is_shared(&s, of_no_file) && !is_of_header(name))
 			return INSTRUMENTED_LIBRARY;
@@ -143,13 +146,13 @@ static enum instrumented by_symbols(const struct look *l)
 	struct elf_header table, strings;
 	char *symbols = NULL, *names = NULL;
 
-	if (!find(l->elf, SHT_SYMTAB, NULL, &table) || table.link >= l->elf->n)
+	if (!instrumented_find(l->elf, SHT_SYMTAB, NULL, &table) || table.link >= l->elf->n)
 		return found;
 	strings = elf_section(l->elf, table.link);
-	symbols = load(l->elf, &table);
-	names = load(l->elf, &strings);
+	symbols = instrumented_load(l->elf, &table);
+	names = instrumented_load(l->elf, &strings);
 	if (symbols && names && names[strings.size - 1] == '\0')
-		found = judge(l, symbols, table.size, names, strings.size);
+		found = instrumented_judge(l, symbols, table.size, names, strings.size);
 	free(symbols);
 	free(names);
 	return found;
@@ -163,7 +166,7 @@ enum instrumented instrumented_in(int fd)
 
 	if (elf_open(fd, &m) != ELF_READ)
 		return found;
-	if (!m.is_32 && find(&m, SHT_PROGBITS, "__sancov_pcs", &l.at) && read_pcs(&l))
+	if (!m.is_32 && instrumented_find(&m, SHT_PROGBITS, "__sancov_pcs", &l.at) && read_pcs(&l))
 		found = by_symbols(&l);
 	free(l.pcs);
 	elf_done(&m);

@@ -29,7 +29,7 @@ void look_refuse(struct found *f, bool warning, const char *fmt, ...)
 	f->fd = -1;
 }
 
-static bool is_below(const char *path, const char *dir)
+static bool look_is_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
 
@@ -83,7 +83,7 @@ int look(const struct scan *s, const char *name, struct found *ret, struct err *
 	r = source_fd_path(ret->fd, &ret->real, e);
 	if (r < 0)
 		return r;
-	if (!is_below(ret->real, s->real))
+	if (!look_is_below(ret->real, s->real))
 		look_refuse(ret, !ret->is_dir && (st.st_mode & 0111),
 			    "leads out of the directory, where a cell sees nothing");
 	return 0;

@@ -28,8 +28,8 @@ struct reading {
 #define NO_ITEM SIZE_MAX
 
 typedef int key_fn(struct reading *m, json_t *v, struct err *e);
-static key_fn read_name, read_binary, read_files, read_seeds, read_dict, read_options, read_flags,
-    read_env;
+static key_fn manifest_read_name, read_binary, read_files, read_seeds, read_dict, read_options,
+    read_flags, read_env;
 
 /* The keys are read in this order, not in the file's order.  The engine is known only after the
  * binary.  flags and dict override the options file. */
@@ -38,9 +38,9 @@ static const struct {
 	key_fn *fn;
 	bool required;
 } keys[] = {
-    {"name", read_name, true},	      {"binary", read_binary, true}, {"files", read_files, false},
-    {"options", read_options, false}, {"flags", read_flags, false},  {"dict", read_dict, false},
-    {"seeds", read_seeds, false},     {"env", read_env, false},
+    {"name", manifest_read_name, true}, {"binary", read_binary, true}, {"files", read_files, false},
+    {"options", read_options, false},	{"flags", read_flags, false},  {"dict", read_dict, false},
+    {"seeds", read_seeds, false},	{"env", read_env, false},
 };
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
@@ -55,7 +55,7 @@ static const char *quote(const char *s, struct quoted *q)
 }
 
 /* NULL with an error: v is no text, or empty. */
-static const char *get_text(const json_t *v, struct err *e)
+static const char *manifest_get_text(const json_t *v, struct err *e)
 {
 	const char *text = json_string_value(v);
 
@@ -68,12 +68,12 @@ static const char *get_text(const json_t *v, struct err *e)
 /* --- paths ------------------------------------------------------------------ */
 
 /* Makes v an absolute path and opens it.  It must be a directory or a regular file. */
-static int open_path(const struct reading *m, json_t *v, char **ret_path, int *ret_fd,
-		     struct stat *st, struct err *e)
+static int manifest_open_path(const struct reading *m, json_t *v, char **ret_path, int *ret_fd,
+			      struct stat *st, struct err *e)
 {
 	_autofree_ char *path = NULL;
 	_autoclose_ int fd = -1;
-	const char *text = get_text(v, e);
+	const char *text = manifest_get_text(v, e);
 	struct quoted q;
 
 	if (!text)
@@ -100,7 +100,7 @@ static int open_typed(const struct reading *m, json_t *v, bool dir, char **ret_p
 {
 	struct stat st = {0};
 	struct quoted q;
-	int r = open_path(m, v, ret_path, ret_fd, &st, e);
+	int r = manifest_open_path(m, v, ret_path, ret_fd, &st, e);
 
 	if (r == 0 && S_ISDIR(st.st_mode) != dir)
 		return err_set(e, dir ? ENOTDIR : EISDIR, "'%.300s' is %s", quote(*ret_path, &q),
@@ -110,9 +110,9 @@ static int open_typed(const struct reading *m, json_t *v, bool dir, char **ret_p
 
 /* --- keys ------------------------------------------------------------------- */
 
-static int read_name(struct reading *m, json_t *v, struct err *e)
+static int manifest_read_name(struct reading *m, json_t *v, struct err *e)
 {
-	const char *text = get_text(v, e);
+	const char *text = manifest_get_text(v, e);
 
 	if (!text)
 		return -e->code;
@@ -198,7 +198,7 @@ static int read_flags(struct reading *m, json_t *v, struct err *e)
 	if (!json_is_array(v))
 		return err_set(e, EINVAL, "must be a list of texts");
 	for (m->item = 0; m->item < json_array_size(v); m->item++) {
-		const char *text = get_text(json_array_get(v, m->item), e);
+		const char *text = manifest_get_text(json_array_get(v, m->item), e);
 
 		if (!text || read_flag(m, text, e) < 0)
 			return -e->code;
@@ -219,7 +219,7 @@ static int read_seed(struct reading *m, json_t *v, struct err *e)
 	_autofree_ char *path = NULL;
 	_autoclose_ int fd = -1;
 	struct stat st = {0};
-	int r = open_path(m, v, &path, &fd, &st, e);
+	int r = manifest_open_path(m, v, &path, &fd, &st, e);
 
 	if (r < 0)
 		return r;
@@ -285,7 +285,7 @@ static int check_key(const char *name, struct err *e)
 		       near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
 }
 
-static int read_key(struct reading *m, size_t key, json_t *v, struct err *e)
+static int manifest_read_key(struct reading *m, size_t key, json_t *v, struct err *e)
 {
 	int r = keys[key].fn(m, v, e);
 
@@ -319,22 +319,22 @@ static int read_keys(struct reading *m, json_t *entry, struct err *e)
 		if (!v && keys[i].required)
 			return err_set(e, EINVAL, "\"%s\" is missing", keys[i].name);
 		if (v && (keys[i].required || !json_is_null(v)))
-			r = read_key(m, i, v, e);
+			r = manifest_read_key(m, i, v, e);
 	}
 	return r;
 }
 
-static void reading_done(struct reading *m)
+static void manifest_reading_done(struct reading *m)
 {
 	target_done(&m->t);
 	optfile_done(&m->options);
 }
 
 /* Reads one entry.  Errors have its number, and its name if there is one. */
-static int read_entry(struct target_list *out, const char *dir, size_t i, json_t *entry,
-		      uint64_t *io_searched, struct err *e)
+static int manifest_read_entry(struct target_list *out, const char *dir, size_t i, json_t *entry,
+			       uint64_t *io_searched, struct err *e)
 {
-	CLEANUP(reading_done)
+	CLEANUP(manifest_reading_done)
 	struct reading m = {.dir = dir, .list = out, .item = NO_ITEM, .searched = *io_searched};
 	const char *name = json_string_value(json_object_get(entry, "name"));
 	struct quoted q;
@@ -371,7 +371,7 @@ int manifest_parse(struct slice text, const char *dir, struct target_list *out, 
 	if (!json_is_array(targets))
 		return err_set(e, EINVAL, "must be {\"targets\": [...]}");
 	for (size_t i = 0; r == 0 && i < json_array_size(targets); i++)
-		r = read_entry(out, dir, i, json_array_get(targets, i), &searched, e);
+		r = manifest_read_entry(out, dir, i, json_array_get(targets, i), &searched, e);
 	return r;
 }
 

@@ -10,14 +10,14 @@ static bool starts(struct slice s, const char *with)
 	return s.n >= n && memcmp(s.p, with, n) == 0;
 }
 
-static bool ends(struct slice s, const char *with)
+static bool names_ends(struct slice s, const char *with)
 {
 	size_t n = strlen(with);
 
 	return s.n >= n && memcmp(s.p + s.n - n, with, n) == 0;
 }
 
-static bool is_name_char(char c)
+static bool names_is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '@' || c == '_' || c == '.' || c == '-';
@@ -28,7 +28,7 @@ bool names_target_ok(struct slice name)
 	if (name.n == 0 || name.n > NAMES_TARGET_MAX || name.p[0] == '.' || name.p[0] == '-')
 		return false;
 	for (size_t i = 0; i < name.n; i++)
-		if (!is_name_char(name.p[i]))
+		if (!names_is_name_char(name.p[i]))
 			return false;
 	return true;
 }
@@ -40,7 +40,7 @@ bool names_program(struct slice file, struct slice *ret_target, const char **ret
 	if (!memchr(file.p, '@', file.n)) {
 		const char *dot = memrchr(file.p, '.', file.n);
 
-		if (ends(file, ".exe") || ends(file, ".par")) {
+		if (names_ends(file, ".exe") || names_ends(file, ".par")) {
 			stem.n -= 4;
 		} else if (dot) {
 			*ret_why = "a target's file has no extension (or .exe, .par): rename it";
@@ -79,14 +79,15 @@ const char *names_known_other(struct slice file)
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (starts(file, prefixes[i].prefix))
 			return prefixes[i].why;
-	if (ends(file, ".so") || memmem(file.p, file.n, ".so.", 4))
+	if (names_ends(file, ".so") || memmem(file.p, file.n, ".so.", 4))
 		return "a shared library";
 	return NULL;
 }
 
 bool names_looks_like_target(struct slice file)
 {
-	return ends(file, "_fuzzer") || ends(file, "_fuzztest") || ends(file, "_fuzz_test");
+	return names_ends(file, "_fuzzer") || names_ends(file, "_fuzztest") ||
+	       names_ends(file, "_fuzz_test");
 }
 
 /* In ClusterFuzz's order.  OSS-Fuzz itself only makes .zip files. */
@@ -103,7 +104,7 @@ const char *names_archive_suffix(size_t i)
 
 static bool strip(struct slice file, const char *suffix, struct slice *ret)
 {
-	if (!ends(file, suffix) || file.n == strlen(suffix))
+	if (!names_ends(file, suffix) || file.n == strlen(suffix))
 		return false;
 	*ret = (struct slice){file.p, file.n - strlen(suffix)};
 	return true;
@@ -166,7 +167,7 @@ static void next_row(char c, size_t i, struct slice b, size_t limit, size_t *row
 
 /* The distance if it is at most limit, else limit + 1.  Computes only a band, because there may be
  * thousands of hostile names. */
-static size_t distance(struct slice a, struct slice b, size_t limit)
+static size_t names_distance(struct slice a, struct slice b, size_t limit)
 {
 	size_t row[NAMES_TARGET_MAX + 1];
 
@@ -201,7 +202,7 @@ static size_t farness(struct slice word, struct slice name)
 	size_t d;
 
 	limit = limit < LIMIT_MAX ? limit : LIMIT_MAX;
-	d = is_swapped(word, name) ? 1 : distance(word, name, limit);
+	d = is_swapped(word, name) ? 1 : names_distance(word, name, limit);
 	if (d <= limit)
 		return d;
 	if (word.n >= CONTAINED_MIN && memmem(name.p, name.n, word.p, word.n))

@@ -75,7 +75,7 @@ doubt(const struct parse *p, unsigned line, bool warning, struct err *e, const c
 
 /* --- lines ------------------------------------------------------------------ */
 
-static struct slice trimmed(struct slice s)
+static struct slice optfile_trimmed(struct slice s)
 {
 	while (s.n > 0 && strchr(" \t\r\f\v", s.p[0]) && s.p[0])
 		s = (struct slice){s.p + 1, s.n - 1};
@@ -106,8 +106,8 @@ static int open_section(struct parse *p, struct slice name, unsigned line, struc
 		     near ? " (did you mean [" : "", near ? near : "", near ? "]?)" : "");
 }
 
-static int add_entry(struct parse *p, struct slice key, struct slice value, unsigned line,
-		     struct err *e)
+static int optfile_add_entry(struct parse *p, struct slice key, struct slice value, unsigned line,
+			     struct err *e)
 {
 	struct entry *x = &p->v[p->n];
 
@@ -127,9 +127,9 @@ static int add_entry(struct parse *p, struct slice key, struct slice value, unsi
 	return 0;
 }
 
-static int parse_line(struct parse *p, struct slice raw, unsigned line, struct err *e)
+static int optfile_parse_line(struct parse *p, struct slice raw, unsigned line, struct err *e)
 {
-	struct slice s = trimmed(raw), key, value;
+	struct slice s = optfile_trimmed(raw), key, value;
 	size_t at = 0;
 
 	if (s.n == 0 || s.p[0] == '#' || s.p[0] == ';')
@@ -138,10 +138,10 @@ static int parse_line(struct parse *p, struct slice raw, unsigned line, struct e
 		return open_section(p, (struct slice){s.p + 1, s.n - 2}, line, e);
 	while (at < s.n && s.p[at] != '=' && s.p[at] != ':')
 		at++;
-	key = trimmed((struct slice){s.p, at});
+	key = optfile_trimmed((struct slice){s.p, at});
 	if (at == s.n || !optfile_key_ok(key))
 		return doubt(p, line, true, e, "not a [section] or 'key = value': dropped");
-	value = trimmed((struct slice){s.p + at + 1, s.n - at - 1});
+	value = optfile_trimmed((struct slice){s.p + at + 1, s.n - at - 1});
 	if (!optfile_value_ok(value))
 		return doubt(p, line, true, e,
 			     "the value of '%.*s' is longer than %d bytes or has a control "
@@ -152,10 +152,10 @@ static int parse_line(struct parse *p, struct slice raw, unsigned line, struct e
 			     (int)key.n, key.p);
 	if (!p->section || p->section->kind == KIND_OTHER_ENGINE)
 		return 0; /* the note is on the section's line */
-	return add_entry(p, key, value, line, e);
+	return optfile_add_entry(p, key, value, line, e);
 }
 
-static int parse_lines(struct parse *p, struct slice text, struct err *e)
+static int optfile_parse_lines(struct parse *p, struct slice text, struct err *e)
 {
 	struct slice s;
 	unsigned line = 0;
@@ -163,7 +163,7 @@ static int parse_lines(struct parse *p, struct slice text, struct err *e)
 
 	(void)scan_lit(&text, SLICE("\xef\xbb\xbf")); /* an optional byte order mark */
 	while (r == 0 && scan_line(&text, &s))
-		r = parse_line(p, s, ++line, e);
+		r = optfile_parse_line(p, s, ++line, e);
 	return r;
 }
 
@@ -247,7 +247,8 @@ static int sanitizer_entry(struct parse *p, const struct entry *x, struct buf *i
 			(int)x->value.n, x->value.p, quote ? "\"" : "");
 }
 
-static int sanitizer(struct parse *p, const struct section *s, struct optfile *io, struct err *e)
+static int optfile_sanitizer(struct parse *p, const struct section *s, struct optfile *io,
+			     struct err *e)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * (size_t)OPTFILE_MAX);
 	int r = 0;
@@ -260,7 +261,7 @@ static int sanitizer(struct parse *p, const struct section *s, struct optfile *i
 	return strv_addf(&io->env, e, "%s=%s", s->variable, buf_str(&b));
 }
 
-static int apply(struct parse *p, struct optfile *io, struct err *e)
+static int optfile_apply(struct parse *p, struct optfile *io, struct err *e)
 {
 	int r = 0;
 
@@ -276,7 +277,7 @@ static int apply(struct parse *p, struct optfile *io, struct err *e)
 	}
 	for (size_t i = 0; r == 0 && i < SECTIONS; i++)
 		if (sections[i].kind == KIND_SANITIZER)
-			r = sanitizer(p, &sections[i], io, e);
+			r = optfile_sanitizer(p, &sections[i], io, e);
 	return r;
 }
 
@@ -295,9 +296,9 @@ int optfile_parse(struct slice text, const struct engine_ops *engine, optfile_no
 	p->engine = engine;
 	p->note = note;
 	p->arg = arg;
-	r = parse_lines(p, text, e);
+	r = optfile_parse_lines(p, text, e);
 	if (r == 0)
-		r = apply(p, &o, e);
+		r = optfile_apply(p, &o, e);
 	if (r < 0)
 		optfile_done(&o);
 	else

@@ -93,7 +93,7 @@ static int put_flag(struct strv *flags, const char *key, struct slice value, str
 	return 0;
 }
 
-static bool number(struct slice value, uint64_t max, uint64_t *ret)
+static bool optfile_flag_number(struct slice value, uint64_t max, uint64_t *ret)
 {
 	uint64_t v;
 
@@ -113,7 +113,7 @@ static int special(struct optfile *io, const char *key, struct slice value,
 
 	if (!timeout && strcmp(key, "rss_limit_mb") != 0)
 		return 0;
-	if (number(value, max, timeout ? &io->input_timeout_s : &io->rss_limit_mib))
+	if (optfile_flag_number(value, max, timeout ? &io->input_timeout_s : &io->rss_limit_mib))
 		return 1;
 	snprintf(why, OPTFILE_WHY_MAX, "'%s' must be a number in [1, %llu]", key,
 		 (unsigned long long)max);

@@ -79,7 +79,7 @@ __attribute__((format(printf, 3, 4))) static int damaged(const struct unpack *u,
 
 /* Enables each format and filter by name: the "all" functions also enable filters that start
  * programs. */
-static int begin(struct unpack *u, int fd, struct err *e)
+static int seeds_begin(struct unpack *u, int fd, struct err *e)
 {
 	struct archive *a = u->a;
 	int r = ARCHIVE_OK;
@@ -109,7 +109,7 @@ static const char *entry_name(struct archive_entry *entry)
 
 /* Reads the entry's content into u->data.  *ret_n above the limit: too large, the rest was read and
  * dropped.  Negative: the entry cannot be read (ARCHIVE_FATAL: nor the rest of the archive). */
-static int read_entry(struct unpack *u, size_t *ret_n)
+static int seeds_read_entry(struct unpack *u, size_t *ret_n)
 {
 	size_t n = 0;
 	ssize_t got;
@@ -149,7 +149,7 @@ static int write_seed(const struct unpack *u, int dirfd, const char *hex, size_t
 
 /* Saves the content under its SHA-1, atomically.  Replaces a file of another size, which a crash of
  * the machine left. */
-static int store(struct unpack *u, int dirfd, size_t n, struct err *e)
+static int seeds_store(struct unpack *u, int dirfd, size_t n, struct err *e)
 {
 	char hex[DIGEST_SHA1_HEX];
 	struct stat st;
@@ -172,7 +172,7 @@ static int store(struct unpack *u, int dirfd, size_t n, struct err *e)
 	return 0;
 }
 
-static bool has_room(struct unpack *u, size_t n)
+static bool seeds_has_room(struct unpack *u, size_t n)
 {
 	const struct seeds_result *s = u->sum;
 
@@ -181,7 +181,7 @@ static bool has_room(struct unpack *u, size_t n)
 }
 
 /* Saves the entry, unless a limit forbids it. */
-static int keep(struct unpack *u, const char *name, int dirfd, size_t n, struct err *e)
+static int seeds_keep(struct unpack *u, const char *name, int dirfd, size_t n, struct err *e)
 {
 	if (u->full)
 		skip(u, "more than %llu GiB uncompressed: the rest is left out",
@@ -190,15 +190,15 @@ static int keep(struct unpack *u, const char *name, int dirfd, size_t n, struct 
 		skip(u, "entry '%.100s': %s", name, u->to->not_placed);
 	else if (n > u->most.file)
 		skip(u, "entry '%.100s' has more than %zu bytes", name, u->most.file);
-	else if (n > 0 && !has_room(u, n))
+	else if (n > 0 && !seeds_has_room(u, n))
 		skip(u, "more than %llu files or %llu GiB: the rest is left out",
 		     (unsigned long long)u->most.files, (unsigned long long)(u->most.bytes >> 30));
 	else if (n > 0)
-		return store(u, dirfd, n, e);
+		return seeds_store(u, dirfd, n, e);
 	return 0;
 }
 
-static int take_entry(struct unpack *u, struct archive_entry *entry, struct err *e)
+static int seeds_take_entry(struct unpack *u, struct archive_entry *entry, struct err *e)
 {
 	int dirfd = u->to->dirfd;
 	size_t n = 0;
@@ -211,17 +211,17 @@ static int take_entry(struct unpack *u, struct archive_entry *entry, struct err 
 		r = u->to->place(u->to->arg, entry_name(entry), &dirfd, e);
 	if (r < 0)
 		return r;
-	r = read_entry(u, &n); /* also a skipped entry: its time counts */
+	r = seeds_read_entry(u, &n); /* also a skipped entry: its time counts */
 	if (r == ARCHIVE_FATAL)
 		return damaged(u, e, "entry '%.150s': %s", entry_name(entry), reason(u));
 	if (r < 0) {
 		skip(u, "entry '%.100s': %s", entry_name(entry), reason(u));
 		return 0;
 	}
-	return keep(u, entry_name(entry), dirfd, n, e);
+	return seeds_keep(u, entry_name(entry), dirfd, n, e);
 }
 
-static int take_all(struct unpack *u, struct err *e)
+static int seeds_take_all(struct unpack *u, struct err *e)
 {
 	while (!u->full) {
 		struct archive_entry *entry;
@@ -241,7 +241,7 @@ static int take_all(struct unpack *u, struct err *e)
 			skip(u, "entry %llu: %s", (unsigned long long)u->entries, reason(u));
 			continue;
 		}
-		r = take_entry(u, entry, e);
+		r = seeds_take_entry(u, entry, e);
 		if (r < 0)
 			return r;
 	}
@@ -281,9 +281,9 @@ int discover_unpack(const char *archive, const struct seeds_to *to, struct seeds
 		return err_set(e, ENOMEM, "allocate to unpack '%s'", archive);
 	r = open_archive(archive, to->rights, &fd, e);
 	if (r == 0)
-		r = begin(&u, fd, e);
+		r = seeds_begin(&u, fd, e);
 	if (r == 0)
-		r = take_all(&u, e);
+		r = seeds_take_all(&u, e);
 	if (to->dirfd >= 0)
 		(void)unlinkat(to->dirfd, TEMP_NAME, 0); /* allow: of a call that was killed */
 	return r;

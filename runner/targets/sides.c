@@ -11,7 +11,7 @@
  * orphans times targets. */
 enum { GUESSES_MAX = 64 };
 
-static int by_name(const void *key, const void *side)
+static int sides_by_name(const void *key, const void *side)
 {
 	const struct side *s = side;
 
@@ -22,13 +22,13 @@ static struct side *find_side(struct scan *s, const char *name)
 {
 	if (s->n_sides == 0)
 		return NULL;
-	return bsearch(name, s->sides, s->n_sides, sizeof(*s->sides), by_name);
+	return bsearch(name, s->sides, s->n_sides, sizeof(*s->sides), sides_by_name);
 }
 
 /* Finds the side file target+suffix.  *ret_side NULL: no such file.  f->fd -1: the file is not
  * usable, and a note says why. */
-static int find(struct scan *s, const char *target, const char *suffix, bool dir,
-		struct side **ret_side, struct found *f, struct err *e)
+static int sides_find(struct scan *s, const char *target, const char *suffix, bool dir,
+		      struct side **ret_side, struct found *f, struct err *e)
 {
 	_autofree_ char *name = sys_asprintf("%s%s", target, suffix);
 	int r;
@@ -59,7 +59,7 @@ static int attach_archive(struct scan *s, struct target *t, struct err *e)
 		CLEANUP(found_done) struct found f = {.fd = -1};
 		struct side *side;
 
-		r = find(s, t->name, suffix, false, &side, &f, e);
+		r = sides_find(s, t->name, suffix, false, &side, &f, e);
 		if (r < 0 || f.fd < 0)
 			continue;
 		if (t->seed_archive) {
@@ -78,7 +78,7 @@ static int attach_seed_dir(struct scan *s, struct target *t, struct err *e)
 {
 	CLEANUP(found_done) struct found f = {.fd = -1};
 	struct side *side;
-	int r = find(s, t->name, NAMES_SEED_DIR_SUFFIX, true, &side, &f, e);
+	int r = sides_find(s, t->name, NAMES_SEED_DIR_SUFFIX, true, &side, &f, e);
 
 	return r < 0 || f.fd < 0 ? r : strv_add(&t->seed_dirs, f.real, e);
 }
@@ -110,7 +110,7 @@ static int attach_options(struct scan *s, struct target *t, struct err *e)
 	CLEANUP(optfile_done) struct optfile o = {0};
 	CLEANUP(found_done) struct found f = {.fd = -1};
 	struct side *side;
-	int r = find(s, t->name, ".options", false, &side, &f, e);
+	int r = sides_find(s, t->name, ".options", false, &side, &f, e);
 
 	if (r < 0 || f.fd < 0)
 		return r;
@@ -125,7 +125,7 @@ static int attach_dict(struct scan *s, struct target *t, struct err *e)
 {
 	CLEANUP(found_done) struct found f = {.fd = -1};
 	struct side *side;
-	int r = find(s, t->name, ".dict", false, &side, &f, e);
+	int r = sides_find(s, t->name, ".dict", false, &side, &f, e);
 
 	/* A dictionary of the options file has priority. */
 	if (r == 0 && f.fd >= 0 && !t->dict)

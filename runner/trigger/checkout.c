@@ -165,7 +165,7 @@ static int check_forward(const struct work *w, const char *head, struct err *e)
 }
 
 /* Sets blocked if the work tree cannot be updated to head, or has changed files. */
-static int check_tree(const struct work *w, const char *head, struct err *e)
+static int checkout_check_tree(const struct work *w, const char *head, struct err *e)
 {
 	int r;
 
@@ -229,7 +229,7 @@ static int check_remote(const struct work *w, struct err *e)
 }
 
 /* Refuses names that git would interpret as something else. */
-static int check_names(const struct work *w, struct err *e)
+static int checkout_check_names(const struct work *w, struct err *e)
 {
 	const char *const args[] = {"check-ref-format", "--branch", w->o->branch, NULL};
 	char why[CHECKOUT_WHY];
@@ -245,9 +245,9 @@ static int check_names(const struct work *w, struct err *e)
 	return broken(w, why);
 }
 
-static int check_repository(const struct work *w, struct err *e)
+static int checkout_check_repository(const struct work *w, struct err *e)
 {
-	int r = check_names(w, e);
+	int r = checkout_check_names(w, e);
 
 	if (r == 0 && w->c->kind == CHECKOUT_OK)
 		r = check_shallow(w, e);
@@ -274,7 +274,7 @@ static int pack(const struct work *w, struct err *e)
 	return tell(w->c->why, "the repository cannot be packed: git gc: %.200s", why);
 }
 
-static int look(const struct work *w, bool peek, struct err *e)
+static int checkout_look(const struct work *w, bool peek, struct err *e)
 {
 	struct remote_answer a = {0};
 	int r = ask_commit(w, "HEAD^{commit}", w->c->tree, e);
@@ -300,7 +300,7 @@ static int look(const struct work *w, bool peek, struct err *e)
 }
 
 /* Whether the commit is in the repository.  A head from CHECKOUT_PEEK may not be fetched yet. */
-static int have(const struct work *w, const char *head, struct err *e)
+static int checkout_have(const struct work *w, const char *head, struct err *e)
 {
 	char rev[COMMIT_MAX + 16], found[COMMIT_MAX];
 	int r;
@@ -312,12 +312,12 @@ static int have(const struct work *w, const char *head, struct err *e)
 
 static int look_and_compare(const struct work *w, bool peek, struct err *e)
 {
-	int r = look(w, peek, e);
+	int r = checkout_look(w, peek, e);
 
 	if (r < 0)
 		return r;
-	r = *w->c->head ? have(w, w->c->head, e) : 0;
-	return r < 0 ? r : check_tree(w, r == 1 ? w->c->head : "", e);
+	r = *w->c->head ? checkout_have(w, w->c->head, e) : 0;
+	return r < 0 ? r : checkout_check_tree(w, r == 1 ? w->c->head : "", e);
 }
 
 /* Refuses a commit that would fill the disk or the memory. */
@@ -369,7 +369,7 @@ static int go_back(struct work *w, const struct err *why)
 		    why->msg, w->as, w->git.top);
 }
 
-static int update(struct work *w, const char *head, struct err *e)
+static int checkout_update(struct work *w, const char *head, struct err *e)
 {
 	const char *const args[] = {"merge",	 "-q",	      "--ff-only", "--no-verify",
 				    "--no-stat", "--no-edit", head,	   NULL};
@@ -379,7 +379,7 @@ static int update(struct work *w, const char *head, struct err *e)
 
 	memcpy(w->c->head, head, strlen(head) + 1);
 	if (r == 0)
-		r = check_tree(w, head, e);
+		r = checkout_check_tree(w, head, e);
 	if (r < 0 || *w->c->blocked || strcmp(w->c->tree, head) == 0)
 		return r;
 	r = check_growth(w, head, e);
@@ -407,11 +407,11 @@ static int do_limited(struct work *w, enum checkout_what what, const char *head,
 	int r = git_limit(&w->git, w->o->limits, e);
 
 	if (r == 0)
-		r = check_repository(w, e);
+		r = checkout_check_repository(w, e);
 	if (r < 0 || w->c->kind != CHECKOUT_OK)
 		return r;
 	if (what == CHECKOUT_UPDATE)
-		return update(w, head, e);
+		return checkout_update(w, head, e);
 	return look_and_compare(w, what == CHECKOUT_PEEK, e);
 }
 

@@ -57,7 +57,7 @@ static int limit_time(uint64_t us, struct err *e)
 	return 0;
 }
 
-static int work(void *arg, struct buf *out, struct err *e)
+static int checkout_job_work(void *arg, struct buf *out, struct err *e)
 {
 	const struct checkout_job *j = arg;
 	struct checkout c;
@@ -68,7 +68,7 @@ static int work(void *arg, struct buf *out, struct err *e)
 	return r < 0 ? r : buf_add(out, (struct slice){(const char *)&c, sizeof(c)}, e);
 }
 
-static void on_done(void *arg, struct slice result, const char *failed)
+static void checkout_job_on_done(void *arg, struct slice result, const char *failed)
 {
 	struct checkout_job *j = arg;
 	struct checkout c = {.kind = CHECKOUT_NETWORK};
@@ -107,7 +107,7 @@ int checkout_start(struct loop *l, const struct checkout_opts *o, enum checkout_
 	j->began_us = clock_mono_us();
 	j->done = done;
 	j->arg = arg;
-	r = task_start(l, work, j, on_done, j, &task, e);
+	r = task_start(l, checkout_job_work, j, checkout_job_on_done, j, &task, e);
 	if (r == 0)
 		(void)take_ptr(&j); /* on_done frees it */
 	return r;

@@ -14,7 +14,7 @@
 #define LOOK_WAIT (5 * USEC_PER_SEC)
 #define LOOK_TICK (100 * USEC_PER_MSEC)
 
-static void give_up(struct drive *d, const struct err *e)
+static void drive_give_up(struct drive *d, const struct err *e)
 {
 	d->failed = true;
 	d->error = *e;
@@ -27,7 +27,7 @@ void drive_soon(struct drive *d)
 
 	d->again = true;
 	if (loop_set_timer(d->timer, clock_mono_us(), &e) < 0)
-		give_up(d, &e);
+		drive_give_up(d, &e);
 }
 
 void drive_now(struct drive *d)
@@ -36,14 +36,14 @@ void drive_now(struct drive *d)
 	struct err e;
 
 	if (moment_read(&now, &e) < 0)
-		give_up(d, &e);
+		drive_give_up(d, &e);
 	else
 		d->now = now;
 }
 
 /* Whether the process must stay.  At the end it waits for looks, because an aborted look leaves its
  * process group behind. */
-static bool busy(const struct watched *r)
+static bool drive_busy(const struct watched *r)
 {
 	if (r->child || r->w.at != WATCH_IDLE)
 		return true;
@@ -52,10 +52,10 @@ static bool busy(const struct watched *r)
 	return r->ready || r->settling || !watch_rests(&r->w);
 }
 
-static bool any_busy(const struct drive *d)
+static bool drive_any_busy(const struct drive *d)
 {
 	for (size_t i = 0; i < d->n; i++)
-		if (busy(&d->repos[i]))
+		if (drive_busy(&d->repos[i]))
 			return true;
 	return false;
 }
@@ -76,7 +76,7 @@ static uint64_t step_all(struct drive *d)
 	return nap;
 }
 
-static void reload(struct drive *d)
+static void drive_reload(struct drive *d)
 {
 	d->reload = false;
 	d->o->reload(d->o->arg);
@@ -86,7 +86,7 @@ static void reload(struct drive *d)
 	}
 }
 
-static void on_timer(void *arg)
+static void drive_on_timer(void *arg)
 {
 	struct drive *d = arg;
 	uint64_t nap;
@@ -96,7 +96,7 @@ static void on_timer(void *arg)
 	if (d->failed)
 		return;
 	if (d->reload)
-		reload(d);
+		drive_reload(d);
 	drive_sample(d);
 	if (d->o->dry) {
 		if (drive_dry(d))
@@ -107,14 +107,14 @@ static void on_timer(void *arg)
 	nap = step_all(d);
 	if (d->ending && nap > LOOK_TICK)
 		nap = LOOK_TICK;
-	if ((d->ending || !d->o->forever) && !d->again && !any_busy(d))
+	if ((d->ending || !d->o->forever) && !d->again && !drive_any_busy(d))
 		loop_stop(d->o->loop);
 	else if (loop_set_timer(d->timer, clock_mono_us() + (d->again ? 0 : nap), &e) < 0)
-		give_up(d, &e);
+		drive_give_up(d, &e);
 }
 
 /* The first signal stops each run once.  A second signal repeats the stop request to each run. */
-static void on_end(void *arg, int signo)
+static void drive_on_end(void *arg, int signo)
 {
 	struct drive *d = arg;
 
@@ -146,12 +146,12 @@ static void on_hup(void *arg, int signo)
 static int add_sources(struct drive *d, struct err *e)
 {
 	struct loop *l = d->o->loop;
-	int r = loop_add_timer(l, clock_mono_us(), on_timer, d, &d->timer, e);
+	int r = loop_add_timer(l, clock_mono_us(), drive_on_timer, d, &d->timer, e);
 
 	if (r == 0)
-		r = loop_add_signal(l, SIGTERM, on_end, d, &d->on_term, e);
+		r = loop_add_signal(l, SIGTERM, drive_on_end, d, &d->on_term, e);
 	if (r == 0)
-		r = loop_add_signal(l, SIGINT, on_end, d, &d->on_int, e);
+		r = loop_add_signal(l, SIGINT, drive_on_end, d, &d->on_int, e);
 	if (r == 0)
 		r = loop_add_signal(l, SIGHUP, on_hup, d, &d->on_hup, e);
 	return r;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static void tell(struct watched *r)
+static void drive_dry_tell(struct watched *r)
 {
 	static const char *const words[] = {"nothing to do", "would wait", "would start",
 					    "would end what runs"};
@@ -37,7 +37,7 @@ bool drive_dry(struct drive *d)
 			r->w.looking = true;
 			watched_look(r, CHECKOUT_PEEK);
 		} else if (r->w.looked.known && !r->told) {
-			tell(r);
+			drive_dry_tell(r);
 		}
 		all = all && r->told;
 	}

@@ -34,7 +34,7 @@ static void on_run_end(void *arg, pid_t pid, int status)
 	watched_ended(r, end, why);
 }
 
-static int spawn(struct watched *r, uint32_t workers, struct err *e)
+static int drive_start_spawn(struct watched *r, uint32_t workers, struct err *e)
 {
 	struct drive *d = r->d;
 	_autoclose_ int rd = -1;
@@ -61,7 +61,7 @@ static int spawn(struct watched *r, uint32_t workers, struct err *e)
 	return loop_add_child(d->o->loop, pid, on_run_end, r, &r->child, e);
 }
 
-static void start(struct watched *r, uint32_t workers)
+static void drive_start_start(struct watched *r, uint32_t workers)
 {
 	const struct trigger_record *rec = &r->w.rec;
 	char text[120];
@@ -76,7 +76,7 @@ static void start(struct watched *r, uint32_t workers)
 	(void)snprintf(text, sizeof(text), "the run of %.12s starts%s", rec->commit,
 		       rec->failures && strcmp(rec->failed, rec->commit) == 0 ? " again" : "");
 	watched_say(r, false, text);
-	if (spawn(r, workers, &e) < 0)
+	if (drive_start_spawn(r, workers, &e) < 0)
 		watched_ended(r, END_FAILED, e.msg);
 }
 
@@ -112,7 +112,7 @@ static void note_busy(struct watched *r, const struct quiet_answer *q)
 
 /* The maximum number of workers while other work needs the machine; 0: no limit.  May postpone the
  * start of a ready repository. */
-static uint32_t limit_of(struct watched *r)
+static uint32_t drive_start_limit_of(struct watched *r)
 {
 	struct quiet_answer q;
 	bool known = drive_ask_quiet(r->d, r, &q);
@@ -139,7 +139,7 @@ static void fill_share(const struct watched *r, struct share *s)
 	s->is = r->w.at >= WATCH_RUNNING ? SHARE_RUNS : r->ready ? SHARE_WANTS : SHARE_IDLE;
 }
 
-static void give(struct watched *r, const struct share *s, uint32_t limit)
+static void drive_start_give(struct watched *r, const struct share *s, uint32_t limit)
 {
 	uint32_t workers = limit && limit < s->given ? limit : s->given;
 	bool alone = r->d->n == 1 && !limit; /* uses its configured number */
@@ -151,7 +151,7 @@ static void give(struct watched *r, const struct share *s, uint32_t limit)
 		put_off(r, AGAIN);
 	} else if (s->is == SHARE_WANTS) {
 		r->ready = false;
-		start(r, alone ? 0 : workers);
+		drive_start_start(r, alone ? 0 : workers);
 	}
 }
 
@@ -167,7 +167,7 @@ void drive_share(struct drive *d)
 			put_off(r, AGAIN);
 		r->settling = r->settling && !r->ready;
 		if (limit && (r->ready || r->workers_fd >= 0))
-			limit[i] = limit_of(r);
+			limit[i] = drive_start_limit_of(r);
 	}
 	if (!v || !limit)
 		return;
@@ -175,5 +175,5 @@ void drive_share(struct drive *d)
 		fill_share(&d->repos[i], &v[i]);
 	share_workers(v, d->n, d->o->cpus);
 	for (size_t i = 0; i < d->n; i++)
-		give(&d->repos[i], &v[i], limit[i]);
+		drive_start_give(&d->repos[i], &v[i], limit[i]);
 }

@@ -116,7 +116,7 @@ static void on_orphan_end(void *arg, uint32_t events)
 }
 
 /* An earlier trigger's run is not our child.  A pidfd still reports its end. */
-static void adopt(struct watched *r)
+static void drive_watched_adopt(struct watched *r)
 {
 	const struct trigger_record *rec = &r->w.rec;
 	char text[120];
@@ -164,7 +164,7 @@ void watched_holder(struct watched *r, struct watch_holder *ret)
 
 /* --- its work tree ------------------------------------------------------------------------ */
 
-static void on_looked(void *arg, const struct checkout *c)
+static void drive_watched_on_looked(void *arg, const struct checkout *c)
 {
 	struct watched *r = arg;
 	char text[CHECKOUT_WHY + 80] = "";
@@ -196,7 +196,7 @@ void watched_look(struct watched *r, enum checkout_what what)
 	const struct trigger_config *c = r->given->config;
 	const struct checkout_opts o = {c->repository, c->remote, c->branch, c->fetch_us,
 					r->given->limits};
-	checkout_done_fn *done = what == CHECKOUT_UPDATE ? on_updated : on_looked;
+	checkout_done_fn *done = what == CHECKOUT_UPDATE ? on_updated : drive_watched_on_looked;
 	struct checkout failed = {.kind = CHECKOUT_NETWORK};
 	struct err e;
 
@@ -255,7 +255,7 @@ int watched_init(struct drive *d, size_t i, const struct drive_repo *given, stru
 		say_ended(r);
 	r->w.forced = d->o->force;
 	if (r->w.at == WATCH_ORPHAN && !d->o->dry)
-		adopt(r);
+		drive_watched_adopt(r);
 	return 0;
 }
 

@@ -34,14 +34,14 @@ uint64_t due_delay(uint64_t interval_us, unsigned failures)
 	return d < most ? d : most;
 }
 
-static bool is(const char *a, const char *b)
+static bool due_is(const char *a, const char *b)
 {
 	return *a && strcmp(a, b) == 0;
 }
 
 static bool failed_before(const struct due_input *in)
 {
-	return in->failures > 0 && is(in->head, in->failed);
+	return in->failures > 0 && due_is(in->head, in->failed);
 }
 
 static void decide_wait(const struct due_input *in, uint64_t left_us, struct due *d)
@@ -60,12 +60,12 @@ static void decide_wait(const struct due_input *in, uint64_t left_us, struct due
 /* Decides while a run is active. */
 static void decide_running(const struct due_input *in, uint64_t left_us, struct due *d)
 {
-	if (in->running == RUNNING_OURS && is(in->head, in->commit))
+	if (in->running == RUNNING_OURS && due_is(in->head, in->commit))
 		decide(d, DUE_NOTHING, "%.12s is being fuzzed", in->head);
 	else if (in->forced)
 		decide(d, in->running == RUNNING_OURS ? DUE_STOP : DUE_WAIT,
 		       "a start was asked for, but a run is active");
-	else if (is(in->head, in->done))
+	else if (due_is(in->head, in->done))
 		decide(d, DUE_NOTHING, "%.12s was fuzzed", in->head);
 	else if (left_us > 0)
 		decide_wait(in, left_us, d);
@@ -90,7 +90,7 @@ void due_decide(const struct due_input *in, struct due *ret)
 		decide_running(in, left, ret);
 	} else if (in->forced) {
 		decide(ret, DUE_START, "%.12s, because it was asked for", in->head);
-	} else if (is(in->head, in->done)) {
+	} else if (due_is(in->head, in->done)) {
 		decide(ret, DUE_NOTHING, "%.12s was fuzzed", in->head);
 	} else if (left > 0) {
 		decide_wait(in, left, ret);

@@ -22,7 +22,7 @@ struct reader {
 };
 
 /* A directory and a submodule have "-" as their size. */
-static void add_entry(struct reader *r)
+static void growth_add_entry(struct reader *r)
 {
 	size_t at = r->n;
 	struct slice size;
@@ -43,7 +43,7 @@ static bool is_more(const struct growth *a, const struct growth *b)
 	return a->files > b->files || a->bytes > b->bytes || a->names > b->names;
 }
 
-static int on_block(void *arg, struct slice block, struct err *e)
+static int growth_on_block(void *arg, struct slice block, struct err *e)
 {
 	struct reader *r = arg;
 
@@ -54,7 +54,7 @@ static int on_block(void *arg, struct slice block, struct err *e)
 			r->in_path = c != '\0';
 			r->sum.names++;
 		} else if (c == '\t') {
-			add_entry(r);
+			growth_add_entry(r);
 			r->in_path = true;
 			r->n = 0;
 		} else if (r->n < HEAD_MAX) {
@@ -70,7 +70,7 @@ static int read_tree(const struct git *g, const char *commit, const struct growt
 {
 	const char *const args[] = {"ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit, NULL};
 	struct reader r = {.max = *max};
-	int x = git_stream(g, args, (struct slice){0}, on_block, &r, e);
+	int x = git_stream(g, args, (struct slice){0}, growth_on_block, &r, e);
 
 	*ret = r.sum;
 	if (x == -EFBIG)
@@ -78,12 +78,12 @@ static int read_tree(const struct git *g, const char *commit, const struct growt
 	return x > 0 ? err_set(e, EPROTO, "git ls-tree failed") : x;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t growth_add(uint64_t a, uint64_t b)
 {
 	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t growth_less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
@@ -97,11 +97,13 @@ int growth_measure(const struct git *g, const char *from, const char *to,
 
 	if (r < 0)
 		return r;
-	max = (struct growth){add(was.files, limit->files), add(was.bytes, limit->bytes),
-			      add(was.names, limit->names)};
+	max = (struct growth){growth_add(was.files, limit->files),
+			      growth_add(was.bytes, limit->bytes),
+			      growth_add(was.names, limit->names)};
 	r = read_tree(g, to, &max, &will, e);
-	*ret_more = (struct growth){less(will.files, was.files), less(will.bytes, was.bytes),
-				    less(will.names, was.names)};
+	*ret_more =
+	    (struct growth){growth_less(will.files, was.files), growth_less(will.bytes, was.bytes),
+			    growth_less(will.names, was.names)};
 	return r;
 }
 

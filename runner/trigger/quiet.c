@@ -16,7 +16,7 @@ enum { FILE_MAX = 4 << 20 };
 /* --- reading ------------------------------------------------------------------- */
 
 /* "0.52", as thousandths. */
-static bool scan_milli(struct slice *in, uint32_t *ret)
+static bool quiet_scan_milli(struct slice *in, uint32_t *ret)
 {
 	uint64_t whole, part, unit = 1000;
 	struct slice at = *in, digits;
@@ -75,7 +75,7 @@ bool quiet_parse_stat(struct slice text, struct quiet_sample *s)
 
 bool quiet_parse_load(struct slice text, struct quiet_sample *s)
 {
-	return scan_milli(&text, &s->load);
+	return quiet_scan_milli(&text, &s->load);
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=0", in percent. */
@@ -85,15 +85,16 @@ bool quiet_parse_pressure(struct slice text, struct quiet_sample *s)
 	uint32_t percent;
 
 	if (!scan_lit(&text, SLICE("some avg10=")) || !scan_until(&text, ' ', 16, &skip) ||
-	    !scan_lit(&text, SLICE(" avg60=")) || !scan_milli(&text, &percent))
+	    !scan_lit(&text, SLICE(" avg60=")) || !quiet_scan_milli(&text, &percent))
 		return false;
 	s->pressure = percent / 100;
 	s->has_pressure = true;
 	return true;
 }
 
-static int read_one(int proc, const char *name, bool (*parse)(struct slice, struct quiet_sample *),
-		    struct quiet_sample *s, struct err *e)
+static int quiet_read_one(int proc, const char *name,
+			  bool (*parse)(struct slice, struct quiet_sample *),
+			  struct quiet_sample *s, struct err *e)
 {
 	_autofree_ char *text = NULL;
 	size_t n;
@@ -111,13 +112,13 @@ int quiet_read(const char *proc, struct quiet_sample *ret, struct err *e)
 	int r = fs_open_dir(AT_FDCWD, proc, &fd, e);
 
 	if (r == 0)
-		r = read_one(fd, "stat", quiet_parse_stat, &s, e);
+		r = quiet_read_one(fd, "stat", quiet_parse_stat, &s, e);
 	if (r == 0)
-		r = read_one(fd, "loadavg", quiet_parse_load, &s, e);
+		r = quiet_read_one(fd, "loadavg", quiet_parse_load, &s, e);
 	if (r < 0)
 		return r;
 	/* Kernels without pressure information have no such file, or reading it fails. */
-	if (read_one(fd, "pressure/cpu", quiet_parse_pressure, &s, e) < 0)
+	if (quiet_read_one(fd, "pressure/cpu", quiet_parse_pressure, &s, e) < 0)
 		s.has_pressure = false;
 	*ret = s;
 	return 0;
@@ -125,12 +126,12 @@ int quiet_read(const char *proc, struct quiet_sample *ret, struct err *e)
 
 /* --- measuring ------------------------------------------------------------------ */
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t quiet_less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-static uint32_t share(uint64_t part, uint64_t all)
+static uint32_t quiet_share(uint64_t part, uint64_t all)
 {
 	return all ? (uint32_t)(part > all ? 1000 : part * 1000 / all) : 0;
 }
@@ -139,15 +140,15 @@ struct quiet_reading quiet_between(const struct quiet_sample *before,
 				   const struct quiet_sample *after)
 {
 	unsigned cpus = after->cpus ? after->cpus : 1;
-	uint64_t all = less(after->all_ticks, before->all_ticks);
-	uint64_t busy = less(after->busy_ticks, before->busy_ticks);
-	uint64_t wall_us = less(after->at_us, before->at_us);
-	uint32_t used = share(busy, all);
-	uint32_t own = share(less(after->own_us, before->own_us), wall_us * cpus);
+	uint64_t all = quiet_less(after->all_ticks, before->all_ticks);
+	uint64_t busy = quiet_less(after->busy_ticks, before->busy_ticks);
+	uint64_t wall_us = quiet_less(after->at_us, before->at_us);
+	uint32_t used = quiet_share(busy, all);
+	uint32_t own = quiet_share(quiet_less(after->own_us, before->own_us), wall_us * cpus);
 
 	return (struct quiet_reading){
 	    .load = after->load / cpus,
-	    .steal = share(less(after->steal_ticks, before->steal_ticks), all),
+	    .steal = quiet_share(quiet_less(after->steal_ticks, before->steal_ticks), all),
 	    .others = used > own ? used - own : 0,
 	    .has_pressure = after->has_pressure,
 	    .pressure = after->pressure,
@@ -171,8 +172,8 @@ static uint32_t beside_ours(uint32_t load)
 	return (uint32_t)((uint64_t)load * 1000 / ((uint64_t)load + 1000));
 }
 
-static bool busy(const struct trigger_config *c, const struct quiet_reading *r, bool ours,
-		 struct quiet_answer *a)
+static bool quiet_busy(const struct trigger_config *c, const struct quiet_reading *r, bool ours,
+		       struct quiet_answer *a)
 {
 	if (over("stolen CPU time", r->steal, c->quiet.steal, a))
 		return true;
@@ -189,7 +190,7 @@ void quiet_decide(const struct trigger_config *c, const struct quiet_reading *r,
 	size_t n;
 
 	*ret = (struct quiet_answer){.what = QUIET_ALL};
-	if (c->quiet.mode == QUIET_OFF || !busy(c, r, ours, ret))
+	if (c->quiet.mode == QUIET_OFF || !quiet_busy(c, r, ours, ret))
 		return;
 	if (c->quiet.mode == QUIET_FEWER) {
 		ret->what = QUIET_SOME;

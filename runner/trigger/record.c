@@ -94,7 +94,7 @@ static bool get_number(const json_t *obj, const char *key, uint64_t max, uint64_
 }
 
 /* Copies a text, printable.  Cuts a long text instead of refusing the record. */
-static bool get_text(const json_t *obj, const char *key, size_t size, char *ret)
+static bool record_get_text(const json_t *obj, const char *key, size_t size, char *ret)
 {
 	const char *s = json_string_value(json_object_get(obj, key));
 
@@ -109,7 +109,7 @@ static bool get_text(const json_t *obj, const char *key, size_t size, char *ret)
 
 static bool get_commit(const json_t *obj, const char *key, char ret[COMMIT_MAX])
 {
-	return get_text(obj, key, COMMIT_MAX, ret) && (!*ret || commit_ok(ret));
+	return record_get_text(obj, key, COMMIT_MAX, ret) && (!*ret || commit_ok(ret));
 }
 
 static bool get_since(const json_t *obj, const char *key, struct since *ret)
@@ -123,7 +123,7 @@ static bool get_since(const json_t *obj, const char *key, struct since *ret)
 	return get_number(j, "age_us", INT64_MAX, &ret->age_us) &&
 	       get_number(j, "real_us", INT64_MAX, &ret->at.real_us) &&
 	       get_number(j, "boot_us", INT64_MAX, &ret->at.boot_us) &&
-	       get_text(j, "boot", sizeof(ret->at.boot), ret->at.boot);
+	       record_get_text(j, "boot", sizeof(ret->at.boot), ret->at.boot);
 }
 
 static bool get_outcome(const json_t *obj, enum outcome *ret)
@@ -138,7 +138,7 @@ static bool get_outcome(const json_t *obj, enum outcome *ret)
 	return false;
 }
 
-static bool read_numbers(const json_t *j, struct trigger_record *r)
+static bool record_read_numbers(const json_t *j, struct trigger_record *r)
 {
 	uint64_t version, pid, failures, fetches;
 
@@ -156,10 +156,11 @@ static bool read_numbers(const json_t *j, struct trigger_record *r)
 
 static bool read_record(const json_t *j, struct trigger_record *r)
 {
-	return read_numbers(j, r) && get_outcome(j, &r->outcome) &&
+	return record_read_numbers(j, r) && get_outcome(j, &r->outcome) &&
 	       get_commit(j, "commit", r->commit) && get_commit(j, "failed", r->failed) &&
-	       get_commit(j, "head", r->head) && get_text(j, "why", sizeof(r->why), r->why) &&
-	       get_text(j, "fetch_error", sizeof(r->fetch_error), r->fetch_error) &&
+	       get_commit(j, "head", r->head) &&
+	       record_get_text(j, "why", sizeof(r->why), r->why) &&
+	       record_get_text(j, "fetch_error", sizeof(r->fetch_error), r->fetch_error) &&
 	       get_since(j, "start", &r->start) && get_since(j, "head_seen", &r->head_seen) &&
 	       get_since(j, "fetch_failing", &r->fetch_failing) && get_since(j, "busy", &r->busy);
 }
@@ -185,8 +186,8 @@ static bool old_start(int dirfd, const struct moment *now, struct since *ret)
 	return true;
 }
 
-static int set_aside(int dirfd, bool look_only, const char *why, const struct moment *now,
-		     struct trigger_record *ret, char said[RECORD_WHY], struct err *e)
+static int record_set_aside(int dirfd, bool look_only, const char *why, const struct moment *now,
+			    struct trigger_record *ret, char said[RECORD_WHY], struct err *e)
 {
 	*ret = (struct trigger_record){0};
 	if (!look_only && sys_renameat(dirfd, NAME, DAMAGED) < 0)
@@ -219,10 +220,10 @@ int record_load(int dirfd, bool look_only, const struct moment *now, struct trig
 		return r;
 	}
 	if (r < 0)
-		return set_aside(dirfd, look_only, why.msg, now, ret, said, e);
+		return record_set_aside(dirfd, look_only, why.msg, now, ret, said, e);
 	if (!read_record(j, ret))
-		return set_aside(dirfd, look_only, "a value is missing or invalid", now, ret, said,
-				 e);
+		return record_set_aside(dirfd, look_only, "a value is missing or invalid", now, ret,
+					said, e);
 	if (since_went_back(&ret->start, now))
 		(void)snprintf(said, RECORD_WHY,
 			       "the clock is behind its value before the last boot: a push "

@@ -12,7 +12,7 @@
 
 enum { SAID_MAX = 16384 };
 
-static void strv_done_p(struct strv *v)
+static void remote_strv_done_p(struct strv *v)
 {
 	strv_done(v);
 }
@@ -138,7 +138,7 @@ static int did_not_end(int r, struct remote_answer *ret, const struct err *e)
 enum { LEFT_AGE = 3600 };
 
 /* git keeps unfinished packs of a failed or killed fetch for weeks. */
-static void tidy(const struct git *g, int failed)
+static void remote_tidy(const struct git *g, int failed)
 {
 	struct err ignored;
 
@@ -148,7 +148,7 @@ static void tidy(const struct git *g, int failed)
 int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 	       struct remote_answer *ret, struct err *e)
 {
-	CLEANUP(strv_done_p) struct strv env = {0};
+	CLEANUP(remote_strv_done_p) struct strv env = {0};
 	_autobuf_ struct buf said = BUF_INIT(SAID_MAX);
 	_autofree_ char *ref = sys_asprintf("refs/heads/%s", o->branch);
 	_autofree_ char *spec =
@@ -163,7 +163,7 @@ int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 		r = git_talk(g, peek ? list : fetch, (const char *const *)env.v, o->fetch_us, &said,
 			     e);
 	if (!peek)
-		tidy(g, r);
+		remote_tidy(g, r);
 	if (r < 0)
 		return did_not_end(r, ret, e);
 	if (peek ? r == 2 : r != 0 && contains(buf_slice(&said), "find remote ref"))

@@ -35,7 +35,7 @@ void watch_init(struct watch *w, const struct watch_opts *o, const struct trigge
 
 /* --- what to do --------------------------------------------------------------------- */
 
-static bool runs(const struct watch *w)
+static bool watch_runs(const struct watch *w)
 {
 	return w->at == WATCH_RUNNING || w->at == WATCH_ORPHAN;
 }
@@ -65,9 +65,9 @@ void watch_decide(const struct watch *w, const struct moment *now, const struct 
 	    .done = done ? r->head : w->done, /* a user may have fuzzed another commit since */
 	    .started = w->rec.start.known,
 	    .start_age_us = since_age(&w->rec.start, now),
-	    .running = runs(w)	 ? RUNNING_OURS
-		       : h->held ? RUNNING_OTHERS
-				 : RUNNING_NONE,
+	    .running = watch_runs(w) ? RUNNING_OURS
+		       : h->held     ? RUNNING_OTHERS
+				     : RUNNING_NONE,
 	    .commit = w->rec.commit,
 	    .failed = w->rec.failed,
 	    .failures = w->rec.failures,
@@ -112,7 +112,7 @@ void watch_next(struct watch *w, const struct moment *now, const struct watch_ho
 	*ret = (struct watch_act){.what = WATCH_WAIT, .wait_us = look_left(w, now)};
 	watch_decide(w, now, h, &ret->due);
 	if (w->asleep) {
-		if (runs(w) && !w->stopping)
+		if (watch_runs(w) && !w->stopping)
 			ret->what = begin_stop(w);
 		return;
 	}
@@ -236,7 +236,7 @@ static void count_failure(struct trigger_record *r)
 }
 
 /* The observed end counts first.  That the commit is done may be the result of an earlier run. */
-static enum outcome judge(const struct watch *w, enum watch_end end)
+static enum outcome watch_judge(const struct watch *w, enum watch_end end)
 {
 	bool done = *w->rec.commit && strcmp(w->done, w->rec.commit) == 0;
 
@@ -255,7 +255,7 @@ void watch_ended(struct watch *w, const struct moment *now, enum watch_end end, 
 	copy_text(w->done, sizeof(w->done), done);
 	copy_text(r->why, sizeof(r->why), why);
 	r->pid = 0;
-	r->outcome = judge(w, end);
+	r->outcome = watch_judge(w, end);
 	if (r->outcome == OUTCOME_DONE) {
 		r->failures = 0;
 		*r->failed = '\0';

@@ -17,7 +17,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool build_take(void *arg, const char *name, const char *value)
 {
 	struct args *a = arg;
 
@@ -28,7 +28,7 @@ static bool take(void *arg, const char *name, const char *value)
 }
 
 /* Prints which targets a run would find now. */
-static int conclude(const struct session *s, const struct builds *b, json_t *answer)
+static int build_conclude(const struct session *s, const struct builds *b, json_t *answer)
 {
 	char text[UNITS_OF_MAX];
 	size_t unbuilt = 0;
@@ -65,7 +65,7 @@ static int build(struct args *a)
 		return r;
 	r = b.nothing == b.sources ? EXIT_BUILD : session_plan(s);
 	if (r == EXIT_DONE)
-		return conclude(s, &b, a->answer);
+		return build_conclude(s, &b, a->answer);
 	return b.failed ? fail(EXIT_BUILD, "nothing was built") : r;
 }
 
@@ -73,7 +73,7 @@ int command_build(int argc, char **argv)
 {
 	struct args a = {0};
 	int at = options_parse(argc, argv, "build [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), build_take, &a);
 	int begun, r;
 
 	if (at < 0)

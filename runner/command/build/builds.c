@@ -30,7 +30,7 @@ bool builds_wanted(const struct session *s)
 	return false;
 }
 
-static bool is_log(const char *name)
+static bool build_builds_is_log(const char *name)
 {
 	return strncmp(name, LOG_BEGINS, strlen(LOG_BEGINS)) == 0;
 }
@@ -45,7 +45,8 @@ static void sweep_logs(int logs)
 		size_t n = 0;
 
 		while (d && (ent = sys_readdir(d))) {
-			if (!is_log(ent->d_name) || strlen(ent->d_name) >= LOG_NAME_MAX)
+			if (!build_builds_is_log(ent->d_name) ||
+			    strlen(ent->d_name) >= LOG_NAME_MAX)
 				continue;
 			n++;
 			if (!*oldest || strcmp(ent->d_name, oldest) < 0)
@@ -56,7 +57,7 @@ static void sweep_logs(int logs)
 	}
 }
 
-static int open_log(const struct state *s, char name[LOG_NAME_MAX])
+static int build_builds_open_log(const struct state *s, char name[LOG_NAME_MAX])
 {
 	_autoclose_ int logs = sys_openat(s->dirfd, "logs", O_RDONLY | O_DIRECTORY, 0);
 	time_t t = (time_t)(clock_real_us() / USEC_PER_SEC);
@@ -110,7 +111,7 @@ static void say_result(const struct build_result *r, const char *log)
 	fflush(stdout);
 }
 
-static json_t *texts(const struct strv *v)
+static json_t *build_builds_texts(const struct strv *v)
 {
 	json_t *all = json_array();
 
@@ -119,7 +120,7 @@ static json_t *texts(const struct strv *v)
 	return all;
 }
 
-static json_t *failures(const struct discover_built *f)
+static json_t *build_builds_failures(const struct discover_built *f)
 {
 	json_t *all = json_array();
 
@@ -130,15 +131,17 @@ static json_t *failures(const struct discover_built *f)
 	return all;
 }
 
-static void note(const struct config_source *src, const struct build_result *r, json_t *all)
+static void build_builds_note(const struct config_source *src, const struct build_result *r,
+			      json_t *all)
 {
 	if (!all)
 		return;
 	(void)json_array_append_new(all, json_pack("{s:o, s:b, s:f, s:o, s:o, s:o}", "path",
 						   answer_text(src->path), "ok", r->ok, "seconds",
 						   (double)r->us / USEC_PER_SEC, "built",
-						   texts(&r->built), "failed", failures(&r->failed),
-						   "why", answer_text(r->ok ? "" : r->why)));
+						   build_builds_texts(&r->built), "failed",
+						   build_builds_failures(&r->failed), "why",
+						   answer_text(r->ok ? "" : r->why)));
 }
 
 /* Builds the source, and finds the names of the targets that were not built. */
@@ -180,7 +183,7 @@ static int build_one(struct session *s, const struct config_source *src, int log
 		return fail(rc == -EINTR ? EXIT_BUILD : EXIT_MACHINE, "%s", e.msg);
 	snprintf(where, sizeof(where), "%.300s/logs/%s", s->state->path, log_name);
 	say_result(&r, log >= 0 ? where : "the log could not be created");
-	note(src, &r, io->sources_json);
+	build_builds_note(src, &r, io->sources_json);
 	io->sources++;
 	io->failed += !r.ok;
 	io->nothing += !r.ok && src->build.n == 0 && r.built.n == 0;
@@ -196,7 +199,7 @@ int builds_all(struct session *s, struct builds *io)
 	size_t n;
 	const struct config_source *v = config_sources(s->common.config, &n);
 	char log_name[LOG_NAME_MAX];
-	_autoclose_ int log = open_log(s->state, log_name);
+	_autoclose_ int log = build_builds_open_log(s->state, log_name);
 	int r = EXIT_DONE;
 
 	*io = (struct builds){.sources_json = io->sources_json};

@@ -100,7 +100,8 @@ static void end_now(struct building *g, int failed)
 	if (!g->failed)
 		g->failed = failed;
 	if (g->cell)
-		(void)!cell_kill(g->cell, &ignored); /* on_ended() notes processes that stay */
+		(void)!cell_kill(g->cell,
+				 &ignored); /* build_cell_on_ended() notes processes that stay */
 }
 
 static void end_politely(struct building *g, int failed)
@@ -113,7 +114,7 @@ static void end_politely(struct building *g, int failed)
 		end_now(g, failed);
 }
 
-static void on_timer(void *arg)
+static void build_cell_on_timer(void *arg)
 {
 	struct building *g = arg;
 	char time[UNITS_MAX];
@@ -125,7 +126,7 @@ static void on_timer(void *arg)
 					units_time(g->t->time_us, time)));
 }
 
-static void on_signal(void *arg, int signo)
+static void build_cell_on_signal(void *arg, int signo)
 {
 	struct building *g = arg;
 
@@ -137,7 +138,7 @@ static void on_signal(void *arg, int signo)
 	end_politely(g, err_set(g->e, EINTR, "stopped by signal %d", signo));
 }
 
-static int check(const struct building *g, struct err *e)
+static int build_cell_check(const struct building *g, struct err *e)
 {
 	static const struct cgroup_counters none;
 	struct cgroup_counters now;
@@ -148,14 +149,14 @@ static int check(const struct building *g, struct err *e)
 	return r < 0 ? r : watch_check(g->b->watch, now.mem_now, e);
 }
 
-static void on_tick(void *arg)
+static void build_cell_on_tick(void *arg)
 {
 	struct building *g = arg;
 	struct err why;
 
 	if (!g->cell)
 		return;
-	if ((!g->failed && check(g, &why) < 0) ||
+	if ((!g->failed && build_cell_check(g, &why) < 0) ||
 	    loop_set_timer(g->tick, clock_mono_us() + TICK_US, &why) < 0) {
 		if (!g->failed)
 			*g->e = why;
@@ -165,14 +166,14 @@ static void on_tick(void *arg)
 
 /* --- output ----------------------------------------------------------------------------- */
 
-static void on_output(void *arg, struct slice bytes)
+static void build_cell_on_output(void *arg, struct slice bytes)
 {
 	struct building *g = arg;
 
 	tool_take(g->t, g->end, &g->logged, bytes);
 }
 
-static void on_refused(void *arg, const char *name)
+static void build_cell_on_refused(void *arg, const char *name)
 {
 	struct building *g = arg;
 	char line[120];
@@ -183,7 +184,7 @@ static void on_refused(void *arg, const char *name)
 	tool_take(g->t, g->end, &g->logged, slice_of(line));
 }
 
-static void on_ended(void *arg, const struct cell_end *end)
+static void build_cell_on_ended(void *arg, const struct cell_end *end)
 {
 	struct building *g = arg;
 
@@ -208,23 +209,24 @@ static int open_host(struct building *g, const char *dir, struct err *e)
 	return cell_host_new(&o, &g->host, e);
 }
 
-static int watch(struct building *g, struct err *e)
+static int build_cell_watch(struct building *g, struct err *e)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	uint64_t now = clock_mono_us(), at = g->t->time_us ? now + g->t->time_us : UINT64_MAX;
-	int r = loop_add_timer(g->loop, at, on_timer, g, &g->timer, e);
+	int r = loop_add_timer(g->loop, at, build_cell_on_timer, g, &g->timer, e);
 
 	if (r == 0)
-		r = loop_add_timer(g->loop, now + TICK_US, on_tick, g, &g->tick, e);
+		r = loop_add_timer(g->loop, now + TICK_US, build_cell_on_tick, g, &g->tick, e);
 	for (size_t i = 0; r == 0 && i < sizeof(ends) / sizeof(ends[0]); i++)
-		r = loop_add_signal(g->loop, ends[i], on_signal, g, &g->signals[i], e);
+		r = loop_add_signal(g->loop, ends[i], build_cell_on_signal, g, &g->signals[i], e);
 	return r;
 }
 
-static int start(struct building *g, const char *dir, struct err *e)
+static int build_cell_start(struct building *g, const char *dir, struct err *e)
 {
-	static const struct cell_ops ops = {
-	    .output = on_output, .refused = on_refused, .ended = on_ended};
+	static const struct cell_ops ops = {.output = build_cell_on_output,
+					    .refused = build_cell_on_refused,
+					    .ended = build_cell_on_ended};
 	CLEANUP(sights_done) struct sights see = {.n = 0};
 	CLEANUP(tool_env_done) struct tool_env env = {.n = 0};
 	struct cell_spec spec = {.id = "build",
@@ -247,7 +249,7 @@ static int start(struct building *g, const char *dir, struct err *e)
 	return cell_start(g->host, &spec, &ops, g, &g->cell, e);
 }
 
-static void stop(struct building *g)
+static void build_cell_stop(struct building *g)
 {
 	for (size_t i = 0; i < sizeof(g->signals) / sizeof(g->signals[0]); i++)
 		source_remove(g->signals[i]);
@@ -259,7 +261,7 @@ static void stop(struct building *g)
 	loop_free(g->loop);
 }
 
-static int judge(struct building *g, struct err *e)
+static int build_cell_judge(struct building *g, struct err *e)
 {
 	static const struct cgroup_counters none;
 	const struct cell_end *c = &g->last;
@@ -284,12 +286,12 @@ static int run(struct building *g, const char *dir, struct err *e)
 	if (r == 0)
 		r = open_host(g, runtime, e);
 	if (r == 0)
-		r = watch(g, e);
+		r = build_cell_watch(g, e);
 	if (r == 0)
-		r = start(g, dir, e);
+		r = build_cell_start(g, dir, e);
 	if (r == 0)
 		r = loop_run(g->loop, e);
-	return r < 0 ? r : judge(g, e);
+	return r < 0 ? r : build_cell_judge(g, e);
 }
 
 int builder_cell_run(const struct builder_cell *b, const struct tool *t, struct tool_end *ret,
@@ -304,7 +306,7 @@ int builder_cell_run(const struct builder_cell *b, const struct tool *t, struct 
 	if (sigprocmask(SIG_SETMASK, NULL, &before) < 0)
 		return err_sys(e, "look at the signal mask");
 	r = run(&g, b->source->build_dir, e);
-	stop(&g);
+	build_cell_stop(&g);
 	ret->us = clock_mono_us() - began;
 	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* cannot fail: the mask was ours */
 	return r < 0 ? err_wrap(e, "%s", t->argv[0]) : 0;

@@ -28,7 +28,7 @@ static char *sights_keep(struct sights *s, char *path)
 	return path;
 }
 
-static bool is_below(const char *path, const char *dir)
+static bool build_sights_is_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
 
@@ -63,12 +63,12 @@ static const char *work_tree(const struct config *c, const char *dir)
 {
 	const char *repository = config_trigger(c)->repository;
 
-	return repository && is_below(dir, repository) ? repository : dir;
+	return repository && build_sights_is_below(dir, repository) ? repository : dir;
 }
 
 /* The repository of the tree may be above it.  Then the build could make a nearer one, and the
  * owner's git would execute its commands. */
-static int check_above(const char *tree, struct err *e)
+static int build_sights_check_above(const char *tree, struct err *e)
 {
 	_autofree_ char *top = NULL;
 	int r = fs_find_above(tree, ".git", &top, e);
@@ -92,7 +92,7 @@ static int add_git(const char *tree, struct sights *s, struct err *e)
 	if (!git)
 		return err_sys(e, "allocate a path");
 	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].writable && is_below(s->v[i].target, git))
+		if (s->v[i].writable && build_sights_is_below(s->v[i].target, git))
 			return err_set(e, EPERM,
 				       "'%s' is in a repository, and the owner's git executes its "
 				       "commands: no build cell may write there",
@@ -113,8 +113,9 @@ static int add_writable(const struct builder_cell *b, const char *dir, struct si
 	int r = add_sight(s, tree, true, e);
 
 	if (r == 0)
-		r = check_above(tree, e);
-	if (r == 0 && strcmp(src->type, "directory") == 0 && !is_below(src->path, tree)) {
+		r = build_sights_check_above(tree, e);
+	if (r == 0 && strcmp(src->type, "directory") == 0 &&
+	    !build_sights_is_below(src->path, tree)) {
 		r = add_sight(s, src->path, true, e);
 		if (r == -ENOENT)
 			r = err_wrap(e, "outside of its work tree a build cell makes no directory");
@@ -127,7 +128,7 @@ static int add_writable(const struct builder_cell *b, const char *dir, struct si
 static const char *find_writable(const struct sights *s, const char *real)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].writable && is_below(real, s->v[i].source))
+		if (s->v[i].writable && build_sights_is_below(real, s->v[i].source))
 			return s->v[i].source;
 	return NULL;
 }
@@ -226,20 +227,21 @@ int sights_fill(const struct builder_cell *b, const struct tool *t, const char *
 	return r;
 }
 
-static bool is_in(const char *path, const char *dir, bool itself)
+static bool build_sights_is_in(const char *path, const char *dir, bool itself)
 {
 	_autofree_ char *real = realpath(dir, NULL); /* allow: of the configuration */
 
-	return real && is_below(path, real) && (itself || strcmp(path, real) != 0);
+	return real && build_sights_is_below(path, real) && (itself || strcmp(path, real) != 0);
 }
 
 static bool can_make(const struct config *c, const struct config_source *src, const char *top)
 {
-	bool can = is_in(top, work_tree(c, src->build_dir), false) ||
-		   (strcmp(src->type, "directory") == 0 && is_in(top, src->path, true));
+	bool can =
+	    build_sights_is_in(top, work_tree(c, src->build_dir), false) ||
+	    (strcmp(src->type, "directory") == 0 && build_sights_is_in(top, src->path, true));
 
 	for (size_t i = 0; !can && i < src->build_writable.n; i++)
-		can = is_in(top, src->build_writable.v[i], true);
+		can = build_sights_is_in(top, src->build_writable.v[i], true);
 	return can;
 }
 

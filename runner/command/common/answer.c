@@ -25,7 +25,7 @@ int answer_begin(bool json)
 	return saved;
 }
 
-static int print_all(const json_t *j, int status)
+static int answer_print_all(const json_t *j, int status)
 {
 	int r = answer_print(j), lost = r == EXIT_DONE ? term_lost() : 0;
 
@@ -43,7 +43,7 @@ int answer_end(int begun, json_t *take, int status)
 		return status;
 	(void)dup2(begun, STDOUT_FILENO);
 	close(begun);
-	return j ? print_all(j, status) : status;
+	return j ? answer_print_all(j, status) : status;
 }
 
 int answer_print(const json_t *j)

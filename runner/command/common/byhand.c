@@ -44,7 +44,7 @@ static uint64_t stack_kib(void)
 
 /* A mark at the beginning is ours. The same byte anywhere else belongs to the name and is
  * escaped. */
-static int add_path(const char *path, struct strv *to, struct err *e)
+static int byhand_add_path(const char *path, struct strv *to, struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
 	size_t n = *path == SHELL_BYTE[0] ? 2 : 0;
@@ -71,12 +71,12 @@ static int print(const struct byhand *b, struct buf *out, struct err *e)
 int byhand_print(const struct byhand *b, struct buf *out, struct err *e)
 {
 	struct strv path = {0};
-	int r = add_path(b->dir, &path, e);
+	int r = byhand_add_path(b->dir, &path, e);
 
 	if (r == 0)
-		r = add_path(b->binary, &path, e);
+		r = byhand_add_path(b->binary, &path, e);
 	if (r == 0)
-		r = add_path(b->input, &path, e);
+		r = byhand_add_path(b->input, &path, e);
 	if (r == 0) {
 		struct byhand marked = {b->target, path.v[0], path.v[1], path.v[2], b->ub_goes_on};
 

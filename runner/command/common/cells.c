@@ -22,7 +22,7 @@ int cells_sweep(const struct state *s, struct err *e)
 	return fs_remove_tree(s->dirfd, DIR_NAME, e);
 }
 
-static int make_dir(struct cells *c, struct err *e)
+static int cells_make_dir(struct cells *c, struct err *e)
 {
 	int state = c->session->state->dirfd;
 	int r = cells_sweep(c->session->state, e);
@@ -71,7 +71,7 @@ int cells_open(struct cells *c, struct session *s, const char *name)
 	struct err e;
 
 	*c = (struct cells){.session = s, .dirfd = -1};
-	if (make_dir(c, &e) < 0)
+	if (cells_make_dir(c, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	c->symbolizer = symbolizer_find(config_rootfs(cfg));
 	c->trial = (struct trial_env){
@@ -101,7 +101,7 @@ int cells_copy(struct cells *c, const char *from, char out[PATH_MAX])
 	return EXIT_DONE;
 }
 
-static void on_signal(void *arg, int signo)
+static void cells_on_signal(void *arg, int signo)
 {
 	struct cells *c = arg;
 
@@ -121,7 +121,7 @@ int cells_run(struct cells *c, void (*stop)(void *arg), void *arg)
 	c->stop = stop;
 	c->arg = arg;
 	for (size_t i = 0; r == 0 && i < sizeof(ends) / sizeof(ends[0]); i++)
-		r = loop_add_signal(l, ends[i], on_signal, c, &c->signals[i], &e);
+		r = loop_add_signal(l, ends[i], cells_on_signal, c, &c->signals[i], &e);
 	if (r == 0)
 		r = loop_run(l, &e);
 	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : EXIT_DONE;

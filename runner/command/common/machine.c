@@ -214,7 +214,7 @@ int machine_kept(const struct machine *m, struct buf *out, struct err *e)
 
 enum { PROMISES_MAX = 8192 };
 
-static int check_promises(const struct config *c, const struct machine *m)
+static int machine_check_promises(const struct config *c, const struct machine *m)
 {
 	const struct cgroup_promises *p = cgroup_tree_promises(m->tree);
 	_autobuf_ struct buf kept = BUF_INIT(PROMISES_MAX), missing = BUF_INIT(PROMISES_MAX);
@@ -254,7 +254,8 @@ int machine_memory(const struct machine *m, const struct plan_entry *p, struct e
 		       units_size(m->memory, have), p->target->name);
 }
 
-static int check_memory(const struct config *c, const struct machine *m, const struct plan *plan)
+static int machine_check_memory(const struct config *c, const struct machine *m,
+				const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct plan_entry *p = &plan->v[i];
@@ -269,7 +270,7 @@ static int check_memory(const struct config *c, const struct machine *m, const s
 	return EXIT_DONE;
 }
 
-static int check_disk(const struct config *c, const struct state *s)
+static int machine_check_disk(const struct config *c, const struct state *s)
 {
 	uint64_t reserve = config_run(c)->disk_reserve;
 	char have[UNITS_MAX], want[UNITS_MAX];
@@ -295,11 +296,11 @@ static int check_disk(const struct config *c, const struct state *s)
 int machine_check(const struct config *c, const struct state *s, const struct machine *m,
 		  const struct plan *plan)
 {
-	int r = check_promises(c, m);
+	int r = machine_check_promises(c, m);
 
 	if (r == EXIT_DONE)
-		r = check_memory(c, m, plan);
+		r = machine_check_memory(c, m, plan);
 	if (r == EXIT_DONE)
-		r = check_disk(c, s);
+		r = machine_check_disk(c, s);
 	return r;
 }

@@ -23,7 +23,7 @@ static char letter_of(const struct option_spec *s)
 	return 0;
 }
 
-static const char *name_of(const struct option_spec *s)
+static const char *options_name_of(const struct option_spec *s)
 {
 	return letter_of(s) ? s->name + 2 : s->name;
 }
@@ -37,8 +37,8 @@ static void print_help(const char *usage, const struct option_spec *specs, size_
 
 		if (letter_of(s))
 			snprintf(letter, sizeof(letter), "-%c, ", letter_of(s));
-		snprintf(left, sizeof(left), "%s--%s%s%s", letter, name_of(s), s->arg ? " " : "",
-			 s->arg ? s->arg : "");
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, options_name_of(s),
+			 s->arg ? " " : "", s->arg ? s->arg : "");
 		printf("  %-26s %s\n", left, s->help);
 	}
 	printf("  %-26s %s\n", "--log-level LEVEL",
@@ -51,7 +51,7 @@ static struct option *long_options(const struct option_spec *specs, size_t n)
 	struct option *o = sys_calloc(n + 3, sizeof(*o));
 
 	for (size_t i = 0; o && i < n; i++)
-		o[i] = (struct option){name_of(&specs[i]),
+		o[i] = (struct option){options_name_of(&specs[i]),
 				       specs[i].arg ? required_argument : no_argument, NULL, 0};
 	if (o) {
 		o[n] = (struct option){"help", no_argument, NULL, 0};
@@ -157,7 +157,7 @@ struct parsing {
 static bool lacks_unit(const struct parsing *p, const char *name)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (strcmp(name_of(&p->specs[i]), name) == 0)
+		if (strcmp(options_name_of(&p->specs[i]), name) == 0)
 			return p->specs[i].arg && strcmp(p->specs[i].arg, "TIME") == 0 && *optarg &&
 			       optarg[strspn(optarg, "0123456789")] == '\0';
 	return false;
@@ -278,7 +278,7 @@ int common_load_config(struct common *c)
 	return r;
 }
 
-static int add_source(struct common *c, const struct discover_source *s)
+static int options_add_source(struct common *c, const struct discover_source *s)
 {
 	struct err e;
 
@@ -336,7 +336,7 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	s.said_build = build;
 	s.top = top;
-	return r == EXIT_DONE ? add_source(c, &s) : r;
+	return r == EXIT_DONE ? options_add_source(c, &s) : r;
 }
 
 /* Not for Bazel workspaces: discovery reports their unbuilt targets itself. */
@@ -375,7 +375,7 @@ int common_find_targets(struct common *c)
 		    .path = c->targets_dir,
 		};
 
-		return add_source(c, &s);
+		return options_add_source(c, &s);
 	}
 	src = config_sources(c->config, &n);
 	if (n == 0)

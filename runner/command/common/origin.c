@@ -13,14 +13,14 @@ enum { COMMAND_MAX = 1 << 16 };
 
 /* Returns the path relative to top: "a/b" for "/src/a/b" and "/src". NULL: path is not below
  * top. */
-static const char *below(const char *path, const char *top)
+static const char *origin_below(const char *path, const char *top)
 {
 	size_t n = strlen(top);
 
 	return strncmp(path, top, n) == 0 && path[n] == '/' && path[n + 1] ? path + n + 1 : NULL;
 }
 
-static int add_words(const struct strv *words, struct buf *out, struct err *e)
+static int origin_add_words(const struct strv *words, struct buf *out, struct err *e)
 {
 	int r = 0;
 
@@ -43,7 +43,7 @@ static int print_build(const struct config_source *s, const char *dir, struct bu
 	if (r == 0 && dir)
 		r = buf_addf(out, e, " && ");
 	if (r == 0)
-		r = add_words(&s->build, out, e);
+		r = origin_add_words(&s->build, out, e);
 	return r == 0 && dir ? buf_addf(out, e, ")") : r;
 }
 
@@ -59,7 +59,7 @@ int origin_of(const struct config_source *s, char **ret_build, char **ret_top, s
 	if (s->build_dir && *s->build_dir == '/')
 		r = fs_find_above(s->build_dir, ".git", &top, e);
 	if (r == 0)
-		r = print_build(s, top ? below(s->build_dir, top) : NULL, &text, e);
+		r = print_build(s, top ? origin_below(s->build_dir, top) : NULL, &text, e);
 	if (r < 0)
 		return r;
 	*ret_build = sys_strdup(buf_str(&text));

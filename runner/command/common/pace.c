@@ -54,7 +54,7 @@ void pace_line(const struct pace *p, uint64_t done, uint64_t of, uint64_t us, ch
 		       end, p->unit, rate, *left ? ", about " : "", left, *left ? " to go" : "");
 }
 
-static void on_timer(void *arg)
+static void pace_on_timer(void *arg)
 {
 	struct pace *p = arg;
 	uint64_t now = clock_mono_us(), done = 0, of = 0;
@@ -73,7 +73,7 @@ int pace_begin(struct pace *p, struct loop *l, struct err *e)
 	pace_end(p);
 	p->began_us = clock_mono_us();
 	p->wait_us = FIRST_US;
-	return loop_add_timer(l, p->began_us + FIRST_US, on_timer, p, &p->timer, e);
+	return loop_add_timer(l, p->began_us + FIRST_US, pace_on_timer, p, &p->timer, e);
 }
 
 void pace_end(struct pace *p)

@@ -12,7 +12,7 @@
 enum { SAY_MAX = 8192 }; /* longer messages are truncated */
 
 /* Prints one line, whatever text contains. */
-static void print(FILE *to, const char *before, const char *text)
+static void say_print(FILE *to, const char *before, const char *text)
 {
 	struct slice s = slice_of(text);
 
@@ -37,7 +37,7 @@ int fail(int code, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (log_console == LOG_CONSOLE_OFF)
-		print(stderr, "fuzzcell: ", text);
+		say_print(stderr, "fuzzcell: ", text);
 	else
 		LOG(code == EXIT_DONE ? LOG_WARN : LOG_ERROR, "failed", f_str("text", text),
 		    f_int("status", code));
@@ -61,7 +61,7 @@ void warn(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (log_console == LOG_CONSOLE_OFF)
-		print(stdout, "warning: ", text);
+		say_print(stdout, "warning: ", text);
 	else
 		LOG(LOG_WARN, "warning", f_str("text", text));
 }

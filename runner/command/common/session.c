@@ -227,7 +227,7 @@ static int check_corpora(const struct session *s)
 	return EXIT_DONE;
 }
 
-static int recover(struct session *s)
+static int session_recover(struct session *s)
 {
 	unsigned keep = config_run(s->common.config)->generations;
 	struct generation_sum swapped = {0};
@@ -269,7 +269,7 @@ int session_open(struct session *s)
 	if (r == EXIT_DONE)
 		r = session_machine(s);
 	if (r == EXIT_DONE)
-		r = recover(s);
+		r = session_recover(s);
 	if (r == EXIT_DONE)
 		r = machine_check(s->common.config, s->state, &s->machine, &s->plan);
 	return r;

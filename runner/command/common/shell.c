@@ -13,7 +13,7 @@ static const char find_symbolizer[] =
     "\tsymbolizer=$(command -v \"$name\") && break\n"
     "done || :\n";
 
-static bool is_plain(char c)
+static bool shell_is_plain(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 	       (c && strchr("@%+=:,./_-", c));
@@ -64,7 +64,7 @@ int shell_quote(const char *text, struct buf *out, struct err *e)
 	while (r == 0 && *text) {
 		size_t n = 0, plain = 0;
 
-		while (text[plain] && is_plain(text[plain]))
+		while (text[plain] && shell_is_plain(text[plain]))
 			plain++;
 		while (text[n] && is_literal(text[n]))
 			n++;

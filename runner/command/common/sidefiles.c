@@ -21,7 +21,7 @@ static bool ends_in(const char *s, const char *tail)
 	return n >= m && strcmp(s + n - m, tail) == 0;
 }
 
-static const char *base_name(const char *path)
+static const char *sidefiles_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -56,7 +56,7 @@ static bool is_side_file(const struct target *t, const char *name)
 bool sidefiles_wanted(const struct target_list *all, const struct target *t, const char *path,
 		      uint64_t bytes, bool *ret_too_large)
 {
-	const char *name = base_name(path);
+	const char *name = sidefiles_base_name(path);
 	uint64_t max = is_library(name) ? SIDEFILES_LIBRARY_MAX : SIDEFILES_FILE_MAX;
 
 	*ret_too_large = false;
@@ -77,7 +77,7 @@ struct walk {
 	struct sidefiles *sum;
 };
 
-static void leave_out(struct walk *w, const char *path)
+static void sidefiles_leave_out(struct walk *w, const char *path)
 {
 	char shown[ESCAPE_MAX];
 
@@ -88,7 +88,7 @@ static void leave_out(struct walk *w, const char *path)
 }
 
 /* Follows links only within the directory: a library's short name is a link to its long name. */
-static int open_file(int at, const char *name, struct stat *ret)
+static int sidefiles_open_file(int at, const char *name, struct stat *ret)
 {
 	char to[NAME_MAX + 1], link[NAME_MAX + 1];
 	int fd = -1;
@@ -112,11 +112,12 @@ static int open_file(int at, const char *name, struct stat *ret)
 	return fd;
 }
 
-static int take_file(struct walk *w, int at, const char *name, const char *path, struct err *e)
+static int sidefiles_take_file(struct walk *w, int at, const char *name, const char *path,
+			       struct err *e)
 {
 	char full[PACK_NAME_MAX + 1];
 	struct stat st;
-	_autoclose_ int fd = open_file(at, name, &st);
+	_autoclose_ int fd = sidefiles_open_file(at, name, &st);
 	bool too_large;
 	int n;
 
@@ -124,13 +125,13 @@ static int take_file(struct walk *w, int at, const char *name, const char *path,
 		return 0;
 	if (!sidefiles_wanted(w->all, w->t, path, (uint64_t)st.st_size, &too_large)) {
 		if (too_large)
-			leave_out(w, path);
+			sidefiles_leave_out(w, path);
 		return 0;
 	}
 	n = snprintf(full, sizeof(full), "%s/%s", w->prefix, path);
 	if (w->sum->files >= SIDEFILES_MAX || n >= (int)sizeof(full) ||
 	    w->sum->bytes + (uint64_t)st.st_size > SIDEFILES_BYTES_MAX) {
-		leave_out(w, path);
+		sidefiles_leave_out(w, path);
 		return 0;
 	}
 	w->sum->files++;
@@ -138,11 +139,11 @@ static int take_file(struct walk *w, int at, const char *name, const char *path,
 	return pack_add_file(w->p, full, st.st_mode & S_IXUSR ? MODE_EXEC : MODE, fd, e);
 }
 
-static int walk_dir(struct walk *w, int at, const char *dir, const char *path, unsigned depth,
-		    struct err *e);
+static int sidefiles_walk_dir(struct walk *w, int at, const char *dir, const char *path,
+			      unsigned depth, struct err *e);
 
-static int walk_entry(struct walk *w, int at, const char *name, const char *dir, unsigned depth,
-		      struct err *e)
+static int sidefiles_walk_entry(struct walk *w, int at, const char *name, const char *dir,
+				unsigned depth, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s%s%s", dir, *dir ? "/" : "", name);
 	struct stat st;
@@ -152,12 +153,12 @@ static int walk_entry(struct walk *w, int at, const char *name, const char *dir,
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* removed meanwhile */
 	if (!S_ISDIR(st.st_mode))
-		return take_file(w, at, name, path, e);
-	return depth < SIDEFILES_DEPTH ? walk_dir(w, at, name, path, depth + 1, e) : 0;
+		return sidefiles_take_file(w, at, name, path, e);
+	return depth < SIDEFILES_DEPTH ? sidefiles_walk_dir(w, at, name, path, depth + 1, e) : 0;
 }
 
-static int walk_dir(struct walk *w, int at, const char *dir, const char *path, unsigned depth,
-		    struct err *e)
+static int sidefiles_walk_dir(struct walk *w, int at, const char *dir, const char *path,
+			      unsigned depth, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, dir);
 	const struct dirent *ent;
@@ -167,7 +168,7 @@ static int walk_dir(struct walk *w, int at, const char *dir, const char *path, u
 		return depth ? 0 : err_sys(e, "open directory '%s'", dir);
 	while (r == 0 && (ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.' && !strstr(ent->d_name, "_seed_corpus"))
-			r = walk_entry(w, dirfd(d), ent->d_name, path, depth, e);
+			r = sidefiles_walk_entry(w, dirfd(d), ent->d_name, path, depth, e);
 	return r == 0 && errno ? err_sys(e, "list directory '%s'", dir) : r;
 }
 
@@ -177,5 +178,5 @@ int sidefiles_pack(const struct target_list *all, const struct target *t, const 
 	struct walk w = {.all = all, .t = t, .prefix = prefix, .p = p, .sum = ret};
 
 	*ret = (struct sidefiles){0};
-	return t->dir ? walk_dir(&w, AT_FDCWD, t->dir, "", 0, e) : 0;
+	return t->dir ? sidefiles_walk_dir(&w, AT_FDCWD, t->dir, "", 0, e) : 0;
 }

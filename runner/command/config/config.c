@@ -23,7 +23,7 @@ struct config_args {
 	json_t *answer;
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool config_take(void *arg, const char *name, const char *value)
 {
 	struct config_args *a = arg;
 
@@ -58,7 +58,7 @@ static int check_builds(const struct config *c, json_t *as_root)
 
 /* If there are targets, all of them must resolve. Globs that match no target are likely typos.
  * Before the first build there may be no targets. */
-static int check(struct config_args *a)
+static int config_check(struct config_args *a)
 {
 	_autofree_ const char **names = NULL;
 	struct target_list *l = &a->session.common.targets;
@@ -144,7 +144,7 @@ int command_config(int argc, char **argv)
 	    {.name = "check"}, {.name = "show"}, {.name = "state"}};
 	struct config_args a = {0};
 	int at = options_parse(argc, argv, "config check|show TARGET|state [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), config_take, &a);
 	const char *what;
 	char hint[64];
 	int begun, r;
@@ -157,7 +157,7 @@ int command_config(int argc, char **argv)
 	if (r != EXIT_DONE)
 		;
 	else if (strcmp(what, "check") == 0 && at + 1 == argc)
-		r = check(&a);
+		r = config_check(&a);
 	else if (strcmp(what, "show") == 0 && at + 2 == argc)
 		r = show(&a, argv[at + 1]);
 	else if (strcmp(what, "state") == 0 && at + 1 == argc)

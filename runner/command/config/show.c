@@ -16,12 +16,12 @@
 static const char beside[] = "beside the target";
 static const char options[] = "the target's .options or manifest";
 
-static int no_memory(struct err *e)
+static int config_show_no_memory(struct err *e)
 {
 	return err_set(e, ENOMEM, "explain the configuration");
 }
 
-static const char *from_of(const json_t *j, const char *key)
+static const char *config_show_from_of(const json_t *j, const char *key)
 {
 	return json_string_value(json_object_get(json_object_get(j, key), "from"));
 }
@@ -36,7 +36,7 @@ static bool is_unset(const json_t *j, const char *key)
 
 /* Makes a JSON string. File names are arbitrary bytes but JSON is UTF-8, so invalid UTF-8 is
  * escaped. */
-static json_t *text(const char *s)
+static json_t *config_show_text(const char *s)
 {
 	char shown[ESCAPE_MAX];
 	json_t *j = json_string(s);
@@ -45,11 +45,12 @@ static json_t *text(const char *s)
 }
 
 /* Takes value. */
-static int put(json_t *j, const char *key, json_t *value, const char *from, struct err *e)
+static int config_show_put(json_t *j, const char *key, json_t *value, const char *from,
+			   struct err *e)
 {
 	json_t *one = value ? json_pack("{s:o, s:s}", "value", value, "from", from) : NULL;
 
-	return json_object_set_new(j, key, one) < 0 ? no_memory(e) : 0;
+	return json_object_set_new(j, key, one) < 0 ? config_show_no_memory(e) : 0;
 }
 
 /* --- limits ----------------------------------------------------------------- */
@@ -62,11 +63,11 @@ static int put_limits(const struct common *c, const struct target *t,
 
 	snprintf(value, sizeof(value), "%llus", (unsigned long long)t->input_timeout_s);
 	if (t->input_timeout_s && !config_sets(c->config, t->name, "timeout"))
-		r = put(j, "timeout", json_string(value), options, e);
+		r = config_show_put(j, "timeout", json_string(value), options, e);
 	snprintf(value, sizeof(value), "%lluMiB", (unsigned long long)t->rss_limit_mib);
 	if (r == 0 && t->rss_limit_mib && cfg->rss_limit == t->rss_limit_mib << 20 &&
 	    !config_sets(c->config, t->name, "rss_limit"))
-		r = put(j, "rss_limit", json_string(value), options, e);
+		r = config_show_put(j, "rss_limit", json_string(value), options, e);
 	return r;
 }
 
@@ -83,8 +84,9 @@ static int put_flag_key(const char *flag, const char *from, json_t *j, struct er
 			continue;
 		value = slice_of(flag + n + 2);
 		if (k > 0 && scan_u64(&value, 10, INT64_MAX, &number))
-			return put(j, keys[k], json_integer((json_int_t)number), from, e);
-		return put(j, keys[k], text(flag + n + 2), from, e);
+			return config_show_put(j, keys[k], json_integer((json_int_t)number), from,
+					       e);
+		return config_show_put(j, keys[k], config_show_text(flag + n + 2), from, e);
 	}
 	return 0;
 }
@@ -107,19 +109,19 @@ static int put_flag_keys(const struct target *t, const struct target_config *cfg
 
 /* Values of the side files and of the configuration both count; those of the configuration come
  * last. */
-static int put_list(json_t *j, const char *key, json_t *all, const struct strv *configured,
-		    const char *from, struct err *e)
+static int config_show_put_list(json_t *j, const char *key, json_t *all,
+				const struct strv *configured, const char *from, struct err *e)
 {
 	char both[ESCAPE_MAX];
 
 	for (size_t i = 0; i < configured->n; i++)
-		if (json_array_append_new(all, text(configured->v[i])) < 0) {
+		if (json_array_append_new(all, config_show_text(configured->v[i])) < 0) {
 			json_decref(all);
-			return no_memory(e);
+			return config_show_no_memory(e);
 		}
 	snprintf(both, sizeof(both), "%s%s%s", from, configured->n ? "; then " : "",
-		 configured->n ? from_of(j, key) : "");
-	return put(j, key, all, both, e);
+		 configured->n ? config_show_from_of(j, key) : "");
+	return config_show_put(j, key, all, both, e);
 }
 
 static json_t *array_of(const struct strv *v)
@@ -127,7 +129,7 @@ static json_t *array_of(const struct strv *v)
 	json_t *all = json_array();
 
 	for (size_t i = 0; all && i < v->n; i++)
-		if (json_array_append_new(all, text(v->v[i])) < 0) {
+		if (json_array_append_new(all, config_show_text(v->v[i])) < 0) {
 			json_decref(all);
 			return NULL;
 		}
@@ -139,11 +141,11 @@ static int put_seeds(const struct target *t, const struct target_config *cfg, js
 {
 	json_t *all = array_of(&t->seed_dirs);
 
-	if (t->seed_archive && json_array_append_new(all, text(t->seed_archive)) < 0) {
+	if (t->seed_archive && json_array_append_new(all, config_show_text(t->seed_archive)) < 0) {
 		json_decref(all);
-		return no_memory(e);
+		return config_show_no_memory(e);
 	}
-	return put_list(j, "seeds", all, &cfg->seeds, beside, e);
+	return config_show_put_list(j, "seeds", all, &cfg->seeds, beside, e);
 }
 
 /* Options of sanitizers are joined; other variables take the value of the configuration. */
@@ -176,18 +178,18 @@ static int put_env(const struct target *t, json_t *j, struct err *e)
 		_autofree_ char *name =
 		    equals ? sys_strndup(t->env.v[i], (size_t)(equals - t->env.v[i])) : NULL;
 
-		if (!name || json_object_set_new(all, name, text(equals + 1)) < 0) {
+		if (!name || json_object_set_new(all, name, config_show_text(equals + 1)) < 0) {
 			json_decref(all);
-			return no_memory(e);
+			return config_show_no_memory(e);
 		}
 	}
 	snprintf(both, sizeof(both), "%s%s%s", options, is_unset(j, "env") ? "" : "; then ",
-		 is_unset(j, "env") ? "" : from_of(j, "env"));
+		 is_unset(j, "env") ? "" : config_show_from_of(j, "env"));
 	if (add_own_env(all, own) < 0) {
 		json_decref(all);
-		return no_memory(e);
+		return config_show_no_memory(e);
 	}
-	return put(j, "env", all, both, e);
+	return config_show_put(j, "env", all, both, e);
 }
 
 static int put_flags(const struct target *t, const struct target_config *cfg, json_t *j,
@@ -197,11 +199,11 @@ static int put_flags(const struct target *t, const struct target_config *cfg, js
 
 	for (size_t i = 0; all && i < t->flags.n; i++)
 		if (setup_flag_holds(cfg, t->flags.v[i]) &&
-		    json_array_append_new(all, text(t->flags.v[i])) < 0) {
+		    json_array_append_new(all, config_show_text(t->flags.v[i])) < 0) {
 			json_decref(all);
-			return no_memory(e);
+			return config_show_no_memory(e);
 		}
-	return put_list(j, "flags", all, &cfg->flags, options, e);
+	return config_show_put_list(j, "flags", all, &cfg->flags, options, e);
 }
 
 static int put_lists(const struct target *t, const struct target_config *cfg, json_t *j,
@@ -210,7 +212,7 @@ static int put_lists(const struct target *t, const struct target_config *cfg, js
 	int r = 0;
 
 	if (t->dict && is_unset(j, "dictionary"))
-		r = put(j, "dictionary", text(t->dict), beside, e);
+		r = config_show_put(j, "dictionary", config_show_text(t->dict), beside, e);
 	if (r == 0 && t->flags.n)
 		r = put_flags(t, cfg, j, e);
 	if (r == 0 && t->env.n)
@@ -237,7 +239,7 @@ static int no_target(const struct common *c, const char *name)
 		    near ? "'?" : "");
 }
 
-static const struct target *find(const struct target_list *l, const char *name)
+static const struct target *config_show_find(const struct target_list *l, const char *name)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (strcmp(l->v[i].name, name) == 0)
@@ -274,7 +276,7 @@ int config_show(struct common *c, const char *target, json_t **ret)
 	r = common_find_targets(c);
 	if (r != EXIT_DONE)
 		return r;
-	t = find(&c->targets, target);
+	t = config_show_find(&c->targets, target);
 	if (!t)
 		return no_target(c, target);
 	if (config_explain(c->config, target, &j, &e) < 0 || put_all(c, t, j, &e) < 0)

@@ -15,7 +15,7 @@ struct control_args {
 	bool now, json;
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool control_take(void *arg, const char *name, const char *value)
 {
 	struct control_args *a = arg;
 
@@ -29,7 +29,7 @@ static bool take(void *arg, const char *name, const char *value)
 }
 
 /* Prints the result of a request. */
-static void say(const struct control_request *q, const json_t *answer)
+static void control_say(const struct control_request *q, const json_t *answer)
 {
 	const char *state = json_string_value(json_object_get(answer, "state"));
 	const char *note = json_string_value(json_object_get(answer, "note"));
@@ -45,7 +45,7 @@ static void say(const struct control_request *q, const json_t *answer)
 		printf("the run is stopping (fuzzcell status)\n");
 }
 
-static int print(const json_t *answer)
+static int control_print(const json_t *answer)
 {
 	_autofree_ char *text = NULL;
 	struct err e;
@@ -70,12 +70,12 @@ static int ask(const struct control_args *a, const struct control_request *q)
 		return fail(place_failed(r), "%s: %s", escape(p->state->path, shown),
 			    escape(e.msg, why));
 	if (a->json)
-		return print(answer);
-	say(q, answer);
+		return control_print(answer);
+	control_say(q, answer);
 	return EXIT_DONE;
 }
 
-static int take_target(struct control_request *q, const char *name)
+static int control_take_target(struct control_request *q, const char *name)
 {
 	char shown[ESCAPE_MAX];
 
@@ -85,7 +85,7 @@ static int take_target(struct control_request *q, const char *name)
 	return EXIT_DONE;
 }
 
-static int take_workers(struct control_request *q, const char *text)
+static int control_take_workers(struct control_request *q, const char *text)
 {
 	struct slice in = slice_of(text);
 	char shown[ESCAPE_MAX];
@@ -108,7 +108,7 @@ static int control(int argc, char **argv, const char *usage, struct control_requ
 	};
 	size_t n_specs = sizeof(specs) / sizeof(specs[0]) - (q.cmd != CONTROL_END);
 	struct control_args a = {0};
-	int at = options_parse(argc, argv, usage, specs, n_specs, take, &a), r = EXIT_DONE;
+	int at = options_parse(argc, argv, usage, specs, n_specs, control_take, &a), r = EXIT_DONE;
 
 	if (at < 0)
 		return -1 - at;
@@ -119,8 +119,8 @@ static int control(int argc, char **argv, const char *usage, struct control_requ
 	if (at < argc && q.cmd == CONTROL_END)
 		q.cmd = CONTROL_STOP;
 	if (at < argc)
-		r = q.cmd == CONTROL_WORKERS ? take_workers(&q, argv[at])
-					     : take_target(&q, argv[at]);
+		r = q.cmd == CONTROL_WORKERS ? control_take_workers(&q, argv[at])
+					     : control_take_target(&q, argv[at]);
 	q.now = a.now;
 	if (r == EXIT_DONE)
 		r = places_open_one(&a.places, argv[0]);

@@ -34,7 +34,7 @@ bool places_take(struct places *p, const char *name, const char *value)
 	return true;
 }
 
-static int open_path(struct place *p, const char *path)
+static int control_places_open_path(struct place *p, const char *path)
 {
 	struct err e;
 	int r = state_open(path, STATE_READ, &p->state, &e);
@@ -51,9 +51,9 @@ static int open_usual(struct place *p)
 	int r;
 
 	if (p->common.state_dir || (env && *env))
-		return open_path(p, p->common.state_dir ? p->common.state_dir : env);
+		return control_places_open_path(p, p->common.state_dir ? p->common.state_dir : env);
 	r = common_load_config(&p->common);
-	return r == EXIT_DONE ? open_path(p, config_state_dir(p->common.config)) : r;
+	return r == EXIT_DONE ? control_places_open_path(p, config_state_dir(p->common.config)) : r;
 }
 
 static int open_config(struct place *p)
@@ -63,10 +63,10 @@ static int open_config(struct place *p)
 	if (r == EXIT_DONE && !config_state_dir(p->common.config))
 		return fail(EXIT_USAGE, "%s has no \"state_dir\": several runs need one each",
 			    p->common.config_path);
-	return r == EXIT_DONE ? open_path(p, config_state_dir(p->common.config)) : r;
+	return r == EXIT_DONE ? control_places_open_path(p, config_state_dir(p->common.config)) : r;
 }
 
-static int first(int before, int now)
+static int control_places_first(int before, int now)
 {
 	return before == EXIT_DONE ? now : before;
 }
@@ -88,10 +88,10 @@ int places_open(struct places *p)
 	}
 	for (size_t i = 0; i < p->n_configs; i++) {
 		p->v[p->n].common.config_path = p->configs[i];
-		r = first(r, open_config(&p->v[p->n++]));
+		r = control_places_first(r, open_config(&p->v[p->n++]));
 	}
 	for (size_t i = 0; i < p->n_states; i++)
-		r = first(r, open_path(&p->v[p->n++], p->states[i]));
+		r = control_places_first(r, control_places_open_path(&p->v[p->n++], p->states[i]));
 	return r;
 }
 
@@ -150,14 +150,14 @@ static pid_t holder(const struct place *p, bool *ret_held)
 	return *ret_held ? pid : 0;
 }
 
-static const char *word(const json_t *o, const char *key, char shown[ESCAPE_MAX])
+static const char *control_places_word(const json_t *o, const char *key, char shown[ESCAPE_MAX])
 {
 	const char *s = json_string_value(json_object_get(o, key));
 
 	return escape(s ? s : "?", shown);
 }
 
-static bool is_lost(const json_t *last)
+static bool control_places_is_lost(const json_t *last)
 {
 	const char *status = json_string_value(json_object_get(last, "status"));
 
@@ -169,8 +169,9 @@ static void say_last(const json_t *last, bool lost)
 	char run[ESCAPE_MAX], status[ESCAPE_MAX], ended[ESCAPE_MAX];
 
 	printf("the last run%s was %s: %s, ended %s, %lld targets, %lld new crashes\n",
-	       lost ? " that ended" : "", word(last, "run", run), word(last, "status", status),
-	       word(last, "ended", ended),
+	       lost ? " that ended" : "", control_places_word(last, "run", run),
+	       control_places_word(last, "status", status),
+	       control_places_word(last, "ended", ended),
 	       (long long)json_integer_value(json_object_get(last, "targets")),
 	       (long long)json_integer_value(json_object_get(last, "new_crashes")));
 }
@@ -191,7 +192,7 @@ void place_say_silent(const struct place *p)
 		       left ? "the next start saves its results" : "its results were saved");
 	else
 		printf("%s: no run\n", shown);
-	if (last && !is_lost(last))
+	if (last && !control_places_is_lost(last))
 		say_last(last, lost && !held);
 }
 

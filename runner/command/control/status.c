@@ -26,7 +26,7 @@ static const struct option_spec specs[] = {
     COLOR_OPTION,
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool control_status_take(void *arg, const char *name, const char *value)
 {
 	struct status_args *a = arg;
 
@@ -125,7 +125,7 @@ static int add_health(const json_t *o, struct buf *text, struct err *e)
 	return r;
 }
 
-static int print_table(const struct place *p, json_t *o)
+static int control_status_print_table(const struct place *p, json_t *o)
 {
 	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
 	char shown[ESCAPE_MAX];
@@ -145,7 +145,7 @@ static int print_table(const struct place *p, json_t *o)
 	return EXIT_DONE;
 }
 
-static int print_target(json_t *target)
+static int control_status_print_target(json_t *target)
 {
 	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
 	struct err e;
@@ -173,12 +173,12 @@ static int print_one(const struct status_args *a, const struct place *p)
 		return status_print_json(json_incref(o));
 	}
 	if (a->request.cmd != CONTROL_TARGET)
-		return print_table(p, o);
-	return print_target(json_object_get(o, "target"));
+		return control_status_print_table(p, o);
+	return control_status_print_target(json_object_get(o, "target"));
 }
 
 /* Prints the places that could be opened. */
-static int print_all(const struct status_args *a, int r)
+static int control_status_print_all(const struct status_args *a, int r)
 {
 	for (size_t i = 0; i < a->places.n; i++) {
 		int one = a->places.v[i].state ? print_one(a, &a->places.v[i]) : EXIT_DONE;
@@ -193,7 +193,7 @@ int command_status(int argc, char **argv)
 {
 	struct status_args a = {.request = {.cmd = CONTROL_STATUS}};
 	int at = options_parse(argc, argv, "status [OPTION]... [TARGET]", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), control_status_take, &a);
 	int r;
 
 	if (at < 0)
@@ -210,7 +210,7 @@ int command_status(int argc, char **argv)
 	}
 	r = places_open(&a.places);
 	if (!a.watch)
-		r = print_all(&a, r);
+		r = control_status_print_all(&a, r);
 	else if (r == EXIT_DONE)
 		r = status_watch(&a);
 	places_close(&a.places);

@@ -5,8 +5,8 @@
 #include "runner/command/control/status.h"
 #include "runner/status/health/health.h"
 
-static int add_finding(const char *name, const struct health_finding *f, bool advise,
-		       struct buf *out, struct err *e)
+static int control_status_health_add_finding(const char *name, const struct health_finding *f,
+					     bool advise, struct buf *out, struct err *e)
 {
 	char who[ESCAPE_MAX], why[ESCAPE_MAX];
 	int r = buf_addf(out, e, "%s: %s %s: %s\n", escape(name, who),
@@ -28,7 +28,8 @@ int status_health(const json_t *target, bool all, struct buf *out, struct err *e
 	health_judge(&facts, &h);
 	for (size_t i = 0; r == 0 && i < h.n; i++)
 		if (h.v[i].severity >= from)
-			r = add_finding(name ? name : "", &h.v[i], all, out, e);
+			r = control_status_health_add_finding(name ? name : "", &h.v[i], all, out,
+							      e);
 	if (all && h.n == 0)
 		r = buf_addf(out, e, "%s: %s\n", escape(name ? name : "", who),
 			     h.known ? "healthy" : "nothing is known: it was not fuzzed yet");

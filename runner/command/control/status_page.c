@@ -32,28 +32,29 @@ line(struct page *p, const char *title, const char *fmt, ...)
 	p->r = buf_addf(p->out, p->e, "%-11s %s\n", title, text);
 }
 
-static uint64_t number(const struct page *p, const char *key)
+static uint64_t control_status_page_number(const struct page *p, const char *key)
 {
 	return json_get_u64(p->target, key);
 }
 
-static const char *count(const json_t *o, const char *key, char out[UNITS_MAX])
+static const char *control_status_page_count(const json_t *o, const char *key, char out[UNITS_MAX])
 {
 	return units_count(json_get_u64(o, key), out);
 }
 
 static const char *size(const struct page *p, const char *key, char out[UNITS_MAX])
 {
-	return units_size(number(p, key), out);
+	return units_size(control_status_page_number(p, key), out);
 }
 
-static const char *time_of(const struct page *p, const char *key, char out[UNITS_MAX])
+static const char *control_status_page_time_of(const struct page *p, const char *key,
+					       char out[UNITS_MAX])
 {
 	return units_time(json_get_us(p->target, key), out);
 }
 
 /* 0 to 100 */
-static double percent(const json_t *o, const char *key)
+static double control_status_page_percent(const json_t *o, const char *key)
 {
 	double d = json_number_value(json_object_get(o, key));
 
@@ -77,36 +78,44 @@ static void say_state(struct page *p)
 static void say_progress(struct page *p)
 {
 	char a[UNITS_MAX], b[UNITS_MAX], c[UNITS_MAX];
-	uint64_t cov = number(p, "cov"), edges = number(p, "edges");
+	uint64_t cov = control_status_page_number(p, "cov"),
+		 edges = control_status_page_number(p, "edges");
 
 	line(p, "time",
 	     "%s, %s of it in cells; %s of CPU time; waited for a CPU %.0f%% of the time",
-	     time_of(p, "wall_seconds", a), time_of(p, "cell_seconds", b),
-	     time_of(p, "cpu_seconds", c), percent(p->target, "starved_share"));
+	     control_status_page_time_of(p, "wall_seconds", a),
+	     control_status_page_time_of(p, "cell_seconds", b),
+	     control_status_page_time_of(p, "cpu_seconds", c),
+	     control_status_page_percent(p->target, "starved_share"));
 	line(p, "inputs", "%s executed, %s a second of CPU time; at most %s each",
-	     count(p->target, "execs", a), count(p->target, "execs_per_cpu_second", b),
-	     time_of(p, "input_timeout_seconds", c));
+	     control_status_page_count(p->target, "execs", a),
+	     control_status_page_count(p->target, "execs_per_cpu_second", b),
+	     control_status_page_time_of(p, "input_timeout_seconds", c));
 	line(p, "coverage", "%llu of %llu edges (%.0f%%), %llu features", (unsigned long long)cov,
 	     (unsigned long long)edges, edges ? (double)cov / (double)edges * 100 : 0,
-	     (unsigned long long)number(p, "ft"));
+	     (unsigned long long)control_status_page_number(p, "ft"));
 	if (json_is_number(json_object_get(p->target, "seconds_since_find")))
-		line(p, "last find", "%s ago", time_of(p, "seconds_since_find", a));
+		line(p, "last find", "%s ago",
+		     control_status_page_time_of(p, "seconds_since_find", a));
 	else
 		line(p, "last find", "none in this run");
 }
 
-static void say_corpus(struct page *p)
+static void control_status_page_say_corpus(struct page *p)
 {
 	const json_t *kept = json_object_get(p->target, "inputs_kept");
 	char a[UNITS_MAX], b[UNITS_MAX], c[UNITS_MAX];
 
-	line(p, "corpus", "%s inputs, %s; %s of them new", count(p->target, "corpus_units", a),
-	     size(p, "corpus_bytes", b), count(p->target, "new_inputs", c));
+	line(p, "corpus", "%s inputs, %s; %s of them new",
+	     control_status_page_count(p->target, "corpus_units", a), size(p, "corpus_bytes", b),
+	     control_status_page_count(p->target, "new_inputs", c));
 	line(p, "", "it began with %s; %s came from the dictionary, %s from comparisons",
-	     count(p->target, "seeds", a), count(kept, "by_dictionary", b),
-	     count(kept, "by_comparison", c));
+	     control_status_page_count(p->target, "seeds", a),
+	     control_status_page_count(kept, "by_dictionary", b),
+	     control_status_page_count(kept, "by_comparison", c));
 	line(p, "dictionary", "%s entries, %s words of the program",
-	     count(p->target, "dictionary_entries", a), count(p->target, "dictionary_words", b));
+	     control_status_page_count(p->target, "dictionary_entries", a),
+	     control_status_page_count(p->target, "dictionary_words", b));
 }
 
 static void say_outlook(struct page *p)
@@ -129,8 +138,9 @@ static void say_machine(struct page *p)
 	line(p, "memory", "%s of %s, at most %s so far", size(p, "memory_bytes", a),
 	     size(p, "memory_limit_bytes", b), size(p, "memory_peak_bytes", c));
 	line(p, "waits for", "CPU %.0f%%, memory %.0f%%, disk %.0f%% of the last second: %s",
-	     percent(p->target, "pressure_cpu"), percent(p->target, "pressure_memory"),
-	     percent(p->target, "pressure_io"),
+	     control_status_page_percent(p->target, "pressure_cpu"),
+	     control_status_page_percent(p->target, "pressure_memory"),
+	     control_status_page_percent(p->target, "pressure_io"),
 	     escape(json_get_text(p->target, "pressure_state"), state));
 	if (*json_get_text(p->target, "syscalls_refused"))
 		line(p, "refused", "system calls: %s",
@@ -152,8 +162,8 @@ static void say_failures(struct page *p)
 			    (unsigned long long)json_integer_value(n), escape(kind, name));
 	}
 	line(p, "failures", "%llu%s; %llu restarts",
-	     (unsigned long long)number(p, "failures_total"), kinds,
-	     (unsigned long long)number(p, "restarts"));
+	     (unsigned long long)control_status_page_number(p, "failures_total"), kinds,
+	     (unsigned long long)control_status_page_number(p, "restarts"));
 }
 
 static void say_crash(struct page *p, const char *title, const json_t *c)
@@ -192,7 +202,7 @@ int status_page(const json_t *target, struct buf *out, struct err *e)
 
 	say_state(&p);
 	say_progress(&p);
-	say_corpus(&p);
+	control_status_page_say_corpus(&p);
 	say_outlook(&p);
 	say_machine(&p);
 	say_failures(&p);

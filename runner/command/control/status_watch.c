@@ -54,7 +54,7 @@ static bool draw_place(struct watcher *w, const struct place *p, unsigned column
 	return r != -ENOENT;
 }
 
-static bool draw(struct watcher *w)
+static bool control_status_watch_draw(struct watcher *w)
 {
 	_autobuf_ struct buf b = BUF_INIT(SCREEN_MAX);
 	size_t n = w->a->places.n, live = 0;
@@ -74,12 +74,12 @@ static bool draw(struct watcher *w)
 	return live > 0;
 }
 
-static void on_tick(void *arg)
+static void control_status_watch_on_tick(void *arg)
 {
 	struct watcher *w = arg;
 	struct err e;
 
-	if (!draw(w))
+	if (!control_status_watch_draw(w))
 		loop_stop(w->loop);
 	else if (loop_set_timer(w->tick, clock_mono_us() + USEC_PER_SEC, &e) < 0) {
 		w->status = fail(EXIT_INTERNAL, "%s", e.msg);
@@ -87,7 +87,7 @@ static void on_tick(void *arg)
 	}
 }
 
-static void on_signal(void *arg, int signo)
+static void control_status_watch_on_signal(void *arg, int signo)
 {
 	struct watcher *w = arg;
 
@@ -95,15 +95,17 @@ static void on_signal(void *arg, int signo)
 	loop_stop(w->loop);
 }
 
-static int watch(struct watcher *w, struct err *e)
+static int control_status_watch_watch(struct watcher *w, struct err *e)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	int r = loop_new(&w->loop, e);
 
 	for (size_t i = 0; r == 0 && i < sizeof(ends) / sizeof(ends[0]); i++)
-		r = loop_add_signal(w->loop, ends[i], on_signal, w, &w->signals[i], e);
+		r = loop_add_signal(w->loop, ends[i], control_status_watch_on_signal, w,
+				    &w->signals[i], e);
 	if (r == 0)
-		r = loop_add_timer(w->loop, clock_mono_us(), on_tick, w, &w->tick, e);
+		r = loop_add_timer(w->loop, clock_mono_us(), control_status_watch_on_tick, w,
+				   &w->tick, e);
 	return r == 0 ? loop_run(w->loop, e) : r;
 }
 
@@ -120,7 +122,7 @@ int status_watch(struct status_args *a)
 	struct watcher w = {.a = a, .terminal = !a->json && is_screen()};
 	struct err e;
 
-	if (watch(&w, &e) < 0)
+	if (control_status_watch_watch(&w, &e) < 0)
 		w.status = fail(EXIT_INTERNAL, "%s", e.msg);
 	for (size_t i = 0; i < sizeof(w.signals) / sizeof(w.signals[0]); i++)
 		source_remove(w.signals[i]);

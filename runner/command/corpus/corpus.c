@@ -19,7 +19,7 @@ static const struct command subcommands[] = {
 };
 enum { N = sizeof(subcommands) / sizeof(subcommands[0]) };
 
-static int help(void)
+static int corpus_help(void)
 {
 	printf("usage: fuzzcell corpus SUBCOMMAND [OPTION]...\n\n");
 	for (size_t i = 0; i < N; i++)
@@ -30,5 +30,5 @@ static int help(void)
 
 int command_corpus(int argc, char **argv)
 {
-	return command_pick(argc, argv, subcommands, N, help);
+	return command_pick(argc, argv, subcommands, N, corpus_help);
 }

@@ -29,7 +29,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool corpus_export_take(void *arg, const char *name, const char *value)
 {
 	struct args *a = arg;
 
@@ -46,7 +46,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-static void on_target(void *arg, const char *target, const struct export_sum *sum)
+static void corpus_export_on_target(void *arg, const char *target, const struct export_sum *sum)
 {
 	struct args *a = arg;
 	char bytes[UNITS_MAX];
@@ -73,7 +73,7 @@ static int write_all(struct args *a, const struct strv *targets)
 	struct export x = {.state_dirfd = a->session.state->dirfd,
 			   .targets = targets,
 			   .all = a->all,
-			   .told = on_target,
+			   .told = corpus_export_on_target,
 			   .arg = a};
 	char shown[ESCAPE_MAX];
 	struct err e;
@@ -93,7 +93,7 @@ static int write_all(struct args *a, const struct strv *targets)
 		    "export: %s", escape(e.msg, shown));
 }
 
-static int export_all(struct args *a)
+static int corpus_export_all(struct args *a)
 {
 	const char *filter = a->session.common.filter;
 	struct strv targets = {0};
@@ -113,7 +113,7 @@ static int export_all(struct args *a)
 
 /* Refuses names of archive formats that we do not write, rather than making a directory of that
  * name. */
-static int check(const struct args *a)
+static int corpus_export_check(const struct args *a)
 {
 	static const char *const others[] = {".tar", ".tar.xz", ".tar.bz2", ".tar.zst", ".7z"};
 	size_t n;
@@ -138,7 +138,7 @@ int corpus_export(int argc, char **argv)
 {
 	struct args a = {0};
 	int at = options_parse(argc, argv, "corpus export [OPTION]... -o PATH", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), corpus_export_take, &a);
 	json_t *j = NULL;
 	int begun, r;
 
@@ -148,13 +148,13 @@ int corpus_export(int argc, char **argv)
 		return fail(EXIT_USAGE, "corpus export: unexpected '%s'", argv[at]);
 	begun = answer_begin(a.json);
 	a.targets = json_array();
-	r = check(&a);
+	r = corpus_export_check(&a);
 	if (r == EXIT_DONE)
 		r = session_load(&a.session);
 	if (r == EXIT_DONE)
 		r = session_read(&a.session);
 	if (r == EXIT_DONE)
-		r = export_all(&a);
+		r = corpus_export_all(&a);
 	if (r == EXIT_DONE)
 		j = json_pack("{s:o, s:O}", "output", answer_text(a.output), "targets", a.targets);
 	json_decref(a.targets);

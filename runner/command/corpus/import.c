@@ -24,7 +24,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool corpus_import_take(void *arg, const char *name, const char *value)
 {
 	struct import *a = arg;
 
@@ -37,7 +37,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-static void print_sum(const char *path, const struct import_sum *s)
+static void corpus_import_print_sum(const char *path, const struct import_sum *s)
 {
 	char shown[ESCAPE_MAX], bytes[UNITS_MAX];
 
@@ -57,7 +57,7 @@ static json_t *path_json(const char *path, const struct import_sum *s, const cha
 }
 
 /* A wrong path is a usage error; other errors are ours or the disk's. */
-static int status_of(int r)
+static int corpus_import_status_of(int r)
 {
 	switch (-r) {
 	case EINVAL:
@@ -82,9 +82,10 @@ static int import(const struct import *a, const char *path)
 	int r = import_path(a->session.state, path, a->target, &sum, &e);
 
 	if (r == 0 || sum.files + sum.known + sum.skipped > 0)
-		print_sum(path, &sum);
+		corpus_import_print_sum(path, &sum);
 	(void)json_array_append_new(a->paths, path_json(path, &sum, r < 0 ? e.msg : NULL));
-	return r < 0 ? fail(status_of(r), "import: %s", escape(e.msg, shown)) : EXIT_DONE;
+	return r < 0 ? fail(corpus_import_status_of(r), "import: %s", escape(e.msg, shown))
+		     : EXIT_DONE;
 }
 
 /* Warns of an unknown target name: the target may be added later, but the name may be a typo. */
@@ -108,7 +109,7 @@ int corpus_import(int argc, char **argv)
 {
 	struct import a = {0};
 	int at = options_parse(argc, argv, "corpus import [OPTION]... PATH...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), corpus_import_take, &a);
 	json_t *j = NULL;
 	int begun, r;
 

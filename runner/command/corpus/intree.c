@@ -24,7 +24,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool corpus_intree_take(void *arg, const char *name, const char *value)
 {
 	struct intree_args *a = arg;
 
@@ -63,7 +63,8 @@ static void problem(struct intree_one *o, int code, const char *text)
 }
 
 /* "<target>: <what><name><then>" */
-static void say(const struct intree_one *o, const char *what, const char *name, const char *then)
+static void corpus_intree_say(const struct intree_one *o, const char *what, const char *name,
+			      const char *then)
 {
 	char shown[ESCAPE_MAX];
 
@@ -76,7 +77,7 @@ void intree_remark(const struct intree_one *o, const char *what, const char *nam
 	char shown[ESCAPE_MAX];
 	_autofree_ char *text = sys_asprintf("%s%s%s", what, escape(name, shown), then);
 
-	say(o, what, name, then);
+	corpus_intree_say(o, what, name, then);
 	if (text)
 		(void)json_array_append_new(o->notes, repos_text(text));
 }
@@ -87,16 +88,16 @@ static void on_name(void *arg, enum intree_what what, const char *name)
 
 	switch (what) {
 	case INTREE_REMOVED:
-		say(o, o->a->dry_run ? "would remove " : "removed ", name,
-		    o->how.pruned >= 0 ? " (its content is kept in pruned/)" : "");
+		corpus_intree_say(o, o->a->dry_run ? "would remove " : "removed ", name,
+				  o->how.pruned >= 0 ? " (its content is kept in pruned/)" : "");
 		(void)json_array_append_new(o->removed, repos_text(name));
 		break;
 	case INTREE_TAKEN:
-		say(o, "left alone: ", name, " exists with other content");
+		corpus_intree_say(o, "left alone: ", name, " exists with other content");
 		(void)json_array_append_new(o->taken, repos_text(name));
 		break;
 	case INTREE_KEPT:
-		say(o, "kept: ", name, ": not measured yet, or it failed");
+		corpus_intree_say(o, "kept: ", name, ": not measured yet, or it failed");
 		(void)json_array_append_new(o->kept, repos_text(name));
 		break;
 	}
@@ -158,7 +159,7 @@ static int update_in(struct intree_one *o, const char *prefix, struct err *e)
 }
 
 /* Returns 0 when done, or when there is nothing to do and the reason was printed. */
-static int update(struct intree_one *o, struct err *e)
+static int corpus_intree_update(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *prefix = NULL;
 	char why[GIT_WHY], link[GIT_WHY];
@@ -193,7 +194,7 @@ static int update(struct intree_one *o, struct err *e)
 
 /* --- what was done --------------------------------------------------------------------- */
 
-static void print_sum(const struct intree_one *o)
+static void corpus_intree_print_sum(const struct intree_one *o)
 {
 	const struct intree_sum *s = &o->sum;
 	char bytes[UNITS_MAX], shown[ESCAPE_MAX];
@@ -229,7 +230,7 @@ static void note_sum(const struct intree_one *o)
 		o->a->worst = fail(EXIT_INTERNAL, "out of memory");
 }
 
-static int add_dirs(struct intree_one *o, const struct plan_entry *p, struct err *e)
+static int corpus_intree_add_dirs(struct intree_one *o, const struct plan_entry *p, struct err *e)
 {
 	const struct strv *all[] = {&p->target->seed_dirs, &p->cfg.seeds};
 	int r = 0;
@@ -240,7 +241,7 @@ static int add_dirs(struct intree_one *o, const struct plan_entry *p, struct err
 	return r;
 }
 
-static int open_corpus(struct intree_one *o, struct err *e)
+static int corpus_intree_open_corpus(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("corpus/%s", o->target->name);
 
@@ -256,9 +257,9 @@ static bool was_merged(const struct intree_one *o)
 	return path && faccessat(o->a->session.state->dirfd, path, F_OK, 0) == 0;
 }
 
-static int look(struct intree_one *o, const struct plan_entry *p, struct err *e)
+static int corpus_intree_look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 {
-	int r = add_dirs(o, p, e);
+	int r = corpus_intree_add_dirs(o, p, e);
 
 	if (r < 0)
 		return r;
@@ -271,7 +272,7 @@ static int look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 		r = intree_read_unneeded(o, e);
 	if (r < 0)
 		return r;
-	r = open_corpus(o, e);
+	r = corpus_intree_open_corpus(o, e);
 	if (r == -ENOENT) {
 		intree_remark(o, "no corpus yet", "", "");
 		return 0;
@@ -279,11 +280,11 @@ static int look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 	if (r == 0 && !o->a->all && !o->a->prune && !was_merged(o))
 		intree_remark(o, "its corpus was never merged, so all of it counts: ",
 			      "'fuzzcell corpus minimize' chooses", "");
-	return r == 0 ? update(o, e) : r;
+	return r == 0 ? corpus_intree_update(o, e) : r;
 }
 
 /* Errors that a user can repair are usage errors. */
-static int status_of(int r)
+static int corpus_intree_status_of(int r)
 {
 	switch (-r) {
 	case EINVAL:
@@ -298,7 +299,7 @@ static int status_of(int r)
 	}
 }
 
-static void take_target(struct intree_args *a, const struct plan_entry *p)
+static void corpus_intree_take_target(struct intree_args *a, const struct plan_entry *p)
 {
 	struct intree_one o = {.a = a,
 			       .target = p->target,
@@ -314,12 +315,12 @@ static void take_target(struct intree_args *a, const struct plan_entry *p)
 				       .told = on_name,
 				       .arg = &o}};
 	struct err e;
-	int r = look(&o, p, &e);
+	int r = corpus_intree_look(&o, p, &e);
 
 	if (r < 0)
-		problem(&o, status_of(r), e.msg);
+		problem(&o, corpus_intree_status_of(r), e.msg);
 	else
-		print_sum(&o);
+		corpus_intree_print_sum(&o);
 	note_sum(&o);
 	json_decref(o.removed);
 	json_decref(o.taken);
@@ -367,8 +368,8 @@ static void commit_all(struct intree_args *a)
 		int x = a->dry_run ? 0 : repo_commit(r, &e);
 
 		if (x < 0) {
-			(void)fail(status_of(x), "%s", escape(e.msg, shown));
-			worse(a, status_of(x));
+			(void)fail(corpus_intree_status_of(x), "%s", escape(e.msg, shown));
+			worse(a, corpus_intree_status_of(x));
 			continue;
 		}
 		if (r->dirs.n > 0 && !r->failed && !a->json)
@@ -376,7 +377,7 @@ static void commit_all(struct intree_args *a)
 	}
 }
 
-static int print_json(const struct intree_args *a)
+static int corpus_intree_print_json(const struct intree_args *a)
 {
 	_autojson_ json_t *repositories = NULL;
 	_autojson_ json_t *all = NULL;
@@ -401,13 +402,13 @@ static int update_all(struct intree_args *a)
 	a->targets = json_array();
 	for (size_t i = 0; i < p->n; i++)
 		if (!a->filter || fnmatch(a->filter, p->v[i].target->name, 0) == 0) {
-			take_target(a, &p->v[i]);
+			corpus_intree_take_target(a, &p->v[i]);
 			taken++;
 		}
 	if (taken == 0)
 		return fail(EXIT_USAGE, "no target matches %s", a->filter ? a->filter : "");
 	commit_all(a);
-	if (a->json && print_json(a) != EXIT_DONE)
+	if (a->json && corpus_intree_print_json(a) != EXIT_DONE)
 		return EXIT_INTERNAL;
 	if (a->with_dirs == 0)
 		return fail(EXIT_USAGE,
@@ -415,7 +416,7 @@ static int update_all(struct intree_args *a)
 	return a->worst;
 }
 
-static int load(struct intree_args *a)
+static int corpus_intree_load(struct intree_args *a)
 {
 	struct common *c = &a->session.common;
 	struct err e;
@@ -436,7 +437,7 @@ int corpus_intree(int argc, char **argv)
 	char shown[ESCAPE_MAX];
 	struct err e;
 	int at = options_parse(argc, argv, "corpus update-intree [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), corpus_intree_take, &a);
 	int r;
 
 	if (at < 0)
@@ -445,7 +446,7 @@ int corpus_intree(int argc, char **argv)
 		return fail(EXIT_USAGE, "corpus update-intree: unexpected '%s'", argv[at]);
 	if (a.repos.branch && intree_branch_name(a.repos.branch, &e) < 0)
 		return fail(EXIT_USAGE, "--branch: %s", escape(e.msg, shown));
-	r = load(&a);
+	r = corpus_intree_load(&a);
 	if (r == EXIT_DONE)
 		r = update_all(&a);
 	repos_done(&a.repos);

@@ -32,7 +32,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool corpus_minimize_take(void *arg, const char *name, const char *value)
 {
 	struct minimize *a = arg;
 
@@ -82,7 +82,8 @@ static void print_end(const struct plan_entry *p, const struct merge_result *r)
 	       units_time(r->wall_us, took), *r->why ? ": " : "", r->why);
 }
 
-static void record(struct minimize *a, const struct plan_entry *p, const struct merge_result *r)
+static void corpus_minimize_record(struct minimize *a, const struct plan_entry *p,
+				   const struct merge_result *r)
 {
 	_autojson_ json_t *line = NULL;
 	struct merge_line l = {
@@ -98,17 +99,18 @@ static void record(struct minimize *a, const struct plan_entry *p, const struct 
 	(void)json_array_append(a->targets, line);
 }
 
-static void on_ended(void *arg, const struct plan_entry *p, const struct merge_result *r)
+static void corpus_minimize_on_ended(void *arg, const struct plan_entry *p,
+				     const struct merge_result *r)
 {
 	struct minimize *a = arg;
 
 	print_end(p, r);
 	a->ended++;
 	a->failed = a->failed || r->verdict == MERGE_FAILED;
-	record(a, p, r);
+	corpus_minimize_record(a, p, r);
 }
 
-static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+static void corpus_minimize_look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 {
 	const struct minimize *a = arg;
 
@@ -116,7 +118,7 @@ static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 	*ret_of = a->session.plan.n;
 }
 
-static int minimize(struct minimize *a, int quarantine, int triage)
+static int corpus_minimize_minimize(struct minimize *a, int quarantine, int triage)
 {
 	const struct config *c = a->session.common.config;
 	const struct run_config *rc = config_run(c);
@@ -135,7 +137,7 @@ static int minimize(struct minimize *a, int quarantine, int triage)
 	    .machine_memory = m->memory,
 	    .what = a->dry_run ? MERGE_MEASURE : MERGE_REPLACE,
 	    .force = a->force,
-	    .ended = on_ended,
+	    .ended = corpus_minimize_on_ended,
 	    .arg = a,
 	};
 	struct err e;
@@ -143,8 +145,8 @@ static int minimize(struct minimize *a, int quarantine, int triage)
 
 	if (r != EXIT_DONE)
 		return r;
-	a->pace =
-	    (struct pace){.look = look, .arg = a, .what = "corpus minimize", .unit = "targets"};
+	a->pace = (struct pace){
+	    .look = corpus_minimize_look, .arg = a, .what = "corpus minimize", .unit = "targets"};
 	if (pace_begin(&a->pace, m->loop, &e) < 0 || merge_all(&o, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	pace_end(&a->pace);
@@ -164,7 +166,7 @@ static int with_dirs(struct minimize *a)
 	    fs_open_dir(a->session.state->dirfd, "triage", &triage, &e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	else
-		r = minimize(a, quarantine, triage);
+		r = corpus_minimize_minimize(a, quarantine, triage);
 	if (quarantine >= 0)
 		close(quarantine);
 	if (triage >= 0)
@@ -172,7 +174,7 @@ static int with_dirs(struct minimize *a)
 	return r;
 }
 
-static int load(struct minimize *a)
+static int corpus_minimize_load(struct minimize *a)
 {
 	struct session *s = &a->session;
 	int r = session_load(s);
@@ -190,7 +192,7 @@ int corpus_minimize(int argc, char **argv)
 {
 	struct minimize a = {0};
 	int at = options_parse(argc, argv, "corpus minimize [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), corpus_minimize_take, &a);
 	json_t *j = NULL;
 	int begun, r;
 
@@ -200,7 +202,7 @@ int corpus_minimize(int argc, char **argv)
 		return fail(EXIT_USAGE, "corpus minimize: unexpected '%s'", argv[at]);
 	begun = answer_begin(a.json);
 	a.targets = json_array();
-	r = load(&a);
+	r = corpus_minimize_load(&a);
 	if (r == EXIT_DONE)
 		r = session_open(&a.session);
 	if (r == EXIT_DONE)

@@ -70,7 +70,7 @@ static int find_branch(const struct repos *all, struct repo *r, struct err *e)
 	return intree_branch_open(&r->git, r->name, TITLE "\n\n" BODY "\n", &r->branch, e);
 }
 
-static struct repo *find(const struct repos *all, const char *top)
+static struct repo *corpus_repos_find(const struct repos *all, const char *top)
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (strcmp(all->v[i]->git.top, top) == 0)
@@ -79,7 +79,7 @@ static struct repo *find(const struct repos *all, const char *top)
 }
 
 /* On failure, g stays the caller's. */
-static int add(struct repos *all, struct git *g, struct repo **ret, struct err *e)
+static int corpus_repos_add(struct repos *all, struct git *g, struct repo **ret, struct err *e)
 {
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
 	struct repo **v = sys_realloc(all->v, (all->n + 1) * sizeof(*v));
@@ -99,11 +99,11 @@ static int add(struct repos *all, struct git *g, struct repo **ret, struct err *
 
 int repos_get(struct repos *all, struct git *g, struct repo **ret, struct err *e)
 {
-	struct repo *r = find(all, g->top);
+	struct repo *r = corpus_repos_find(all, g->top);
 	int found = 0;
 
 	if (!r) {
-		found = add(all, g, &r, e);
+		found = corpus_repos_add(all, g, &r, e);
 		if (found == 0) {
 			found = find_branch(all, r, e);
 			r->failed = found < 0;
@@ -166,8 +166,8 @@ static bool is_pattern(const struct repo *r)
 }
 
 /* "git -C TOP WHAT[ NAME]" */
-static int begin(const struct repo *r, const char *what, const char *name, struct buf *out,
-		 struct err *e)
+static int corpus_repos_begin(const struct repo *r, const char *what, const char *name,
+			      struct buf *out, struct err *e)
 {
 	int x = buf_addf(out, e, "git %s-C ", is_pattern(r) ? "--literal-pathspecs " : "");
 
@@ -205,21 +205,22 @@ static int pull_request(const struct repo *r, struct buf *out, struct err *e)
 
 enum command { CHECKOUT, ADD, COMMIT, PUSH, PULL_REQUEST, COMMANDS };
 
-static int command(const struct repo *r, enum command c, struct buf *out, struct err *e)
+static int corpus_repos_command(const struct repo *r, enum command c, struct buf *out,
+				struct err *e)
 {
 	int x = 0;
 
 	switch (c) {
 	case CHECKOUT:
-		return begin(r, "checkout -b", r->name, out, e);
+		return corpus_repos_begin(r, "checkout -b", r->name, out, e);
 	case ADD:
-		x = begin(r, "add", NULL, out, e);
+		x = corpus_repos_begin(r, "add", NULL, out, e);
 		return x == 0 ? dirs(r, out, e) : x;
 	case COMMIT:
-		x = begin(r, "commit -m '" TITLE "'", NULL, out, e);
+		x = corpus_repos_begin(r, "commit -m '" TITLE "'", NULL, out, e);
 		return x == 0 ? dirs(r, out, e) : x;
 	case PUSH:
-		return begin(r, "push -u origin", r->name, out, e);
+		return corpus_repos_begin(r, "push -u origin", r->name, out, e);
 	case PULL_REQUEST:
 		return pull_request(r, out, e);
 	case COMMANDS:
@@ -235,7 +236,7 @@ int repo_commands(const struct repo *r, struct strv *out, struct err *e)
 	for (enum command c = r->branch ? PUSH : CHECKOUT; x == 0 && c < COMMANDS; c++) {
 		_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX);
 
-		x = command(r, c, &text, e);
+		x = corpus_repos_command(r, c, &text, e);
 		if (x == 0)
 			x = strv_add(out, buf_str(&text), e);
 	}

@@ -29,7 +29,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool corpus_stats_take(void *arg, const char *name, const char *value)
 {
 	struct stats *a = arg;
 
@@ -49,7 +49,8 @@ struct size {
 };
 
 /* Measures one directory, which may be missing. */
-static int measure(int at, const char *parent, const char *name, struct size *ret, struct err *e)
+static int corpus_stats_measure(int at, const char *parent, const char *name, struct size *ret,
+				struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s/%s", parent, name);
 	CLEANUP(closedir_p) DIR *d = path ? sys_opendirat(at, path) : NULL;
@@ -72,18 +73,18 @@ static int measure(int at, const char *parent, const char *name, struct size *re
 	return d && errno ? err_sys(e, "list '%s'", path) : 0;
 }
 
-static int add_target(struct stats *a, const char *name, struct err *e)
+static int corpus_stats_add_target(struct stats *a, const char *name, struct err *e)
 {
 	int at = a->session.state->dirfd;
 	struct size corpus = {0}, quarantine = {0}, retry = {0}, generations = {0};
-	int r = measure(at, "corpus", name, &corpus, e);
+	int r = corpus_stats_measure(at, "corpus", name, &corpus, e);
 
 	if (r == 0)
-		r = measure(at, "quarantine", name, &quarantine, e);
+		r = corpus_stats_measure(at, "quarantine", name, &quarantine, e);
 	if (r == 0)
-		r = measure(at, "retry", name, &retry, e);
+		r = corpus_stats_measure(at, "retry", name, &retry, e);
 	if (r == 0)
-		r = measure(at, "generations", name, &generations, e);
+		r = corpus_stats_measure(at, "generations", name, &generations, e);
 	if (r < 0)
 		return r;
 	if (json_object_set_new(
@@ -96,14 +97,14 @@ static int add_target(struct stats *a, const char *name, struct err *e)
 	return 0;
 }
 
-static bool wanted(const struct stats *a, const char *name)
+static bool corpus_stats_wanted(const struct stats *a, const char *name)
 {
 	const char *filter = a->session.common.filter;
 
 	return name[0] != '.' && (!filter || fnmatch(filter, name, 0) == 0);
 }
 
-static int add_targets(struct stats *a, struct err *e)
+static int corpus_stats_add_targets(struct stats *a, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "corpus");
 	const struct dirent *ent;
@@ -114,14 +115,14 @@ static int add_targets(struct stats *a, struct err *e)
 	if (!d)
 		return err_sys(e, "open 'corpus'");
 	while (r == 0 && (ent = sys_readdir(d)))
-		if (wanted(a, ent->d_name))
-			r = add_target(a, ent->d_name, e);
+		if (corpus_stats_wanted(a, ent->d_name))
+			r = corpus_stats_add_target(a, ent->d_name, e);
 	return r;
 }
 
 /* --- history ----------------------------------------------------------------------- */
 
-static int on_line(void *arg, const json_t *line, struct err *e)
+static int corpus_stats_on_line(void *arg, const json_t *line, struct err *e)
 {
 	struct stats *a = arg;
 	const char *name = json_string_value(json_object_get(line, "target"));
@@ -133,13 +134,13 @@ static int on_line(void *arg, const json_t *line, struct err *e)
 	return 0;
 }
 
-static int collect(struct stats *a, uint64_t *damaged, struct err *e)
+static int corpus_stats_collect(struct stats *a, uint64_t *damaged, struct err *e)
 {
-	int r = add_targets(a, e);
+	int r = corpus_stats_add_targets(a, e);
 
-	return r == 0
-		   ? history_each(a->session.state, "corpus_history.jsonl", on_line, a, damaged, e)
-		   : r;
+	return r == 0 ? history_each(a->session.state, "corpus_history.jsonl", corpus_stats_on_line,
+				     a, damaged, e)
+		      : r;
 }
 
 /* --- printing --------------------------------------------------------------------- */
@@ -185,7 +186,7 @@ static const json_t *last_measured(const json_t *history)
 	return NULL;
 }
 
-static void print_target(const struct stats *a, const char *name, const json_t *t)
+static void corpus_stats_print_target(const struct stats *a, const char *name, const json_t *t)
 {
 	const json_t *history = json_object_get(t, "history");
 	const json_t *last = last_measured(history);
@@ -204,7 +205,7 @@ static void print_target(const struct stats *a, const char *name, const json_t *
 		print_line(json_array_get(history, i));
 }
 
-static int by_name(const void *a, const void *b)
+static int corpus_stats_by_name(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -220,18 +221,18 @@ static const char **sorted_names(const struct stats *a, size_t *ret_n)
 	if (!names)
 		return NULL;
 	json_object_foreach(a->targets, name, t) names[n++] = name;
-	qsort(names, n, sizeof(*names), by_name);
+	qsort(names, n, sizeof(*names), corpus_stats_by_name);
 	*ret_n = n;
 	return names;
 }
 
-static void print_text(const struct stats *a, const char *const *names, size_t n)
+static void corpus_stats_print_text(const struct stats *a, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		print_target(a, names[i], json_object_get(a->targets, names[i]));
+		corpus_stats_print_target(a, names[i], json_object_get(a->targets, names[i]));
 }
 
-static int print_json(const struct stats *a, const char *const *names, size_t n)
+static int corpus_stats_print_json(const struct stats *a, const char *const *names, size_t n)
 {
 	_autojson_ json_t *all = json_pack("{s:[]}", "targets");
 	_autofree_ char *out = NULL;
@@ -247,7 +248,7 @@ static int print_json(const struct stats *a, const char *const *names, size_t n)
 	return EXIT_DONE;
 }
 
-static int print(const struct stats *a)
+static int corpus_stats_print(const struct stats *a)
 {
 	size_t n = 0;
 	_autofree_ const char **names = sorted_names(a, &n);
@@ -255,12 +256,12 @@ static int print(const struct stats *a)
 	if (!names)
 		return fail(EXIT_INTERNAL, "out of memory");
 	if (a->json)
-		return print_json(a, names, n);
-	print_text(a, names, n);
+		return corpus_stats_print_json(a, names, n);
+	corpus_stats_print_text(a, names, n);
 	return EXIT_DONE;
 }
 
-static int show(struct stats *a)
+static int corpus_stats_show(struct stats *a)
 {
 	uint64_t damaged = 0;
 	struct err e;
@@ -268,20 +269,20 @@ static int show(struct stats *a)
 	a->targets = json_object();
 	if (!a->targets)
 		return fail(EXIT_INTERNAL, "out of memory");
-	if (collect(a, &damaged, &e) < 0)
+	if (corpus_stats_collect(a, &damaged, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (damaged)
 		(void)fail(EXIT_DONE,
 			   "stats/corpus_history.jsonl: %llu damaged lines were left out",
 			   (unsigned long long)damaged);
-	return print(a);
+	return corpus_stats_print(a);
 }
 
 int corpus_stats(int argc, char **argv)
 {
 	struct stats a = {0};
 	int at = options_parse(argc, argv, "corpus stats [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), corpus_stats_take, &a);
 	int r;
 
 	if (at < 0)
@@ -292,7 +293,7 @@ int corpus_stats(int argc, char **argv)
 	if (r == EXIT_DONE)
 		r = session_read(&a.session);
 	if (r == EXIT_DONE)
-		r = show(&a);
+		r = corpus_stats_show(&a);
 	json_decref(a.targets);
 	session_close(&a.session);
 	return r;

@@ -27,7 +27,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool corpus_verify_take(void *arg, const char *name, const char *value)
 {
 	struct args *a = arg;
 
@@ -50,7 +50,7 @@ static const char *fix_name(enum verify_fix fix)
 	return names[fix];
 }
 
-static void note(struct args *a, const struct verify_finding *f)
+static void corpus_verify_note(struct args *a, const struct verify_finding *f)
 {
 	if (!a->json)
 		return;
@@ -64,7 +64,7 @@ static void on_finding(void *arg, const struct verify_finding *f)
 {
 	char text[ESCAPE_MAX];
 
-	note(arg, f);
+	corpus_verify_note(arg, f);
 	printf("%s: ", escape(f->path, text));
 	printf("%s", escape(f->what, text));
 	switch (f->fix) {
@@ -87,13 +87,14 @@ static void on_finding(void *arg, const struct verify_finding *f)
 
 /* --- the ledger ---------------------------------------------------------------------- */
 
-static bool is_gone(const struct args *a, const char *path)
+static bool corpus_verify_is_gone(const struct args *a, const char *path)
 {
 	return *path && faccessat(a->session.state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
 /* Checks a reproducer: a damaged one would pass, and its crash would look fixed. */
-static void check_input(struct args *a, const struct known_crash *c, enum ledger_input which)
+static void corpus_verify_check_input(struct args *a, const struct known_crash *c,
+				      enum ledger_input which)
 {
 	char name[ESCAPE_MAX], text[ESCAPE_MAX];
 	struct verify_finding f = {.path = "known_crashes.json"};
@@ -122,7 +123,7 @@ static void check_input(struct args *a, const struct known_crash *c, enum ledger
 		f.to = from;
 	}
 	f.what = what;
-	note(a, &f);
+	corpus_verify_note(a, &f);
 }
 
 static void check_crash(struct args *a, const struct known_crash *c)
@@ -131,14 +132,14 @@ static void check_crash(struct args *a, const struct known_crash *c)
 		const struct known_crash *t = c->by[k];
 
 		for (enum ledger_input i = 0; i < LEDGER_INPUT_COUNT; i++)
-			check_input(a, t, i);
+			corpus_verify_check_input(a, t, i);
 		for (size_t i = 0; i < t->artifacts.n; i++)
-			a->artifacts += is_gone(a, t->artifacts.v[i]);
+			a->artifacts += corpus_verify_is_gone(a, t->artifacts.v[i]);
 	}
 }
 
 /* Checks the ledger file: it may be damaged, or missing although there are crashes. */
-static int check_file(struct args *a, struct ledger *l)
+static int corpus_verify_check_file(struct args *a, struct ledger *l)
 {
 	char text[ESCAPE_MAX];
 	struct err e;
@@ -159,7 +160,7 @@ static int check_file(struct args *a, struct ledger *l)
 		f.fix = VERIFY_MENDED;
 	}
 	putchar('\n');
-	note(a, &f);
+	corpus_verify_note(a, &f);
 	return EXIT_DONE;
 }
 
@@ -172,7 +173,7 @@ static int check_ledger(struct args *a)
 
 	if (ledger_load(a->session.state->dirfd, &l, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", escape(e.msg, text));
-	r = check_file(a, l);
+	r = corpus_verify_check_file(a, l);
 	for (size_t i = 0; i < ledger_count(l) && r == EXIT_DONE; i++)
 		check_crash(a, ledger_at(l, i));
 	if (a->artifacts) /* a user may remove logs */
@@ -182,7 +183,7 @@ static int check_ledger(struct args *a)
 	return r;
 }
 
-static json_t *answer(const struct args *a)
+static json_t *corpus_verify_answer(const struct args *a)
 {
 	const struct verify_sum *s = &a->sum;
 
@@ -228,7 +229,7 @@ static int verify(struct args *a, json_t **ret)
 	else
 		printf("%llu wrong (--repair sets damaged ones aside)\n",
 		       (unsigned long long)a->sum.wrong);
-	if (a->json && !(*ret = answer(a)))
+	if (a->json && !(*ret = corpus_verify_answer(a)))
 		return fail(EXIT_INTERNAL, "out of memory");
 	return a->sum.wrong > a->sum.repaired ? EXIT_CRASHES : EXIT_DONE;
 }
@@ -237,7 +238,7 @@ int corpus_verify(int argc, char **argv)
 {
 	struct args a = {0};
 	int at = options_parse(argc, argv, "corpus verify [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), corpus_verify_take, &a);
 	json_t *j = NULL;
 	int begun, r;
 

@@ -24,7 +24,7 @@ static const struct command subcommands[] = {
 };
 enum { N = sizeof(subcommands) / sizeof(subcommands[0]) };
 
-static int help(void)
+static int crash_help(void)
 {
 	printf("usage: fuzzcell crash SUBCOMMAND [OPTION]...\n\n");
 	for (size_t i = 0; i < N; i++)
@@ -37,7 +37,7 @@ static int help(void)
 
 int command_crash(int argc, char **argv)
 {
-	return command_pick(argc, argv, subcommands, N, help);
+	return command_pick(argc, argv, subcommands, N, crash_help);
 }
 
 int crash_ledger(const struct state *s, struct ledger **ret)

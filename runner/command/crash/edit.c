@@ -17,7 +17,7 @@ struct edit_args {
 	const struct known_crash *crash[2];
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool crash_edit_take(void *arg, const char *name, const char *value)
 {
 	struct edit_args *a = arg;
 
@@ -60,7 +60,7 @@ static int find_all(const struct edit *what, struct edit_args *a, const struct l
 }
 
 /* Prints the new state of the crash. */
-static void say(const struct ledger *l, const struct known_crash *c)
+static void crash_edit_say(const struct ledger *l, const struct known_crash *c)
 {
 	const struct known_crash *is = ledger_find(l, c->signature);
 	char line[CRASH_LINE], into[CRASH_LINE];
@@ -76,7 +76,7 @@ static void say(const struct ledger *l, const struct known_crash *c)
 		       crash_line(is->by[i]->fuzzer, line));
 }
 
-static int record(const struct ledger *l, const struct known_crash *c, json_t **ret)
+static int crash_edit_record(const struct ledger *l, const struct known_crash *c, json_t **ret)
 {
 	_autojson_ json_t *all = NULL;
 	struct err e;
@@ -106,9 +106,9 @@ static int change(const struct edit *what, struct edit_args *a, json_t **ret)
 	if (r == EXIT_DONE && ledger_save(l, a->session.state->dirfd, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE)
-		say(l, a->crash[0]);
+		crash_edit_say(l, a->crash[0]);
 	if (r == EXIT_DONE && a->json)
-		r = record(l, a->crash[0], ret);
+		r = crash_edit_record(l, a->crash[0], ret);
 	ledger_free(l);
 	return r;
 }
@@ -116,7 +116,8 @@ static int change(const struct edit *what, struct edit_args *a, json_t **ret)
 static int edit(const struct edit *what, int argc, char **argv)
 {
 	struct edit_args a = {0};
-	int at = options_parse(argc, argv, what->usage, what->specs, what->n_specs, take, &a);
+	int at =
+	    options_parse(argc, argv, what->usage, what->specs, what->n_specs, crash_edit_take, &a);
 	json_t *j = NULL;
 	int begun, r;
 
@@ -142,12 +143,12 @@ static int unignore(struct ledger *l, const struct edit_args *a, struct err *e)
 	return ledger_unignore(l, a->crash[0]->signature, a->target, a->note, e);
 }
 
-static int merge(struct ledger *l, const struct edit_args *a, struct err *e)
+static int crash_edit_merge(struct ledger *l, const struct edit_args *a, struct err *e)
 {
 	return ledger_merge(l, a->crash[0]->signature, a->crash[1]->signature, e);
 }
 
-static int split(struct ledger *l, const struct edit_args *a, struct err *e)
+static int crash_edit_split(struct ledger *l, const struct edit_args *a, struct err *e)
 {
 	return ledger_split(l, a->crash[0]->signature, e);
 }
@@ -177,7 +178,7 @@ int command_crash_merge(int argc, char **argv)
 {
 	static const struct edit what = {"merge",     "crash merge [OPTION]... CRASH INTO",
 					 plain_specs, COUNT(plain_specs),
-					 2,	      merge,
+					 2,	      crash_edit_merge,
 					 false};
 
 	return edit(&what, argc, argv);
@@ -185,9 +186,10 @@ int command_crash_merge(int argc, char **argv)
 
 int command_crash_split(int argc, char **argv)
 {
-	static const struct edit what = {
-	    "split", "crash split [OPTION]... CRASH", plain_specs, COUNT(plain_specs), 1, split,
-	    false};
+	static const struct edit what = {"split",     "crash split [OPTION]... CRASH",
+					 plain_specs, COUNT(plain_specs),
+					 1,	      crash_edit_split,
+					 false};
 
 	return edit(&what, argc, argv);
 }

@@ -43,7 +43,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool crash_export_take(void *arg, const char *name, const char *value)
 {
 	struct export *a = arg;
 
@@ -60,8 +60,8 @@ static bool take(void *arg, const char *name, const char *value)
 
 /* --- what is in it -------------------------------------------------------- */
 
-static int add(const struct export *a, struct pack *p, const char *file, mode_t mode,
-	       struct slice text, struct err *e)
+static int crash_export_add(const struct export *a, struct pack *p, const char *file, mode_t mode,
+			    struct slice text, struct err *e)
 {
 	char path[PACK_NAME_MAX + 1];
 
@@ -78,8 +78,8 @@ static int add_fd(const struct export *a, struct pack *p, const char *file, mode
 	return pack_add_file(p, path, mode, fd, e);
 }
 
-static int add_file(const struct export *a, struct pack *p, const char *file, mode_t mode,
-		    const char *from, struct err *e)
+static int crash_export_add_file(const struct export *a, struct pack *p, const char *file,
+				 mode_t mode, const char *from, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	int r = fs_open_file(AT_FDCWD, from, O_RDONLY, 0, &fd, e);
@@ -95,7 +95,7 @@ static struct byhand byhand_of(const struct export *a, const char *binary)
 			       .input = SHELL_INPUT};
 }
 
-static int script(const struct export *a, struct pack *p, struct err *e)
+static int crash_export_script(const struct export *a, struct pack *p, struct err *e)
 {
 	_autofree_ char *binary = sys_asprintf(SHELL_HERE "/" DIR_OUT "/%s", a->binary);
 	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
@@ -118,7 +118,7 @@ static int script(const struct export *a, struct pack *p, struct err *e)
 		     crash_line(c->crash_type, what), a->has_minimized ? "minimized" : "input");
 	if (r == 0)
 		r = byhand_print(&hand, &b, e);
-	return r < 0 ? r : add(a, p, "reproduce.sh", 0755, buf_slice(&b), e);
+	return r < 0 ? r : crash_export_add(a, p, "reproduce.sh", 0755, buf_slice(&b), e);
 }
 
 /* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" */
@@ -142,7 +142,8 @@ static int add_os(struct buf *b, struct err *e)
 	return r;
 }
 
-static int add_words(struct buf *b, const char *title, const struct strv *v, struct err *e)
+static int crash_export_add_words(struct buf *b, const char *title, const struct strv *v,
+				  struct err *e)
 {
 	int r = buf_addf(b, e, "%s:\n", title);
 
@@ -195,11 +196,11 @@ static int environment(const struct export *a, struct pack *p, struct err *e)
 	if (r == 0)
 		r = add_os(&b, e);
 	if (r == 0)
-		r = add_words(&b, "command", &cmd.argv, e);
+		r = crash_export_add_words(&b, "command", &cmd.argv, e);
 	if (r == 0)
-		r = add_words(&b, "environment", &cmd.env, e);
+		r = crash_export_add_words(&b, "environment", &cmd.env, e);
 	if (r == 0)
-		r = add(a, p, "environment", 0644, buf_slice(&b), e);
+		r = crash_export_add(a, p, "environment", 0644, buf_slice(&b), e);
 	engine_cmd_done(&cmd);
 	return r;
 }
@@ -239,7 +240,8 @@ static int papers(const struct export *a, struct pack *p, struct err *e)
 		if (r == -ENOENT)
 			r = 0; /* the crash of an older ledger has no such file */
 		else if (r == 0)
-			r = add(a, p, vault_file_name(files[i]), 0644, (struct slice){text, n}, e);
+			r = crash_export_add(a, p, vault_file_name(files[i]), 0644,
+					     (struct slice){text, n}, e);
 	}
 	return r;
 }
@@ -262,17 +264,17 @@ static int binary(struct export *a, struct pack *p, struct err *e)
 		return r;
 	snprintf(path, sizeof(path), DIR_OUT "/%.900s", a->binary);
 	snprintf(prefix, sizeof(prefix), "%s/" DIR_OUT, a->name);
-	r = add_file(a, p, path, 0755, t->binary, e);
+	r = crash_export_add_file(a, p, path, 0755, t->binary, e);
 	return r < 0 ? r : sidefiles_pack(&a->session.common.targets, t, prefix, p, &a->side, e);
 }
 
-static int fill(struct export *a, int fd, struct err *e)
+static int crash_export_fill(struct export *a, int fd, struct err *e)
 {
 	struct pack *p = NULL;
 	int r = pack_open(fd, &p, e);
 
 	if (r == 0)
-		r = script(a, p, e);
+		r = crash_export_script(a, p, e);
 	if (r == 0)
 		r = environment(a, p, e);
 	if (r == 0)
@@ -301,7 +303,7 @@ static int write_archive(struct export *a, const char *path, struct err *e)
 	r = fs_open_file(AT_FDCWD, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, &fd, e);
 	if (r < 0)
 		return r;
-	r = fill(a, fd, e);
+	r = crash_export_fill(a, fd, e);
 	if (r == 0 && sys_fsync(fd) < 0)
 		r = err_sys(e, "fsync '%s'", tmp);
 	if (r == 0 && sys_renameat(AT_FDCWD, tmp, path) < 0)
@@ -311,7 +313,7 @@ static int write_archive(struct export *a, const char *path, struct err *e)
 	return r < 0 ? err_wrap(e, "archive '%s'", path) : 0;
 }
 
-static int name_all(struct export *a, struct err *e)
+static int crash_export_name_all(struct export *a, struct err *e)
 {
 	const struct target *t = a->entry->target;
 	size_t n = t->dir ? strlen(t->dir) : 0;
@@ -330,7 +332,7 @@ static int name_all(struct export *a, struct err *e)
 	return a->binary ? 0 : err_sys(e, "allocate a path");
 }
 
-static json_t *answer(const struct export *a, const char *path)
+static json_t *crash_export_answer(const struct export *a, const char *path)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "crash",
 			 answer_text(a->subject.crash->signature), "target",
@@ -338,14 +340,14 @@ static json_t *answer(const struct export *a, const char *path)
 			 answer_text(a->name), "left_out", (json_int_t)a->side.left_out);
 }
 
-static int export(struct export *a, json_t **ret)
+static int crash_export_export(struct export *a, json_t **ret)
 {
 	_autofree_ char *path = NULL;
 	char line[CRASH_LINE];
 	struct err e;
 
 	a->entry = &a->session.plan.v[0];
-	if (name_all(a, &e) < 0)
+	if (crash_export_name_all(a, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	path = a->output ? sys_strdup(a->output) : sys_asprintf("%s.tar.gz", a->name);
 	if (!path)
@@ -360,11 +362,11 @@ static int export(struct export *a, json_t **ret)
 	if (a->side.left_out)
 		printf("left out: %llu large files beside the binary, as %s\n",
 		       (unsigned long long)a->side.left_out, a->side.largest);
-	*ret = answer(a, path);
+	*ret = crash_export_answer(a, path);
 	return EXIT_DONE;
 }
 
-static bool ends_with(const char *text, const char *tail)
+static bool crash_export_ends_with(const char *text, const char *tail)
 {
 	size_t n = strlen(text), k = strlen(tail);
 
@@ -383,7 +385,7 @@ static int check_output(const char *path)
 		return fail(EXIT_USAGE,
 			    "crash export: '%s' is a directory: give a file (.tar.gz, .tgz)",
 			    crash_line(path, shown));
-	if (!ends_with(path, ".tar.gz") && !ends_with(path, ".tgz"))
+	if (!crash_export_ends_with(path, ".tar.gz") && !crash_export_ends_with(path, ".tgz"))
 		return fail(EXIT_USAGE, "crash export: '%s' is not written (.tar.gz and .tgz are)",
 			    crash_line(path, shown));
 	return EXIT_DONE;
@@ -393,7 +395,7 @@ int command_crash_export(int argc, char **argv)
 {
 	struct export a = {0};
 	int at = options_parse(argc, argv, "crash export [OPTION]... CRASH", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), crash_export_take, &a);
 	json_t *j = NULL;
 	int begun, r;
 
@@ -410,7 +412,7 @@ int command_crash_export(int argc, char **argv)
 	if (r == EXIT_DONE)
 		r = session_read(&a.session);
 	if (r == EXIT_DONE)
-		r = export(&a, &j);
+		r = crash_export_export(&a, &j);
 	free(a.binary);
 	crash_subject_done(&a.subject);
 	session_close(&a.session);

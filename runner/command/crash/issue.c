@@ -23,7 +23,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool crash_issue_take(void *arg, const char *name, const char *value)
 {
 	struct issue_args *a = arg;
 
@@ -33,7 +33,8 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-static int print_json(const struct known_crash *c, const struct buf *title, const struct buf *body)
+static int crash_issue_print_json(const struct known_crash *c, const struct buf *title,
+				  const struct buf *body)
 {
 	_autojson_ json_t *j = json_pack("{s:o, s:s, s:s, s:o}", "crash", answer_text(c->signature),
 					 "title", buf_str(title), "body", buf_str(body), "issue",
@@ -43,7 +44,7 @@ static int print_json(const struct known_crash *c, const struct buf *title, cons
 }
 
 /* Returns why no issue is filed; NULL: it is filed if a repository is configured. */
-static const char *why_not(const struct issue_args *a, const struct known_crash *c)
+static const char *crash_issue_why_not(const struct issue_args *a, const struct known_crash *c)
 {
 	if (c->security && config_github(a->session.common.config)->security == SECURITY_SKIP)
 		return "\"github.security\" is \"skip\"";
@@ -59,10 +60,10 @@ static int print_issue(const struct issue_args *a, const struct known_crash *c)
 	t.targets = &a->session.common.targets;
 	if (notify_preview(&t, c, &title, &body, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	if (why_not(a, c))
-		fprintf(stderr, "no issue would be filed now: %s\n", why_not(a, c));
+	if (crash_issue_why_not(a, c))
+		fprintf(stderr, "no issue would be filed now: %s\n", crash_issue_why_not(a, c));
 	if (a->json)
-		return print_json(c, &title, &body);
+		return crash_issue_print_json(c, &title, &body);
 	printf("%s\n\n%s", buf_str(&title), buf_str(&body));
 	return EXIT_DONE;
 }
@@ -92,7 +93,7 @@ int command_crash_issue(int argc, char **argv)
 {
 	struct issue_args a = {0};
 	int at = options_parse(argc, argv, "crash issue [OPTION]... CRASH", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), crash_issue_take, &a);
 	int r;
 
 	if (at < 0)

@@ -35,7 +35,7 @@ static bool is_state(const char *name)
 	return strcmp(name, "open") == 0;
 }
 
-static bool take(void *arg, const char *name, const char *value)
+static bool crash_list_take(void *arg, const char *name, const char *value)
 {
 	struct list_args *a = arg;
 
@@ -65,7 +65,7 @@ static bool of_state(const struct known_crash *c, const char *state)
 	return strcmp(state, ledger_state_name(c->state)) == 0;
 }
 
-static bool of_target(const struct known_crash *c, const char *glob)
+static bool crash_list_of_target(const struct known_crash *c, const char *glob)
 {
 	bool yes = !glob || fnmatch(glob, c->fuzzer, 0) == 0;
 
@@ -75,7 +75,7 @@ static bool of_target(const struct known_crash *c, const char *glob)
 }
 
 /* Crashes that need action come first. */
-static int rank(enum ledger_state s)
+static int crash_list_rank(enum ledger_state s)
 {
 	static const int ranks[] = {
 	    [LEDGER_REGRESSED] = 0, [LEDGER_NEW] = 1,	[LEDGER_KNOWN] = 2,
@@ -86,13 +86,13 @@ static int rank(enum ledger_state s)
 	return s < LEDGER_STATE_COUNT ? ranks[s] : LEDGER_STATE_COUNT;
 }
 
-static int by_need(const void *a, const void *b)
+static int crash_list_by_need(const void *a, const void *b)
 {
 	const struct known_crash *x = *(const struct known_crash *const *)a;
 	const struct known_crash *y = *(const struct known_crash *const *)b;
 
-	if (rank(x->state) != rank(y->state))
-		return rank(x->state) - rank(y->state);
+	if (crash_list_rank(x->state) != crash_list_rank(y->state))
+		return crash_list_rank(x->state) - crash_list_rank(y->state);
 	if (x->last_seen.time != y->last_seen.time)
 		return x->last_seen.time > y->last_seen.time ? -1 : 1;
 	return strcmp(x->signature, y->signature);
@@ -106,7 +106,7 @@ static int left_of(const char *target)
 	return n < 24 ? (int)(24 - n) : 0;
 }
 
-static void print_text(const struct known_crash *const *v, size_t n)
+static void crash_list_print_text(const struct known_crash *const *v, size_t n)
 {
 	if (n == 0) {
 		printf("no crash\n");
@@ -159,7 +159,8 @@ static void print_waiting(const struct list_args *a)
 	}
 }
 
-static int print_json(const struct ledger *l, const struct known_crash *const *v, size_t n)
+static int crash_list_print_json(const struct ledger *l, const struct known_crash *const *v,
+				 size_t n)
 {
 	_autojson_ json_t *all = json_array(), *records = NULL;
 	struct err e;
@@ -175,7 +176,7 @@ static int print_json(const struct ledger *l, const struct known_crash *const *v
 	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : answer_print(all);
 }
 
-static int list(const struct list_args *a, const struct ledger *l)
+static int crash_list_list(const struct list_args *a, const struct ledger *l)
 {
 	size_t n = 0, all = ledger_count(l);
 	_autofree_ const struct known_crash **v = sys_calloc(all + 1, sizeof(struct known_crash *));
@@ -186,14 +187,14 @@ static int list(const struct list_args *a, const struct ledger *l)
 		const struct known_crash *c = ledger_at(l, i);
 
 		if (!*c->merged_into && of_state(c, a->state) &&
-		    of_target(c, a->session.common.filter))
+		    crash_list_of_target(c, a->session.common.filter))
 			v[n++] = c;
 	}
 	if (n)
-		qsort(v, n, sizeof(struct known_crash *), by_need);
+		qsort(v, n, sizeof(struct known_crash *), crash_list_by_need);
 	if (a->json)
-		return print_json(l, v, n);
-	print_text(v, n);
+		return crash_list_print_json(l, v, n);
+	crash_list_print_text(v, n);
 	if (!a->state)
 		print_waiting(a);
 	return EXIT_DONE;
@@ -204,7 +205,7 @@ int command_crash_list(int argc, char **argv)
 	struct list_args a = {0};
 	struct ledger *l = NULL;
 	int at = options_parse(argc, argv, "crash list [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), crash_list_take, &a);
 	int r;
 
 	if (at < 0)
@@ -217,7 +218,7 @@ int command_crash_list(int argc, char **argv)
 	if (r == EXIT_DONE)
 		r = crash_ledger(a.session.state, &l);
 	if (r == EXIT_DONE)
-		r = list(&a, l);
+		r = crash_list_list(&a, l);
 	ledger_free(l);
 	session_close(&a.session);
 	return r;

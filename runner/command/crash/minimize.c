@@ -33,7 +33,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool crash_minimize_take(void *arg, const char *name, const char *value)
 {
 	struct minimize *a = arg;
 
@@ -54,7 +54,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return false;
 }
 
-static void on_done(void *arg, const struct triage_sum *sum)
+static void crash_minimize_on_done(void *arg, const struct triage_sum *sum)
 {
 	struct minimize *a = arg;
 
@@ -63,7 +63,7 @@ static void on_done(void *arg, const struct triage_sum *sum)
 	loop_stop(a->cells.trial.exec.loop);
 }
 
-static void on_stop(void *arg)
+static void crash_minimize_on_stop(void *arg)
 {
 	struct minimize *a = arg;
 
@@ -71,7 +71,7 @@ static void on_stop(void *arg)
 		triage_stop(a->triage); /* keeps the smallest input so far */
 }
 
-static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+static void crash_minimize_look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 {
 	const struct minimize *a = arg;
 
@@ -85,7 +85,8 @@ static int begin_pace(struct minimize *a, uint64_t time_us, struct err *e)
 
 	snprintf(a->at_most, sizeof(a->at_most), "crash minimize, at most %s",
 		 units_time(time_us, time));
-	a->pace = (struct pace){.look = look, .arg = a, .what = a->at_most, .unit = "tries"};
+	a->pace = (struct pace){
+	    .look = crash_minimize_look, .arg = a, .what = a->at_most, .unit = "tries"};
 	return pace_begin(&a->pace, a->cells.trial.exec.loop, e);
 }
 
@@ -103,17 +104,17 @@ static int shrink(struct minimize *a)
 	    .budget_us = p->cfg.minimize_us,
 	    .work = a->cells.path,
 	    .signature = a->subject.crash->signature,
-	    .done = on_done,
+	    .done = crash_minimize_on_done,
 	    .arg = a,
 	};
 	struct err e;
 
 	if (begin_pace(a, p->cfg.minimize_us, &e) < 0 || triage_start(&env, &s, &a->triage, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	return cells_run(&a->cells, on_stop, a);
+	return cells_run(&a->cells, crash_minimize_on_stop, a);
 }
 
-static json_t *answer(const struct minimize *a, const struct known_crash *c)
+static json_t *crash_minimize_answer(const struct minimize *a, const struct known_crash *c)
 {
 	bool smaller = *c->minimized;
 
@@ -125,7 +126,7 @@ static json_t *answer(const struct minimize *a, const struct known_crash *c)
 			 (json_int_t)a->sum.trials);
 }
 
-static int conclude(struct minimize *a)
+static int crash_minimize_conclude(struct minimize *a)
 {
 	const struct known_crash *c = ledger_entry(
 	    ledger_record(books_ledger(a->books), a->subject.crash->signature), a->subject.target);
@@ -138,7 +139,7 @@ static int conclude(struct minimize *a)
 		return fail(EXIT_NOT_FUZZED, "crash %s: %s", sig, a->sum.note);
 	if (a->sum.trials == 0)
 		return fail(EXIT_NOT_FUZZED, "crash %s: its input could not be tried", sig);
-	a->answer = answer(a, c);
+	a->answer = crash_minimize_answer(a, c);
 	if (!*c->minimized) {
 		printf("crash %s: no smaller input than its %llu bytes in %llu tries\n", sig,
 		       (unsigned long long)c->input_bytes, (unsigned long long)a->sum.trials);
@@ -151,7 +152,7 @@ static int conclude(struct minimize *a)
 	return EXIT_DONE;
 }
 
-static int choose(struct minimize *a, const char *name)
+static int crash_minimize_choose(struct minimize *a, const char *name)
 {
 	int r = crash_subject(&a->session, name, a->target, true, &a->subject);
 	const struct known_crash *c = a->subject.crash;
@@ -174,7 +175,7 @@ static int choose(struct minimize *a, const char *name)
 	return EXIT_DONE;
 }
 
-static int minimize(struct minimize *a)
+static int crash_minimize_minimize(struct minimize *a)
 {
 	int r = session_open(&a->session);
 	char warning[300], shown[CRASH_LINE];
@@ -195,7 +196,7 @@ static int minimize(struct minimize *a)
 	if (r == EXIT_DONE)
 		r = shrink(a);
 	if (r == EXIT_DONE)
-		r = conclude(a);
+		r = crash_minimize_conclude(a);
 	pace_end(&a->pace);
 	books_close(a->books);
 	cells_close(&a->cells);
@@ -206,7 +207,7 @@ int command_crash_minimize(int argc, char **argv)
 {
 	struct minimize a = {0};
 	int at = options_parse(argc, argv, "crash minimize [OPTION]... CRASH", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), crash_minimize_take, &a);
 	int begun, r;
 
 	if (at < 0)
@@ -214,9 +215,9 @@ int command_crash_minimize(int argc, char **argv)
 	if (argc - at != 1)
 		return fail(EXIT_USAGE, "crash minimize: give one crash (fuzzcell crash list)");
 	begun = answer_begin(a.json);
-	r = choose(&a, argv[at]);
+	r = crash_minimize_choose(&a, argv[at]);
 	if (r == EXIT_DONE)
-		r = minimize(&a);
+		r = crash_minimize_minimize(&a);
 	crash_subject_done(&a.subject);
 	session_close(&a.session);
 	return answer_end(begun, a.answer, r);

@@ -25,7 +25,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool crash_parse_take(void *arg, const char *name, const char *value)
 {
 	struct parse_args *a = arg;
 
@@ -43,7 +43,7 @@ static bool take(void *arg, const char *name, const char *value)
 }
 
 /* Reads the whole report, however long: only the parser's excerpt is kept. */
-static int feed(int fd, struct crash_parser *p, struct err *e)
+static int crash_parse_feed(int fd, struct crash_parser *p, struct err *e)
 {
 	char chunk[CHUNK];
 	ssize_t n;
@@ -53,8 +53,8 @@ static int feed(int fd, struct crash_parser *p, struct err *e)
 	return n < 0 ? err_sys(e, "read") : 0;
 }
 
-static int read_report(const char *path, const struct crash_options *o, struct crash_report *ret,
-		       struct err *e)
+static int crash_parse_read_report(const char *path, const struct crash_options *o,
+				   struct crash_report *ret, struct err *e)
 {
 	_autoclose_ int opened = -1;
 	struct crash_parser *p = NULL;
@@ -68,14 +68,14 @@ static int read_report(const char *path, const struct crash_options *o, struct c
 	}
 	r = crash_parser_new(o, &p, e);
 	if (r == 0)
-		r = feed(opened < 0 ? STDIN_FILENO : opened, p, e);
+		r = crash_parse_feed(opened < 0 ? STDIN_FILENO : opened, p, e);
 	if (r == 0)
 		r = crash_parser_finish(p, ret, e);
 	crash_parser_free(p);
 	return r < 0 ? err_wrap(e, "report '%s'", path) : 0;
 }
 
-static int print(const struct crash_report *r, bool json)
+static int crash_parse_print(const struct crash_report *r, bool json)
 {
 	_autojson_ json_t *j = NULL;
 	struct err e;
@@ -98,16 +98,16 @@ int command_crash_parse(int argc, char **argv)
 	struct crash_report report = {0};
 	struct err e;
 	int at = options_parse(argc, argv, "crash parse [OPTION]... FILE", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), crash_parse_take, &a);
 	int r;
 
 	if (at < 0)
 		return -1 - at;
 	if (argc - at != 1)
 		return fail(EXIT_USAGE, "crash parse: give one file, or - for standard input");
-	if (read_report(argv[at], &a.o, &report, &e) < 0)
+	if (crash_parse_read_report(argv[at], &a.o, &report, &e) < 0)
 		return fail(EXIT_USAGE, "%s", e.msg);
-	r = print(&report, a.json);
+	r = crash_parse_print(&report, a.json);
 	crash_report_done(&report);
 	return r;
 }

@@ -45,7 +45,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON (not with --shell)"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool crash_reproduce_take(void *arg, const char *name, const char *value)
 {
 	struct reproduce *a = arg;
 	struct slice number = slice_of(value ? value : "");
@@ -103,7 +103,7 @@ static bool is_our_name(const char *signature)
 	       strspn(signature, "0123456789abcdef") == CRASH_KEY_HEX - 1;
 }
 
-static bool is_the_crash(const struct reproduce *a, const struct crash_report *r)
+static bool crash_reproduce_is_the_crash(const struct reproduce *a, const struct crash_report *r)
 {
 	const struct ledger *l = a->subject.ledger;
 	const struct known_crash *want = a->subject.crash, *got;
@@ -117,7 +117,7 @@ static bool is_the_crash(const struct reproduce *a, const struct crash_report *r
 	return got && got == want;
 }
 
-static void keep(struct reproduce *a, struct trial_end *end, bool hit)
+static void crash_reproduce_keep(struct reproduce *a, struct trial_end *end, bool hit)
 {
 	if (a->report.found && (a->is_hit || !hit))
 		return;
@@ -132,29 +132,29 @@ static void keep(struct reproduce *a, struct trial_end *end, bool hit)
 		memcpy(a->output, end->output.p, end->output.n);
 }
 
-static bool is_decided(const struct reproduce *a)
+static bool crash_reproduce_is_decided(const struct reproduce *a)
 {
 	if (a->times)
 		return a->tries >= a->times;
 	return odds_reproduce(a->tries, a->hits) != ODDS_UNDECIDED;
 }
 
-static void on_closed(void *arg)
+static void crash_reproduce_on_closed(void *arg)
 {
 	struct reproduce *a = arg;
 
 	loop_stop(a->cells.trial.exec.loop);
 }
 
-static void finish(struct reproduce *a)
+static void crash_reproduce_finish(struct reproduce *a)
 {
 	struct trial_seat *seat = a->seat;
 
 	a->seat = NULL;
 	if (seat)
-		trial_seat_close(seat, on_closed, a);
+		trial_seat_close(seat, crash_reproduce_on_closed, a);
 	else
-		on_closed(a);
+		crash_reproduce_on_closed(a);
 }
 
 static void try_once(struct reproduce *a);
@@ -167,18 +167,18 @@ static void on_tried(void *arg, struct trial_end *end)
 	a->trial = NULL;
 	if (*end->unusable) {
 		snprintf(a->why, sizeof(a->why), "%s", end->unusable);
-		finish(a);
+		crash_reproduce_finish(a);
 		return;
 	}
 	a->tries++;
 	if (end->failed) {
-		hit = is_the_crash(a, end->report);
+		hit = crash_reproduce_is_the_crash(a, end->report);
 		a->hits += hit;
 		a->others += !hit;
-		keep(a, end, hit);
+		crash_reproduce_keep(a, end, hit);
 	}
-	if (is_decided(a) || cells_stopped(&a->cells))
-		finish(a);
+	if (crash_reproduce_is_decided(a) || cells_stopped(&a->cells))
+		crash_reproduce_finish(a);
 	else
 		try_once(a);
 }
@@ -201,10 +201,10 @@ static void try_once(struct reproduce *a)
 	if (trial_start(&a->cells.trial, &s, &a->trial, &e) == 0)
 		return;
 	snprintf(a->why, sizeof(a->why), "%.299s", e.msg);
-	finish(a);
+	crash_reproduce_finish(a);
 }
 
-static void on_stop(void *arg)
+static void crash_reproduce_on_stop(void *arg)
 {
 	struct reproduce *a = arg;
 
@@ -212,19 +212,19 @@ static void on_stop(void *arg)
 		trial_stop(a->trial);
 }
 
-static int report_json(const struct reproduce *a, json_t **ret, struct err *e)
+static int crash_reproduce_report_json(const struct reproduce *a, json_t **ret, struct err *e)
 {
 	*ret = a->report.found ? NULL : json_null();
 	return *ret ? 0 : crash_report_json(&a->report, ret, e);
 }
 
-static int answer(const struct reproduce *a, json_t **ret)
+static int crash_reproduce_answer(const struct reproduce *a, json_t **ret)
 {
 	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
 	json_t *report = NULL;
 	struct err e;
 
-	if (report_json(a, &report, &e) < 0)
+	if (crash_reproduce_report_json(a, &report, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	*ret = json_pack("{s:o, s:o, s:I, s:I, s:I, s:s?, s:o, s:o}", "crash",
 			 a->subject.crash ? answer_text(a->subject.crash->signature) : json_null(),
@@ -235,7 +235,7 @@ static int answer(const struct reproduce *a, json_t **ret)
 	return *ret ? EXIT_DONE : fail(EXIT_INTERNAL, "out of memory");
 }
 
-static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+static void crash_reproduce_look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 {
 	const struct reproduce *a = arg;
 
@@ -243,7 +243,7 @@ static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 	*ret_of = a->times ? a->times : TIMES_USUAL; /* upper bound */
 }
 
-static int conclude(const struct reproduce *a)
+static int crash_reproduce_conclude(const struct reproduce *a)
 {
 	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
 	char name[CRASH_LINE];
@@ -281,19 +281,20 @@ static int run_in_cells(struct reproduce *a, json_t **ret)
 		r = cells_copy(&a->cells, a->subject.path, a->input);
 	if (r == EXIT_DONE && trial_seat_new(a->cells.path, 0, &a->seat, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
-	a->pace = (struct pace){.look = look, .arg = a, .what = "crash reproduce", .unit = "tries"};
+	a->pace = (struct pace){
+	    .look = crash_reproduce_look, .arg = a, .what = "crash reproduce", .unit = "tries"};
 	if (r == EXIT_DONE && pace_begin(&a->pace, a->cells.trial.exec.loop, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE) {
 		try_once(a);
 		if (!*a->why)
-			r = cells_run(&a->cells, on_stop, a);
+			r = cells_run(&a->cells, crash_reproduce_on_stop, a);
 	}
 	pace_end(&a->pace);
 	if (r == EXIT_DONE && a->json)
-		r = answer(a, ret);
+		r = crash_reproduce_answer(a, ret);
 	if (r == EXIT_DONE)
-		r = conclude(a);
+		r = crash_reproduce_conclude(a);
 	cells_close(&a->cells);
 	return r;
 }
@@ -302,7 +303,7 @@ int command_crash_reproduce(int argc, char **argv)
 {
 	struct reproduce a = {0};
 	int at = options_parse(argc, argv, "crash reproduce [OPTION]... CRASH|FILE", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), crash_reproduce_take, &a);
 	json_t *j = NULL;
 	int begun, r;
 

@@ -28,7 +28,7 @@ static const struct option_spec specs[] = {
     {"target", "NAME", "the report of this target (default: the first open one)"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool crash_show_take(void *arg, const char *name, const char *value)
 {
 	struct show_args *a = arg;
 
@@ -43,7 +43,7 @@ static bool take(void *arg, const char *name, const char *value)
 
 /* --- what the ledger knows ------------------------------------------------ */
 
-static void field(const char *name, const char *text)
+static void crash_show_field(const char *name, const char *text)
 {
 	char line[CRASH_LINE];
 
@@ -58,7 +58,7 @@ static void list_field(const char *name, const struct ledger_list *l, size_t las
 	if (from)
 		printf("  %-13s %zu earlier ones, and\n", name, from);
 	for (size_t i = from; i < l->n; i++)
-		field(i ? "" : name, l->v[i]);
+		crash_show_field(i ? "" : name, l->v[i]);
 }
 
 static void seen_field(const char *name, const struct ledger_seen *s)
@@ -95,7 +95,7 @@ static void input_field(const struct state *s, const struct known_crash *c, enum
 static void minimize_field(const struct known_crash *record, const struct known_crash *entry)
 {
 	if (ledger_minimize_waits(record, entry->fuzzer))
-		field("", "not as small as it gets yet ('fuzzcell crash minimize')");
+		crash_show_field("", "not as small as it gets yet ('fuzzcell crash minimize')");
 }
 
 /* Prints how often the inputs for a target must still pass before the crash counts as fixed. */
@@ -170,13 +170,13 @@ static json_t *origin_of(const struct state *s, const struct known_crash *entry)
 	return meta;
 }
 
-static void print_origin(const struct state *s, const struct known_crash *entry)
+static void crash_show_print_origin(const struct state *s, const struct known_crash *entry)
 {
 	_autojson_ json_t *meta = origin_of(s, entry);
 
-	field("label", json_get_text(meta, "label"));
-	field("corpus", json_get_text(meta, "corpus"));
-	field("build", json_get_text(meta, "build"));
+	crash_show_field("label", json_get_text(meta, "label"));
+	crash_show_field("corpus", json_get_text(meta, "corpus"));
+	crash_show_field("build", json_get_text(meta, "build"));
 }
 
 /* Prints the entry of each target. */
@@ -185,7 +185,7 @@ static void print_own(const struct state *s, const struct ledger *l, const struc
 {
 	print_rate(entry);
 	print_fix(l, c, entry);
-	print_origin(s, entry);
+	crash_show_print_origin(s, entry);
 	for (enum ledger_input i = 0; i < LEDGER_INPUT_COUNT; i++)
 		input_field(s, entry, i);
 	minimize_field(c, entry);
@@ -198,9 +198,9 @@ static void print_entry(const struct state *s, const struct ledger *l, const str
 	char target[CRASH_LINE];
 
 	printf("in %s\n", crash_line(entry->fuzzer, target));
-	field("what", entry->crash_type);
-	field("state", ledger_state_name(entry->state));
-	field("severity", entry->severity);
+	crash_show_field("what", entry->crash_type);
+	crash_show_field("state", ledger_state_name(entry->state));
+	crash_show_field("severity", entry->severity);
 	seen_field("first seen", &entry->first_seen);
 	seen_field("last seen", &entry->last_seen);
 	seen_field("fixed", &entry->fixed);
@@ -215,17 +215,18 @@ static void print_facts(const struct state *s, const struct ledger *l, const str
 
 	printf("crash %s of %s\n", crash_line(c->signature, sig), crash_line(c->fuzzer, target));
 	if (c->unsymbolized)
-		field("named", "by offsets, as its report has no names: for that build only");
+		crash_show_field("named",
+				 "by offsets, as its report has no names: for that build only");
 	if (is && is != c)
-		field("merged into", is->signature);
-	field("what", c->crash_type);
+		crash_show_field("merged into", is->signature);
+	crash_show_field("what", c->crash_type);
 	list_field("where", &c->crash_state, LEDGER_STATE_LINES);
 	printf("  %-13s %s%s\n", "state", ledger_state_name(c->state),
 	       ledger_state_open(c->state) ? " (open)" : "");
 	snprintf(severity, sizeof(severity), "%.30s%s", *c->severity ? c->severity : "unknown",
 		 c->security ? ", security-relevant" : "");
-	field("severity", severity);
-	field("signal", c->signal);
+	crash_show_field("severity", severity);
+	crash_show_field("signal", c->signal);
 	seen_field("first seen", &c->first_seen);
 	seen_field("last seen", &c->last_seen);
 	seen_field("fixed", &c->fixed);
@@ -234,9 +235,9 @@ static void print_facts(const struct state *s, const struct ledger *l, const str
 		print_own(s, l, c, c->by[0]);
 	list_field("also found by", &c->targets, LEDGER_TARGETS);
 	list_field("aliases", &c->aliases, ARTIFACTS_SHOWN);
-	field("likely same as", c->similar);
-	field("issue", c->issue_url);
-	field("note", c->note);
+	crash_show_field("likely same as", c->similar);
+	crash_show_field("issue", c->issue_url);
+	crash_show_field("note", c->note);
 	for (size_t i = 0; c->n_by > 1 && i < c->n_by; i++)
 		print_entry(s, l, c, c->by[i]);
 }
@@ -244,8 +245,8 @@ static void print_facts(const struct state *s, const struct ledger *l, const str
 /* --- its report ----------------------------------------------------------- */
 
 /* A crash of an older ledger, or a merged crash, may have no report: "". */
-static int read_report(const struct state *s, const struct known_crash *c, char **ret,
-		       size_t *ret_n)
+static int crash_show_read_report(const struct state *s, const struct known_crash *c, char **ret,
+				  size_t *ret_n)
 {
 	struct err e;
 	int r =
@@ -259,8 +260,8 @@ static int read_report(const struct state *s, const struct known_crash *c, char 
 	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
 }
 
-static int print_text(const struct show_args *a, const struct ledger *l,
-		      const struct known_crash *c, const struct known_crash *of)
+static int crash_show_print_text(const struct show_args *a, const struct ledger *l,
+				 const struct known_crash *c, const struct known_crash *of)
 {
 	_autofree_ char *text = NULL;
 	char line[CRASH_LINE];
@@ -268,7 +269,7 @@ static int print_text(const struct show_args *a, const struct ledger *l,
 	int r;
 
 	print_facts(a->session.state, l, c);
-	r = read_report(a->session.state, of, &text, &n);
+	r = crash_show_read_report(a->session.state, of, &text, &n);
 	if (r != EXIT_DONE || n == 0)
 		return r;
 	printf("\nreport%s%s ('>': frames of the application)\n", c->n_by > 1 ? " of " : "",
@@ -276,7 +277,8 @@ static int print_text(const struct show_args *a, const struct ledger *l,
 	return crash_print_marked((struct slice){text, n}, of->fuzzer);
 }
 
-static int report_json(const char *text, size_t n, const char *target, json_t **ret, struct err *e)
+static int crash_show_report_json(const char *text, size_t n, const char *target, json_t **ret,
+				  struct err *e)
 {
 	struct crash_options o = {.target = target};
 	struct crash_report report;
@@ -320,15 +322,15 @@ static int set_origin(json_t *one, const json_t *meta)
 	return r;
 }
 
-static int print_json(const struct show_args *a, const struct ledger *l,
-		      const struct known_crash *c, const struct known_crash *of)
+static int crash_show_print_json(const struct show_args *a, const struct ledger *l,
+				 const struct known_crash *c, const struct known_crash *of)
 {
 	_autojson_ json_t *all = NULL, *one = NULL, *report = json_null();
 	_autojson_ json_t *meta = origin_of(a->session.state, of);
 	_autofree_ char *text = NULL;
 	struct err e;
 	size_t n;
-	int r = read_report(a->session.state, of, &text, &n);
+	int r = crash_show_read_report(a->session.state, of, &text, &n);
 
 	if (r != EXIT_DONE)
 		return r;
@@ -336,7 +338,7 @@ static int print_json(const struct show_args *a, const struct ledger *l,
 	if (r == 0)
 		r = crash_json_one(all, c->signature, &one, &e);
 	if (r == 0 && n > 0)
-		r = report_json(text, n, of->fuzzer, &report, &e);
+		r = crash_show_report_json(text, n, of->fuzzer, &report, &e);
 	if (r == 0 &&
 	    (json_object_set(one, "report", report) < 0 || set_origin(one, meta) < 0 ||
 	     json_object_set_new(one, "unusable", unusable_json(a->session.state, c)) < 0))
@@ -344,7 +346,7 @@ static int print_json(const struct show_args *a, const struct ledger *l,
 	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : answer_print(one);
 }
 
-static int show(struct show_args *a, const char *name)
+static int crash_show_show(struct show_args *a, const char *name)
 {
 	const struct known_crash *c = NULL, *of = NULL;
 	struct ledger *l = NULL;
@@ -363,7 +365,8 @@ static int show(struct show_args *a, const char *name)
 		r = fail(EXIT_USAGE, "crash %s: target '%s' did not find it",
 			 crash_line(c->signature, line), a->target);
 	if (r == EXIT_DONE && of)
-		r = a->json ? print_json(a, l, c, of) : print_text(a, l, c, of);
+		r = a->json ? crash_show_print_json(a, l, c, of)
+			    : crash_show_print_text(a, l, c, of);
 	ledger_free(l);
 	return r;
 }
@@ -372,14 +375,14 @@ int command_crash_show(int argc, char **argv)
 {
 	struct show_args a = {0};
 	int at = options_parse(argc, argv, "crash show [OPTION]... CRASH", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), crash_show_take, &a);
 	int r;
 
 	if (at < 0)
 		return -1 - at;
 	if (argc - at != 1)
 		return fail(EXIT_USAGE, "crash show: give one crash (fuzzcell crash list)");
-	r = show(&a, argv[at]);
+	r = crash_show_show(&a, argv[at]);
 	session_close(&a.session);
 	return r;
 }

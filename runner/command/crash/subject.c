@@ -19,7 +19,7 @@ void crash_subject_done(struct crash_subject *c)
 	*c = (struct crash_subject){0};
 }
 
-static bool is_file(const char *path)
+static bool crash_subject_is_file(const char *path)
 {
 	struct stat st;
 
@@ -27,7 +27,8 @@ static bool is_file(const char *path)
 }
 
 /* Returns the target's entry of the crash; without an input there, the leading entry. */
-static const struct known_crash *entry_of(const struct known_crash *c, const char *target)
+static const struct known_crash *crash_subject_entry_of(const struct known_crash *c,
+							const char *target)
 {
 	const struct known_crash *t = target ? ledger_entry(c, target) : NULL;
 
@@ -36,18 +37,18 @@ static const struct known_crash *entry_of(const struct known_crash *c, const cha
 
 /* Takes the crash's own input. If a merged crash has none, takes that of the crash it was merged
  * into. */
-static int take_crash(const struct state *s, const struct known_crash *crash, bool original,
-		      struct crash_subject *io)
+static int crash_subject_take_crash(const struct state *s, const struct known_crash *crash,
+				    bool original, struct crash_subject *io)
 {
 	const struct known_crash *is = ledger_find(io->ledger, crash->signature);
-	const struct known_crash *c = entry_of(crash, io->target);
+	const struct known_crash *c = crash_subject_entry_of(crash, io->target);
 	enum ledger_input which;
 	const char *file;
 	char line[CRASH_LINE];
 	struct err e;
 
 	if (!*c->crash_file && !*c->minimized && is)
-		c = entry_of(is, io->target);
+		c = crash_subject_entry_of(is, io->target);
 	which = *c->minimized && !original ? LEDGER_MINIMIZED : LEDGER_INPUT;
 	file = ledger_input_path(c, which);
 	if (!*file)
@@ -67,7 +68,7 @@ static int take_crash(const struct state *s, const struct known_crash *crash, bo
 
 /* Returns the name of the directory that holds a file. end points at the slash before the file, or
  * after it. */
-static struct slice dir_of(const char *path, const char *end)
+static struct slice crash_subject_dir_of(const char *path, const char *end)
 {
 	const char *dir;
 
@@ -80,11 +81,11 @@ static struct slice dir_of(const char *path, const char *end)
 
 static struct slice dir_name(const char *path)
 {
-	return dir_of(path, path + strlen(path));
+	return crash_subject_dir_of(path, path + strlen(path));
 }
 
 /* Recognizes "crashes/<crash>/input" and "crashes/<crash>/by/<target>/input". */
-static int take_file(const char *text, struct crash_subject *io)
+static int crash_subject_take_file(const char *text, struct crash_subject *io)
 {
 	_autofree_ char *dir = NULL, *target = NULL;
 	struct slice name, by;
@@ -94,9 +95,9 @@ static int take_file(const char *text, struct crash_subject *io)
 		return fail(EXIT_USAGE, "'%s': %s", text, strerror(errno));
 	name = dir_name(io->path);
 	target = sys_strndup(name.p, name.n);
-	by = name.p > io->path ? dir_of(io->path, name.p - 1) : SLICE("");
+	by = name.p > io->path ? crash_subject_dir_of(io->path, name.p - 1) : SLICE("");
 	if (slice_eq(by, SLICE(VAULT_BY)) && by.p > io->path)
-		name = dir_of(io->path, by.p - 1);
+		name = crash_subject_dir_of(io->path, by.p - 1);
 	else if (target)
 		*target = '\0';
 	dir = sys_strndup(name.p, name.n);
@@ -114,15 +115,17 @@ static int take_file(const char *text, struct crash_subject *io)
 }
 
 /* Tries a crash first, then a file. */
-static int choose(const struct state *s, const char *text, bool original, struct crash_subject *io)
+static int crash_subject_choose(const struct state *s, const char *text, bool original,
+				struct crash_subject *io)
 {
 	const struct known_crash *c = NULL;
 	struct err e;
 	int r = crash_pick(io->ledger, text, &c, &e);
 
 	if (r == 0)
-		return take_crash(s, c, original, io);
-	return is_file(text) ? take_file(text, io) : fail(EXIT_USAGE, "%s", e.msg);
+		return crash_subject_take_crash(s, c, original, io);
+	return crash_subject_is_file(text) ? crash_subject_take_file(text, io)
+					   : fail(EXIT_USAGE, "%s", e.msg);
 }
 
 static const struct target *target_named(const struct target_list *l, struct slice name)
@@ -175,11 +178,11 @@ int crash_subject(struct session *s, const char *text, const char *target, bool 
 
 	/* A file needs no known crash, so the state may be new; the cell needs the directory. */
 	if (r == EXIT_DONE)
-		r = is_file(text) ? session_make(s) : session_read(s);
+		r = crash_subject_is_file(text) ? session_make(s) : session_read(s);
 	if (r == EXIT_DONE)
 		r = crash_ledger(s->state, &c.ledger);
 	if (r == EXIT_DONE)
-		r = choose(s->state, text, original, &c);
+		r = crash_subject_choose(s->state, text, original, &c);
 	if (r == EXIT_DONE)
 		r = plan_one(s, &c);
 	state_close(s->state);

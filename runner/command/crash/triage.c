@@ -71,7 +71,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool crash_triage_take(void *arg, const char *name, const char *value)
 {
 	struct triage_all *a = arg;
 
@@ -96,7 +96,7 @@ static bool take(void *arg, const char *name, const char *value)
 
 /* --- what waits ----------------------------------------------------------- */
 
-static bool is_planned(const struct triage_all *a, const char *target)
+static bool crash_triage_is_planned(const struct triage_all *a, const char *target)
 {
 	for (size_t i = 0; i < a->session.plan.n; i++)
 		if (strcmp(a->session.plan.v[i].target->name, target) == 0)
@@ -105,7 +105,7 @@ static bool is_planned(const struct triage_all *a, const char *target)
 }
 
 /* Prints artifacts that wait for targets that no longer exist. */
-static void say_others(const struct triage_all *a)
+static void crash_triage_say_others(const struct triage_all *a)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "triage");
 	const struct dirent *ent;
@@ -114,7 +114,7 @@ static void say_others(const struct triage_all *a)
 	while (d && (ent = sys_readdir(d))) {
 		uint64_t n = state_waiting(a->session.state, ent->d_name);
 
-		if (n == 0 || is_planned(a, ent->d_name))
+		if (n == 0 || crash_triage_is_planned(a, ent->d_name))
 			continue;
 		printf("%s: %s, but there is no such target\n", crash_line(ent->d_name, name),
 		       units_of(n, "artifact waits", "artifacts wait", text));
@@ -126,8 +126,8 @@ static void say_others(const struct triage_all *a)
 
 /* --- the work ------------------------------------------------------------- */
 
-static void fill(struct triage_all *a);
-static void on_done(void *arg, const struct triage_sum *sum);
+static void crash_triage_fill(struct triage_all *a);
+static void crash_triage_on_done(void *arg, const struct triage_sum *sum);
 
 /* Number of artifacts of known crashes. */
 static uint64_t known_of(const struct triage_sum *s)
@@ -149,7 +149,7 @@ static json_t *sum_json(const struct plan_entry *p, const struct triage_sum *s)
 }
 
 /* "uaf_fuzzer: 7 artifacts: 1 new crash, 6 of known crashes; 1 input made smaller; 40 replays" */
-static void print_sum(const struct plan_entry *p, const struct triage_sum *s)
+static void crash_triage_print_sum(const struct plan_entry *p, const struct triage_sum *s)
 {
 	const struct {
 		const char *before;
@@ -183,7 +183,7 @@ static void print_sum(const struct plan_entry *p, const struct triage_sum *s)
 		printf("%s: %s\n", p->target->name, crash_line(s->note, note));
 }
 
-static void add(struct triage_sum *to, const struct triage_sum *s)
+static void crash_triage_add(struct triage_sum *to, const struct triage_sum *s)
 {
 	to->artifacts += s->artifacts;
 	to->found += s->found;
@@ -197,7 +197,7 @@ static void add(struct triage_sum *to, const struct triage_sum *s)
 		memcpy(to->note, s->note, sizeof(to->note));
 }
 
-static int start(struct place *p, struct queue *q, unsigned stages, struct err *e)
+static int crash_triage_start(struct place *p, struct queue *q, unsigned stages, struct err *e)
 {
 	struct triage_all *a = p->all;
 	uint64_t now = clock_mono_us();
@@ -211,7 +211,7 @@ static int start(struct place *p, struct queue *q, unsigned stages, struct err *
 	    .work = work,
 	    .parts = &q->parts,
 	    .part = q->begun,
-	    .done = on_done,
+	    .done = crash_triage_on_done,
 	    .arg = p,
 	};
 
@@ -225,7 +225,7 @@ static int start(struct place *p, struct queue *q, unsigned stages, struct err *
 
 static void conclude_queue(struct triage_all *a, struct queue *q)
 {
-	print_sum(q->target, &q->sum);
+	crash_triage_print_sum(q->target, &q->sum);
 	(void)json_array_append_new(a->targets, sum_json(q->target, &q->sum));
 	a->sum.artifacts += q->sum.artifacts;
 	a->sum.found += q->sum.found;
@@ -235,12 +235,12 @@ static void conclude_queue(struct triage_all *a, struct queue *q)
 }
 
 /* Returns false after an error, which it prints. */
-static bool begin(struct place *p, struct queue *q, unsigned stages)
+static bool crash_triage_begin(struct place *p, struct queue *q, unsigned stages)
 {
 	struct triage_all *a = p->all;
 	struct err e;
 
-	if (start(p, q, stages, &e) < 0) {
+	if (crash_triage_start(p, q, stages, &e) < 0) {
 		(void)fail(EXIT_INTERNAL, "%s: %s", q->target->target->name, e.msg);
 		p->triage = NULL;
 		a->failed = true;
@@ -257,16 +257,16 @@ static bool shrinks(struct place *p, struct queue *q)
 	if (q->parts.n == 1 || q->shrinks || cells_stopped(&p->all->cells))
 		return false;
 	q->shrinks = true;
-	return begin(p, q, TRIAGE_SHRINK);
+	return crash_triage_begin(p, q, TRIAGE_SHRINK);
 }
 
-static void on_done(void *arg, const struct triage_sum *sum)
+static void crash_triage_on_done(void *arg, const struct triage_sum *sum)
 {
 	struct place *p = arg;
 	struct triage_all *a = p->all;
 	struct queue *q = p->queue;
 
-	add(&q->sum, sum);
+	crash_triage_add(&q->sum, sum);
 	p->triage = NULL;
 	q->active--;
 	a->active--;
@@ -274,10 +274,10 @@ static void on_done(void *arg, const struct triage_sum *sum)
 		a->open = NULL;
 	if (q != a->open && q->active == 0 && !shrinks(p, q))
 		conclude_queue(a, q);
-	fill(a);
+	crash_triage_fill(a);
 }
 
-static struct place *free_place(struct triage_all *a)
+static struct place *crash_triage_free_place(struct triage_all *a)
 {
 	for (unsigned i = 0; i < a->cells.workers; i++)
 		if (!a->places[i].triage)
@@ -322,9 +322,10 @@ static struct queue *next_queue(struct triage_all *a)
 }
 
 /* Starts the next part of the queue. */
-static void begin_part(struct triage_all *a, struct place *p, struct queue *q)
+static void crash_triage_begin_part(struct triage_all *a, struct place *p, struct queue *q)
 {
-	bool begun = begin(p, q, q->parts.n == 1 ? TRIAGE_QUEUE | TRIAGE_SHRINK : TRIAGE_QUEUE);
+	bool begun =
+	    crash_triage_begin(p, q, q->parts.n == 1 ? TRIAGE_QUEUE | TRIAGE_SHRINK : TRIAGE_QUEUE);
 
 	if (++q->begun < q->parts.n)
 		return;
@@ -333,13 +334,13 @@ static void begin_part(struct triage_all *a, struct place *p, struct queue *q)
 		conclude_queue(a, q);
 }
 
-static void fill(struct triage_all *a)
+static void crash_triage_fill(struct triage_all *a)
 {
 	struct place *p;
 	struct queue *q;
 
-	while (!cells_stopped(&a->cells) && (p = free_place(a)) && (q = next_queue(a)))
-		begin_part(a, p, q);
+	while (!cells_stopped(&a->cells) && (p = crash_triage_free_place(a)) && (q = next_queue(a)))
+		crash_triage_begin_part(a, p, q);
 	if (a->active == 0)
 		loop_stop(a->cells.trial.exec.loop);
 }
@@ -361,7 +362,7 @@ static uint64_t count_waiting(const struct triage_all *a, uint64_t *ret_artifact
 	return n;
 }
 
-static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+static void crash_triage_look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 {
 	const struct triage_all *a = arg;
 	uint64_t left;
@@ -371,7 +372,7 @@ static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 	*ret_done = left < a->artifacts ? a->artifacts - left : 0;
 }
 
-static void on_stop(void *arg)
+static void crash_triage_on_stop(void *arg)
 {
 	struct triage_all *a = arg;
 
@@ -411,7 +412,7 @@ static void name_commit(struct triage_all *a)
 	a->commit = *a->last_commit ? a->last_commit : NULL;
 }
 
-static int work(struct triage_all *a)
+static int crash_triage_work(struct triage_all *a)
 {
 	struct err e;
 
@@ -426,22 +427,22 @@ static int work(struct triage_all *a)
 				     .run = a->run,
 				     .commit = a->commit};
 	a->waiting = count_waiting(a, &a->artifacts);
-	a->pace =
-	    (struct pace){.look = look, .arg = a, .what = "crash triage", .unit = "artifacts"};
+	a->pace = (struct pace){
+	    .look = crash_triage_look, .arg = a, .what = "crash triage", .unit = "artifacts"};
 	if (pace_begin(&a->pace, a->cells.trial.exec.loop, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	a->active = 1; /* fill() before the loop runs must not stop it */
-	fill(a);
+	a->active = 1; /* crash_triage_fill() before the loop runs must not stop it */
+	crash_triage_fill(a);
 	if (--a->active == 0)
 		return EXIT_DONE;
-	return cells_run(&a->cells, on_stop, a);
+	return cells_run(&a->cells, crash_triage_on_stop, a);
 }
 
-static int conclude(struct triage_all *a, json_t **ret)
+static int crash_triage_conclude(struct triage_all *a, json_t **ret)
 {
 	char artifacts[UNITS_OF_MAX], crashes[UNITS_OF_MAX], left[UNITS_OF_MAX];
 
-	say_others(a);
+	crash_triage_say_others(a);
 	*ret = json_pack("{s:I, s:I, s:I, s:O, s:O}", "artifacts", (json_int_t)a->sum.artifacts,
 			 "new", (json_int_t)a->sum.found, "left", (json_int_t)a->sum.left,
 			 "targets", a->targets, "not_here", a->others);
@@ -468,15 +469,15 @@ static int triage(struct triage_all *a, json_t **ret)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (*warning)
 		warn("%s", warning);
-	r = work(a);
-	return r == EXIT_DONE ? conclude(a, ret) : r;
+	r = crash_triage_work(a);
+	return r == EXIT_DONE ? crash_triage_conclude(a, ret) : r;
 }
 
 int command_crash_triage(int argc, char **argv)
 {
 	struct triage_all a = {0};
 	int at = options_parse(argc, argv, "crash triage [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), crash_triage_take, &a);
 	json_t *j = NULL;
 	int begun, r;
 

@@ -38,7 +38,7 @@ static const struct option_spec specs[] = {
     COLOR_OPTION,
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool doctor_take(void *arg, const char *name, const char *value)
 {
 	struct doctor *d = arg;
 
@@ -61,7 +61,7 @@ int doctor_add(json_t *all, const char *code, enum health_severity s, const char
 	return 0;
 }
 
-static enum health_severity severity_of(const json_t *part)
+static enum health_severity doctor_severity_of(const json_t *part)
 {
 	const char *name = json_string_value(json_object_get(part, "severity"));
 	unsigned s = HEALTH_SEVERITY_COUNT;
@@ -77,7 +77,7 @@ static enum health_severity worst_of(const json_t *list)
 	enum health_severity worst = HEALTH_OK;
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		enum health_severity s = severity_of(json_array_get(list, i));
+		enum health_severity s = doctor_severity_of(json_array_get(list, i));
 
 		worst = s > worst ? s : worst;
 	}
@@ -133,7 +133,7 @@ static void find_unknown(struct doctor *d)
 
 /* --- targets ------------------------------------------------------------------------ */
 
-static bool is_wanted(const struct doctor *d, const char *name)
+static bool doctor_is_wanted(const struct doctor *d, const char *name)
 {
 	const char *filter = d->session.common.filter;
 
@@ -155,7 +155,7 @@ static const struct target *find_target(const struct doctor *d, const char *name
 	return NULL;
 }
 
-static bool is_planned(const struct doctor *d, const struct target *t)
+static bool doctor_is_planned(const struct doctor *d, const struct target *t)
 {
 	for (size_t i = 0; i < d->session.plan.n; i++)
 		if (d->session.plan.v[i].target == t)
@@ -192,7 +192,8 @@ static const json_t *live_stats(const struct doctor *d, const char *name)
 	return NULL;
 }
 
-static int add_target(struct doctor *d, const struct survey_target *t, json_t *all, struct err *e)
+static int doctor_add_target(struct doctor *d, const struct survey_target *t, json_t *all,
+			     struct err *e)
 {
 	struct health_target facts = t->facts;
 	const struct target *found = find_target(d, t->name);
@@ -201,7 +202,7 @@ static int add_target(struct doctor *d, const struct survey_target *t, json_t *a
 	json_t *j = NULL;
 	int r;
 
-	if (!is_wanted(d, t->name) || (found && !is_planned(d, found)) ||
+	if (!doctor_is_wanted(d, t->name) || (found && !doctor_is_planned(d, found)) ||
 	    (d->listed && !found && d->opts.now > t->seen + GONE_S))
 		return 0;
 	if (d->listed)
@@ -221,16 +222,16 @@ static int add_target(struct doctor *d, const struct survey_target *t, json_t *a
 }
 
 /* Sorts the worst targets first. */
-static int add_targets(struct doctor *d, struct err *e)
+static int doctor_add_targets(struct doctor *d, struct err *e)
 {
 	_autojson_ json_t *all = json_array(), *sorted = json_array();
 	int r = add_unseen(d, e);
 
 	for (size_t i = 0; r == 0 && i < d->survey.n; i++)
-		r = add_target(d, &d->survey.v[i], all, e);
+		r = doctor_add_target(d, &d->survey.v[i], all, e);
 	for (unsigned s = HEALTH_SEVERITY_COUNT; r == 0 && s-- > 0;)
 		for (size_t i = 0; i < json_array_size(all); i++)
-			if (severity_of(json_array_get(all, i)) == s)
+			if (doctor_severity_of(json_array_get(all, i)) == s)
 				json_array_append(sorted, json_array_get(all, i));
 	if (r == 0 && (json_array_size(sorted) != json_array_size(all) ||
 		       json_object_set(d->report, "targets", sorted) < 0))
@@ -240,7 +241,7 @@ static int add_targets(struct doctor *d, struct err *e)
 
 /* --- all of it ----------------------------------------------------------------------- */
 
-static bool is_told(void *arg, const char *place)
+static bool doctor_is_told(void *arg, const char *place)
 {
 	return notify_has_place(arg, place);
 }
@@ -311,10 +312,10 @@ static int examine(struct doctor *d, int listing, struct err *e)
 		r = add_builds(d, e);
 	if (r == 0)
 		r = add_unlisted(d, listing, e);
-	return r == 0 ? add_targets(d, e) : r;
+	return r == 0 ? doctor_add_targets(d, e) : r;
 }
 
-static int check_names(const struct doctor *d)
+static int doctor_check_names(const struct doctor *d)
 {
 	const json_t *targets = json_object_get(d->report, "targets");
 
@@ -347,10 +348,10 @@ static int print(const struct doctor *d)
 	return EXIT_DONE;
 }
 
-static int verdict(const struct doctor *d)
+static int doctor_verdict(const struct doctor *d)
 {
-	if (severity_of(json_object_get(d->report, "machine")) == HEALTH_ERROR ||
-	    severity_of(json_object_get(d->report, "service")) == HEALTH_ERROR)
+	if (doctor_severity_of(json_object_get(d->report, "machine")) == HEALTH_ERROR ||
+	    doctor_severity_of(json_object_get(d->report, "service")) == HEALTH_ERROR)
 		return EXIT_MACHINE;
 	return worst_of(json_object_get(d->report, "targets")) == HEALTH_ERROR ? EXIT_NOT_FUZZED
 									       : EXIT_DONE;
@@ -368,7 +369,7 @@ static int doctor(struct doctor *d)
 	    .silent_s = config_outbox(c)->silent_us / USEC_PER_SEC,
 	    .late_s = config_outbox(c)->alarm_us / USEC_PER_SEC,
 	    .disk_reserve = config_run(c)->disk_reserve,
-	    .told = is_told,
+	    .told = doctor_is_told,
 	    .arg = d->session.common.config,
 	};
 	(void)config_sources(c, &sources);
@@ -379,17 +380,17 @@ static int doctor(struct doctor *d)
 	d->report = json_pack("{s:i}", "v", 1);
 	if (!d->report || examine(d, listing, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", d->report ? e.msg : "out of memory");
-	r = check_names(d);
+	r = doctor_check_names(d);
 	if (r == EXIT_DONE)
 		r = print(d);
-	return r == EXIT_DONE ? verdict(d) : r;
+	return r == EXIT_DONE ? doctor_verdict(d) : r;
 }
 
 int command_doctor(int argc, char **argv)
 {
 	struct doctor d = {0};
 	int at = options_parse(argc, argv, "doctor [OPTION]... [TARGET]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &d);
+			       sizeof(specs) / sizeof(specs[0]), doctor_take, &d);
 	int r;
 
 	if (at < 0)

@@ -23,7 +23,7 @@ static bool in_container(void)
 }
 
 /* Reads the first line of a file; "" if the file cannot be read. */
-static void read_line(const char *path, char *out, size_t n)
+static void doctor_machine_read_line(const char *path, char *out, size_t n)
 {
 	_autofree_ char *text = NULL;
 	struct slice in, line;
@@ -38,20 +38,20 @@ static void read_line(const char *path, char *out, size_t n)
 		snprintf(out, n, "%.*s", (int)line.n, line.p);
 }
 
-static bool read_number(const char *path, uint64_t *ret)
+static bool doctor_machine_read_number(const char *path, uint64_t *ret)
 {
 	char line[64];
 	struct slice in;
 
-	read_line(path, line, sizeof(line));
+	doctor_machine_read_line(path, line, sizeof(line));
 	in = slice_of(line);
 	return scan_u64(&in, 10, UINT64_MAX, ret);
 }
 
 /* --- what a run needs -------------------------------------------------------------- */
 
-static int check_promises(const struct session *s, const struct machine *m, json_t *all,
-			  struct err *e)
+static int doctor_machine_check_promises(const struct session *s, const struct machine *m,
+					 json_t *all, struct err *e)
 {
 	const struct cgroup_promises *p = cgroup_tree_promises(m->tree);
 	bool fine = config_best_effort(s->common.config);
@@ -66,8 +66,8 @@ static int check_promises(const struct session *s, const struct machine *m, json
 			  buf_str(&text), e);
 }
 
-static int check_memory(const struct session *s, const struct machine *m, json_t *all,
-			struct err *e)
+static int doctor_machine_check_memory(const struct session *s, const struct machine *m,
+				       json_t *all, struct err *e)
 {
 	int r = 0;
 
@@ -124,9 +124,9 @@ static int check_cells(const struct session *s, json_t *all, struct buf *is, str
 	else
 		r = machine_kept(&m, is, e);
 	if (r == 0 && m.host)
-		r = check_promises(s, &m, all, e);
+		r = doctor_machine_check_promises(s, &m, all, e);
 	if (r == 0 && m.host)
-		r = check_memory(s, &m, all, e);
+		r = doctor_machine_check_memory(s, &m, all, e);
 	if (r == 0 && m.host)
 		r = check_files(s, all, e);
 	machine_close(&m);
@@ -149,7 +149,7 @@ static int check_core_pattern(json_t *all, struct err *e)
 {
 	char line[200], reason[400];
 
-	read_line("/proc/sys/kernel/core_pattern", line, sizeof(line));
+	doctor_machine_read_line("/proc/sys/kernel/core_pattern", line, sizeof(line));
 	if (line[0] != '|')
 		return 0;
 	snprintf(reason, sizeof(reason),
@@ -163,7 +163,7 @@ static int check_namespaces(json_t *all, struct err *e)
 {
 	uint64_t most;
 
-	if (!read_number("/proc/sys/user/max_user_namespaces", &most) || most > 0)
+	if (!doctor_machine_read_number("/proc/sys/user/max_user_namespaces", &most) || most > 0)
 		return 0;
 	return doctor_add(
 	    all, "user-namespaces", HEALTH_ERROR,
@@ -180,7 +180,7 @@ static int check_randomisation(json_t *all, struct err *e)
 	char reason[200];
 	uint64_t bits;
 
-	if (!read_number("/proc/sys/vm/mmap_rnd_bits", &bits) || bits <= RND_BITS)
+	if (!doctor_machine_read_number("/proc/sys/vm/mmap_rnd_bits", &bits) || bits <= RND_BITS)
 		return 0;
 	snprintf(reason, sizeof(reason),
 		 "vm.mmap_rnd_bits is %llu: with sanitizers of clang before 18 some starts fail by "

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say(const char *before, const json_t *o, const char *key)
+static void doctor_print_say(const char *before, const json_t *o, const char *key)
 {
 	const char *text = json_string_value(json_object_get(o, key));
 	char shown[ESCAPE_MAX];
@@ -77,8 +77,8 @@ static void say_findings(const json_t *findings, bool without_waits)
 		if (without_waits && is_wait(f))
 			continue;
 		say_severity("  ", f);
-		say(" ", f, "code");
-		say(": ", f, "reason");
+		doctor_print_say(" ", f, "code");
+		doctor_print_say(": ", f, "reason");
 		putchar('\n');
 		if (strcmp(json_string_value(json_object_get(f, "severity")), "ok") != 0)
 			say_advice(f);
@@ -92,24 +92,24 @@ static void say_part(const json_t *all, const char *name)
 	printf("%s: ", name);
 	say_severity("", part);
 	if (json_object_get(part, "is"))
-		say("\n  ", part, "is");
+		doctor_print_say("\n  ", part, "is");
 	putchar('\n');
 	say_findings(json_object_get(part, "findings"), false);
 }
 
 /* While a run is active, a target's results are unknown until its turn ends. */
-static const char *unknown(bool live)
+static const char *doctor_print_unknown(bool live)
 {
 	return live ? "nothing is known yet: a run is active (fuzzcell status)"
 		    : "nothing is known: it was not fuzzed yet";
 }
 
-static const char *verdict(const json_t *target, bool live)
+static const char *doctor_print_verdict(const json_t *target, bool live)
 {
 	const char *severity = json_string_value(json_object_get(target, "severity"));
 
 	if (!json_is_true(json_object_get(target, "known")))
-		return unknown(live);
+		return doctor_print_unknown(live);
 	return !severity || strcmp(severity, "ok") == 0 ? "healthy" : severity;
 }
 
@@ -125,9 +125,10 @@ void doctor_print(const json_t *all)
 	for (size_t i = 0; i < json_array_size(targets); i++) {
 		const json_t *t = json_array_get(targets, i);
 
-		say("", t, "name");
+		doctor_print_say("", t, "name");
 		printf(": ");
-		color_print(color_of_severity(verdict(t, live)), verdict(t, live));
+		color_print(color_of_severity(doctor_print_verdict(t, live)),
+			    doctor_print_verdict(t, live));
 		putchar('\n');
 		say_findings(json_object_get(t, "findings"), waits >= WAIT_TOGETHER);
 	}

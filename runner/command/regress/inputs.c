@@ -40,8 +40,8 @@ void regress_inputs_done(struct regress_inputs *r)
 }
 
 /* Takes source. */
-static int add(struct regress_inputs *r, const char *name, enum regress_from from, char *source,
-	       struct err *e)
+static int regress_inputs_add(struct regress_inputs *r, const char *name, enum regress_from from,
+			      char *source, struct err *e)
 {
 	if (!source)
 		return err_sys(e, "allocate a path");
@@ -73,7 +73,7 @@ struct lay {
 };
 
 /* Counts an input that is left out. The first one is named. */
-static void leave_out(struct lay *l, const char *what, const char *why)
+static void regress_inputs_leave_out(struct lay *l, const char *what, const char *why)
 {
 	struct regress_left *left = &l->left;
 
@@ -83,7 +83,8 @@ static void leave_out(struct lay *l, const char *what, const char *why)
 }
 
 /* A file that cannot be an input is counted, and named once. */
-static int take_file(struct lay *l, int at, const char *name, const char *source, struct err *e)
+static int regress_inputs_take_file(struct lay *l, int at, const char *name, const char *source,
+				    struct err *e)
 {
 	struct stage_sum linked = {0};
 	struct store_sum copied = {0};
@@ -97,16 +98,16 @@ static int take_file(struct lay *l, int at, const char *name, const char *source
 	if (r < 0)
 		return r;
 	if (*hex)
-		return add(&l->all, hex, l->from, sys_strdup(source), e);
-	leave_out(l, source, "no regular file, or too large");
+		return regress_inputs_add(&l->all, hex, l->from, sys_strdup(source), e);
+	regress_inputs_leave_out(l, source, "no regular file, or too large");
 	return 0;
 }
 
-static int take_dir(struct lay *l, int at, const char *dir, const char *source, unsigned depth,
-		    struct err *e);
+static int regress_inputs_take_dir(struct lay *l, int at, const char *dir, const char *source,
+				   unsigned depth, struct err *e);
 
-static int take_entry(struct lay *l, int at, const char *name, const char *dir, unsigned depth,
-		      struct err *e)
+static int regress_inputs_take_entry(struct lay *l, int at, const char *name, const char *dir,
+				     unsigned depth, struct err *e)
 {
 	_autofree_ char *source = sys_asprintf("%s/%s", dir, name);
 	struct stat st;
@@ -114,7 +115,7 @@ static int take_entry(struct lay *l, int at, const char *name, const char *dir, 
 	if (!source)
 		return err_sys(e, "allocate a path");
 	if (l->all.n > WORKDIR_FILES_MAX) {
-		leave_out(l, source, "too many inputs");
+		regress_inputs_leave_out(l, source, "too many inputs");
 		return 0;
 	}
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -124,16 +125,16 @@ static int take_entry(struct lay *l, int at, const char *name, const char *dir, 
 		return 0;
 	}
 	if (!S_ISDIR(st.st_mode))
-		return take_file(l, at, name, source, e);
+		return regress_inputs_take_file(l, at, name, source, e);
 	if (depth < DEPTH)
-		return take_dir(l, at, name, source, depth + 1, e);
-	leave_out(l, source, "too deep");
+		return regress_inputs_take_dir(l, at, name, source, depth + 1, e);
+	regress_inputs_leave_out(l, source, "too deep");
 	return 0;
 }
 
 /* An unreadable directory counts as left out and is reported. */
-static int take_dir(struct lay *l, int at, const char *dir, const char *source, unsigned depth,
-		    struct err *e)
+static int regress_inputs_take_dir(struct lay *l, int at, const char *dir, const char *source,
+				   unsigned depth, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
 	int fd = rights_open(l->as, at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0));
@@ -141,7 +142,7 @@ static int take_dir(struct lay *l, int at, const char *dir, const char *source, 
 	int r = 0;
 
 	if (fd < 0) {
-		leave_out(l, source, strerror(errno));
+		regress_inputs_leave_out(l, source, strerror(errno));
 		return 0;
 	}
 	d = fdopendir(fd);
@@ -151,7 +152,7 @@ static int take_dir(struct lay *l, int at, const char *dir, const char *source, 
 	}
 	while (r == 0 && (ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.')
-			r = take_entry(l, fd, ent->d_name, source, depth, e);
+			r = regress_inputs_take_entry(l, fd, ent->d_name, source, depth, e);
 	return r == 0 && errno ? err_sys(e, "list directory '%s'", source) : r;
 }
 
@@ -167,7 +168,7 @@ static int take_dirs(struct lay *l, enum regress_from from, const struct strv *d
 		r = rights_of_named(as, dirs->v[i], &both, e);
 		l->as = &both;
 		if (r == 0)
-			r = take_dir(l, AT_FDCWD, dirs->v[i], dirs->v[i], 0, e);
+			r = regress_inputs_take_dir(l, AT_FDCWD, dirs->v[i], dirs->v[i], 0, e);
 	}
 	l->as = NULL;
 	return r;
@@ -175,7 +176,7 @@ static int take_dirs(struct lay *l, enum regress_from from, const struct strv *d
 
 /* A reproducer is left out if it is not the noted one, or if the build cannot report its failure:
  * it would pass. */
-static int take_crash(struct lay *l, const struct known_crash *c, struct err *e)
+static int regress_inputs_take_crash(struct lay *l, const struct known_crash *c, struct err *e)
 {
 	const char *missing = sanitizer_missing(l->s->target->target, c->kind);
 	char no[80] = "";
@@ -191,11 +192,11 @@ static int take_crash(struct lay *l, const struct known_crash *c, struct err *e)
 		if (!*path)
 			continue;
 		if (missing)
-			leave_out(l, path, no);
+			regress_inputs_leave_out(l, path, no);
 		else if (ledger_input_check(l->s->state->dirfd, c, i, &why) < 0)
-			leave_out(l, why.msg, "");
+			regress_inputs_leave_out(l, why.msg, "");
 		else
-			r = take_file(l, l->s->state->dirfd, path, path, e);
+			r = regress_inputs_take_file(l, l->s->state->dirfd, path, path, e);
 	}
 	return r;
 }
@@ -212,7 +213,7 @@ static int take_crashes(struct lay *l, struct err *e)
 
 		/* An entry of an older ledger has no reproducer: another target's is used. */
 		if (own)
-			r = take_crash(l, *own->crash_file ? own : c, e);
+			r = regress_inputs_take_crash(l, *own->crash_file ? own : c, e);
 	}
 	return r;
 }
@@ -226,7 +227,7 @@ static int take_own(struct lay *l, enum regress_from from, const char *in, struc
 	snprintf(dir, sizeof(dir), "%s/%.200s", in, l->s->target->target->name);
 	if (faccessat(l->s->state->dirfd, dir, F_OK, 0) < 0)
 		return 0;
-	return take_dir(l, l->s->state->dirfd, dir, dir, 0, e);
+	return regress_inputs_take_dir(l, l->s->state->dirfd, dir, dir, 0, e);
 }
 
 static int list_spare(struct lay *l, struct err *e)
@@ -246,7 +247,7 @@ static int list_spare(struct lay *l, struct err *e)
 	return r == 0 ? spare_leave_out(l->s->state->dirfd, target, &all, &l->spare, e) : r;
 }
 
-static int take_corpus(struct lay *l, struct err *e)
+static int regress_inputs_take_corpus(struct lay *l, struct err *e)
 {
 	int r = l->s->all ? 0 : list_spare(l, e);
 
@@ -256,7 +257,7 @@ static int take_corpus(struct lay *l, struct err *e)
 	return r;
 }
 
-static const char *base_name(const char *path)
+static const char *regress_inputs_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -267,7 +268,7 @@ static const char *base_name(const char *path)
 static void leave_out_of_archive(struct lay *l, const char *failed, const struct seeds_result *sum)
 {
 	if (failed || sum->skipped)
-		leave_out(l, failed ? failed : sum->why, "");
+		regress_inputs_leave_out(l, failed ? failed : sum->why, "");
 	if (!failed && sum->skipped)
 		l->left.n += sum->skipped - 1; /* the first is counted */
 }
@@ -294,12 +295,14 @@ static int take_archive(struct lay *l, struct err *e)
 		return err_sys(e, "list the inputs");
 	for (r = 0; r == 0 && (ent = sys_readdir(d));)
 		if (ent->d_name[0] != '.')
-			r = add(&l->all, ent->d_name, REGRESS_ARCHIVE,
-				sys_asprintf("%s: %s", base_name(archive), ent->d_name), e);
+			r = regress_inputs_add(
+			    &l->all, ent->d_name, REGRESS_ARCHIVE,
+			    sys_asprintf("%s: %s", regress_inputs_base_name(archive), ent->d_name),
+			    e);
 	return r == 0 && errno ? err_sys(e, "list the inputs") : r;
 }
 
-static int by_name(const void *a, const void *b)
+static int regress_inputs_by_name(const void *a, const void *b)
 {
 	const struct regress_input *x = a, *y = b;
 	int r = strcmp(x->name, y->name);
@@ -318,12 +321,12 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Keeps one of several equal inputs. A path in the source tree is the most useful name. */
-static void sort(struct regress_inputs *r)
+static void regress_inputs_sort(struct regress_inputs *r)
 {
 	size_t n = 0;
 
 	if (r->n > 0)
-		qsort(r->v, r->n, sizeof(*r->v), by_name);
+		qsort(r->v, r->n, sizeof(*r->v), regress_inputs_by_name);
 	for (size_t i = 0; i < r->n; i++) {
 		struct regress_input *kept = n > 0 ? &r->v[n - 1] : NULL;
 		char *source = r->v[i].source;
@@ -346,7 +349,8 @@ static void sort(struct regress_inputs *r)
 /* --- the list ------------------------------------------------------------- */
 
 /* Each record is "<sha1><digit><source>" and a NUL. */
-static int save(const struct regress_inputs *r, int dirfd, const char *file, struct err *e)
+static int regress_inputs_save(const struct regress_inputs *r, int dirfd, const char *file,
+			       struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(LIST_MAX);
 	int rc = 0;
@@ -372,7 +376,8 @@ static int load_one(struct regress_inputs *r, const char *record, struct err *e)
 	from = (unsigned)(record[STORE_NAME - 1] - '0');
 	if (from >= REGRESS_FROM_COUNT)
 		return err_set(e, EBADMSG, "the list of inputs is damaged");
-	return add(r, name, (enum regress_from)from, sys_strdup(record + STORE_NAME), e);
+	return regress_inputs_add(r, name, (enum regress_from)from, sys_strdup(record + STORE_NAME),
+				  e);
 }
 
 int regress_inputs_load(int dirfd, const char *name, struct regress_inputs *ret, struct err *e)
@@ -419,11 +424,11 @@ int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *n
 	if (r == 0)
 		r = take_own(&l, REGRESS_REGRESSION, "regressions", e);
 	if (r == 0)
-		r = take_corpus(&l, e);
+		r = regress_inputs_take_corpus(&l, e);
 	if (r == 0) {
-		sort(&l.all);
+		regress_inputs_sort(&l.all);
 		snprintf(file, sizeof(file), "%.200s.list", name);
-		r = save(&l.all, dirfd, file, e);
+		r = regress_inputs_save(&l.all, dirfd, file, e);
 	}
 	*ret_left = l.left;
 	if (l.to >= 0)

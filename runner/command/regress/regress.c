@@ -45,7 +45,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool regress_take(void *arg, const char *name, const char *value)
 {
 	struct regress *a = arg;
 
@@ -122,7 +122,7 @@ static int note_sighting(struct regress *a, const struct known_crash *c, struct 
 }
 
 /* A crash counts as seen once, however many of its inputs fail. */
-static bool is_first(const struct regress_target *t)
+static bool regress_is_first(const struct regress_target *t)
 {
 	const char *last = t->failed[t->n_failed - 1].signature;
 
@@ -132,7 +132,7 @@ static bool is_first(const struct regress_target *t)
 	return true;
 }
 
-static void on_failed(void *arg, const struct replay_failure *f)
+static void regress_on_failed(void *arg, const struct replay_failure *f)
 {
 	struct regress *a = arg;
 	struct regress_target *t = &a->targets[a->at];
@@ -140,7 +140,7 @@ static void on_failed(void *arg, const struct replay_failure *f)
 	struct err e;
 	int r = regress_note(t, &a->inputs.v[f->input], f, a->ledger, &c, &e);
 
-	if (r == 0 && c && is_first(t))
+	if (r == 0 && c && regress_is_first(t))
 		r = note_sighting(a, c, &e);
 	if (r == 0 && c)
 		r = ledger_reproduced(a->ledger, c->signature, c->fuzzer,
@@ -149,7 +149,7 @@ static void on_failed(void *arg, const struct replay_failure *f)
 		snprintf(t->why, sizeof(t->why), "%.299s", e.msg);
 }
 
-static void on_replayed(void *arg, const struct replay_sum *sum)
+static void regress_on_replayed(void *arg, const struct replay_sum *sum)
 {
 	struct regress *a = arg;
 	struct regress_target *t = &a->targets[a->at];
@@ -162,14 +162,14 @@ static void on_replayed(void *arg, const struct replay_sum *sum)
 
 /* --- its time ------------------------------------------------------------- */
 
-static void on_end(void *arg)
+static void regress_on_end(void *arg)
 {
 	struct regress *a = arg;
 
 	replay_stop(a->replay, no_time);
 }
 
-static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+static void regress_look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 {
 	const struct regress *a = arg;
 
@@ -178,21 +178,22 @@ static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 }
 
 /* Shares the remaining time equally: a target with many inputs leaves time for the others. */
-static int watch(struct regress *a, struct err *e)
+static int regress_watch(struct regress *a, struct err *e)
 {
 	struct loop *l = a->cells.trial.exec.loop;
 	uint64_t now = clock_mono_us(), left = a->end_us > now ? a->end_us - now : 0;
 	int r;
 
-	a->pace =
-	    (struct pace){.look = look, .arg = a, .what = a->targets[a->at].name, .unit = "inputs"};
+	a->pace = (struct pace){
+	    .look = regress_look, .arg = a, .what = a->targets[a->at].name, .unit = "inputs"};
 	r = pace_begin(&a->pace, l, e);
 	if (r < 0 || !a->end_us)
 		return r;
-	return loop_add_timer(l, now + left / (a->session.plan.n - a->at), on_end, a, &a->end, e);
+	return loop_add_timer(l, now + left / (a->session.plan.n - a->at), regress_on_end, a,
+			      &a->end, e);
 }
 
-static void replay(struct regress *a)
+static void regress_replay(struct regress *a)
 {
 	struct regress_target *t = &a->targets[a->at];
 	struct replay_spec s = {
@@ -202,8 +203,8 @@ static void replay(struct regress *a)
 	    .workers = a->cells.workers,
 	    .name = input_name,
 	    .n = a->inputs.n,
-	    .failed = on_failed,
-	    .done = on_replayed,
+	    .failed = regress_on_failed,
+	    .done = regress_on_replayed,
 	    .arg = a,
 	};
 	struct err e;
@@ -217,7 +218,7 @@ static void replay(struct regress *a)
 		finish_target(a, "out of memory");
 	else if (replay_start(&a->cells.trial, &s, &a->replay, &e) < 0)
 		finish_target(a, e.msg);
-	else if (watch(a, &e) < 0)
+	else if (regress_watch(a, &e) < 0)
 		replay_stop(a->replay, e.msg);
 }
 
@@ -255,7 +256,7 @@ static void on_laid(void *arg, struct slice result, const char *failed)
 	else if (regress_inputs_load(a->cells.dirfd, t->name, &a->inputs, &e) < 0)
 		finish_target(a, e.msg);
 	else
-		replay(a);
+		regress_replay(a);
 }
 
 /* Returns why the target cannot run; NULL: it can. */
@@ -287,7 +288,7 @@ static void lay_next(struct regress *a)
 	loop_stop(l);
 }
 
-static void on_stop(void *arg)
+static void regress_on_stop(void *arg)
 {
 	struct regress *a = arg;
 
@@ -311,7 +312,7 @@ static bool is_here(const struct regress *a, const struct known_crash *entry)
 }
 
 /* Reports reproducers of targets that are not in this run. */
-static size_t say_others(const struct regress *a)
+static size_t regress_say_others(const struct regress *a)
 {
 	size_t n = 0;
 
@@ -331,13 +332,13 @@ static size_t say_others(const struct regress *a)
 	return n;
 }
 
-static int conclude(struct regress *a, json_t **ret)
+static int regress_conclude(struct regress *a, json_t **ret)
 {
 	struct regress_total total = regress_sum(a->targets, a->session.plan.n);
 	struct err e;
 	int r = EXIT_DONE;
 
-	total.elsewhere = say_others(a);
+	total.elsewhere = regress_say_others(a);
 	regress_print_total(&total, a->session.plan.n, stdout);
 	if (a->json && regress_json(a->targets, a->session.plan.n, &total, ret, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
@@ -366,7 +367,7 @@ static int run_all(struct regress *a)
 	for (size_t i = 0; i < a->session.plan.n; i++)
 		a->targets[i].name = a->session.plan.v[i].target->name;
 	lay_next(a);
-	return a->laying ? cells_run(&a->cells, on_stop, a) : EXIT_DONE;
+	return a->laying ? cells_run(&a->cells, regress_on_stop, a) : EXIT_DONE;
 }
 
 static int regress(struct regress *a)
@@ -384,7 +385,7 @@ static int regress(struct regress *a)
 	if (r == EXIT_DONE)
 		r = run_all(a);
 	if (r == EXIT_DONE)
-		r = conclude(a, &answer);
+		r = regress_conclude(a, &answer);
 	return answer_end(begun, answer, r);
 }
 
@@ -392,7 +393,7 @@ int command_regress(int argc, char **argv)
 {
 	struct regress a = {0};
 	int at = options_parse(argc, argv, "regress [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), regress_take, &a);
 	int r;
 
 	if (at < 0)

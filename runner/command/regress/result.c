@@ -66,7 +66,8 @@ void regress_target_done(struct regress_target *t)
 	t->n_failed = 0;
 }
 
-static struct regress_failed *add(struct regress_target *t, const char *source, struct err *e)
+static struct regress_failed *regress_result_add(struct regress_target *t, const char *source,
+						 struct err *e)
 {
 	struct regress_failed *v = sys_realloc(t->failed, (t->n_failed + 1) * sizeof(*v));
 
@@ -90,7 +91,7 @@ int regress_note(struct regress_target *t, const struct regress_input *input,
 		 const struct known_crash **ret_crash, struct err *e)
 {
 	const struct crash_report *r = f->report;
-	struct regress_failed *n = add(t, input->source, e);
+	struct regress_failed *n = regress_result_add(t, input->source, e);
 
 	if (!n)
 		return -e->code;
@@ -322,7 +323,7 @@ static json_t *from_json(const uint64_t from[REGRESS_FROM_COUNT])
 	return j;
 }
 
-static json_t *target_json(const struct regress_target *t)
+static json_t *regress_result_target_json(const struct regress_target *t)
 {
 	char left_out[300];
 
@@ -342,7 +343,7 @@ int regress_json(const struct regress_target *t, size_t n, const struct regress_
 	_autojson_ json_t *all = json_array(), *j = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (json_array_append_new(all, target_json(&t[i])) < 0)
+		if (json_array_append_new(all, regress_result_target_json(&t[i])) < 0)
 			return err_set(e, ENOMEM, "build JSON");
 	j = json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:O}", "inputs",
 		      (json_int_t)total->inputs, "from", from_json(total->from), "spare",

@@ -37,7 +37,7 @@ static int add_url(const char *url, struct buf *out, struct err *e)
 }
 
 /* We wrote the time, but it comes from a file: validates it. */
-static const char *time_of(const json_t *run, const char *key)
+static const char *report_markdown_time_of(const json_t *run, const char *key)
 {
 	const char *s = json_get_text(run, key);
 
@@ -61,13 +61,13 @@ static int add_when(const json_t *run, struct buf *out, struct err *e)
 	}
 	if (r < 0)
 		return r;
-	return buf_addf(out, e,
-			"From %.20s to %.20s, %s, with %llu worker%s; fuzzcell itself used %s of "
-			"CPU time.\n",
-			time_of(run, "started"), time_of(run, "ended"),
-			units_time(json_get_us(run, "elapsed_seconds"), time),
-			(unsigned long long)workers, workers == 1 ? "" : "s",
-			units_time(json_get_us(run, "own_cpu_seconds"), cpu));
+	return buf_addf(
+	    out, e,
+	    "From %.20s to %.20s, %s, with %llu worker%s; fuzzcell itself used %s of "
+	    "CPU time.\n",
+	    report_markdown_time_of(run, "started"), report_markdown_time_of(run, "ended"),
+	    units_time(json_get_us(run, "elapsed_seconds"), time), (unsigned long long)workers,
+	    workers == 1 ? "" : "s", units_time(json_get_us(run, "own_cpu_seconds"), cpu));
 }
 
 /* Without a summary, the figures of the run are unknown. */
@@ -97,7 +97,7 @@ static int add_figures(const json_t *run, struct buf *out, struct err *e)
 	    (unsigned long long)json_get_u64(run, "fixed_crashes"));
 }
 
-static int add_head(const json_t *model, struct buf *out, struct err *e)
+static int report_markdown_add_head(const json_t *model, struct buf *out, struct err *e)
 {
 	const json_t *run = json_object_get(model, "run");
 	size_t n = json_array_size(json_object_get(model, "targets"));
@@ -138,7 +138,7 @@ static int add_coverage(const json_t *t, struct buf *out, struct err *e)
 	return r == 0 ? buf_add(out, SLICE(" | "), e) : r;
 }
 
-static int add_target(const json_t *t, struct buf *out, struct err *e)
+static int report_markdown_add_target(const json_t *t, struct buf *out, struct err *e)
 {
 	char c[3][UNITS_MAX];
 	int r = buf_add(out, SLICE("| "), e);
@@ -161,7 +161,7 @@ static int add_target(const json_t *t, struct buf *out, struct err *e)
 				known_exact(t, "failures_total", c[2]));
 }
 
-static int add_targets(const json_t *all, struct buf *out, struct err *e)
+static int report_markdown_add_targets(const json_t *all, struct buf *out, struct err *e)
 {
 	int r = buf_add(
 	    out,
@@ -173,7 +173,7 @@ static int add_targets(const json_t *all, struct buf *out, struct err *e)
 	    e);
 
 	for (size_t i = 0; r == 0 && i < json_array_size(all); i++)
-		r = add_target(json_array_get(all, i), out, e);
+		r = report_markdown_add_target(json_array_get(all, i), out, e);
 	return r;
 }
 
@@ -195,7 +195,7 @@ static int add_found_by(const json_t *c, struct buf *out, struct err *e)
 	return r == 0 && n > NAMED_MAX ? buf_add(out, SLICE(", ..."), e) : r;
 }
 
-static int add_name(const json_t *c, struct buf *out, struct err *e)
+static int report_markdown_add_name(const json_t *c, struct buf *out, struct err *e)
 {
 	bool security = json_is_true(json_object_get(c, "security"));
 	int r = buf_add(out, security ? SLICE("- **security-relevant** ") : SLICE("- "), e);
@@ -220,11 +220,11 @@ static int add_now(const json_t *c, struct buf *out, struct err *e)
 	return r == 0 ? add_url(json_get_text(c, "issue_url"), out, e) : r;
 }
 
-static int add_crash(const json_t *c, struct buf *out, struct err *e)
+static int report_markdown_add_crash(const json_t *c, struct buf *out, struct err *e)
 {
 	_autofree_ char *command =
 	    sys_asprintf("fuzzcell crash show %s", json_get_text(c, "signature"));
-	int r = add_name(c, out, e);
+	int r = report_markdown_add_name(c, out, e);
 
 	if (r == 0)
 		r = add_found_by(c, out, e);
@@ -238,7 +238,7 @@ static int add_crash(const json_t *c, struct buf *out, struct err *e)
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
-static int add_finding(const json_t *f, struct buf *out, struct err *e)
+static int report_markdown_add_finding(const json_t *f, struct buf *out, struct err *e)
 {
 	int r = buf_add(out, SLICE("- "), e);
 
@@ -269,14 +269,14 @@ static int add_list(const json_t *all, const char *title, const char *none,
 
 int report_markdown(const json_t *model, struct buf *out, struct err *e)
 {
-	int r = add_head(model, out, e);
+	int r = report_markdown_add_head(model, out, e);
 
 	if (r == 0)
-		r = add_targets(json_object_get(model, "targets"), out, e);
+		r = report_markdown_add_targets(json_object_get(model, "targets"), out, e);
 	if (r == 0)
-		r = add_list(json_object_get(model, "crashes"), "Crashes", "None.\n", add_crash,
-			     out, e);
+		r = add_list(json_object_get(model, "crashes"), "Crashes", "None.\n",
+			     report_markdown_add_crash, out, e);
 	return r < 0 ? r
 		     : add_list(json_object_get(model, "findings"), "Needs attention", "Nothing.\n",
-				add_finding, out, e);
+				report_markdown_add_finding, out, e);
 }

@@ -26,7 +26,7 @@ struct model {
 	json_t *run, *targets, *crashes, *findings; /* borrowed: the result's */
 };
 
-static int no_memory(struct err *e)
+static int report_model_no_memory(struct err *e)
 {
 	return err_set(e, ENOMEM, "build JSON");
 }
@@ -50,7 +50,7 @@ static int find_status(const struct model *m, const char **ret, struct err *e)
 	return r;
 }
 
-static int from_series(const struct model *m, struct err *e)
+static int report_model_from_series(const struct model *m, struct err *e)
 {
 	_autojson_ json_t *targets = NULL;
 	const char *status = "";
@@ -61,7 +61,7 @@ static int from_series(const struct model *m, struct err *e)
 	if (r == 0 && (json_array_extend(m->targets, targets) < 0 ||
 		       json_object_set_new(m->run, "run", json_string(m->id)) < 0 ||
 		       json_object_set_new(m->run, "status", json_string(status)) < 0))
-		r = no_memory(e);
+		r = report_model_no_memory(e);
 	return r;
 }
 
@@ -75,13 +75,13 @@ static int take_summary(const struct model *m, json_t *summary, struct err *e)
 		json_t *t = json_array_get(all, i);
 
 		if (json_is_object(t) && json_array_append(m->targets, t) < 0)
-			return no_memory(e);
+			return report_model_no_memory(e);
 	}
 	(void)json_object_del(summary, "targets");
-	return json_object_update(m->run, summary) < 0 ? no_memory(e) : 0;
+	return json_object_update(m->run, summary) < 0 ? report_model_no_memory(e) : 0;
 }
 
-static int read_run(const struct model *m, struct err *e)
+static int report_model_read_run(const struct model *m, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("logs/%s/summary.json", m->id);
 	_autojson_ json_t *summary = NULL;
@@ -89,7 +89,7 @@ static int read_run(const struct model *m, struct err *e)
 		     : err_sys(e, "allocate a path");
 
 	if (r == -ENOENT)
-		return from_series(m, e);
+		return report_model_from_series(m, e);
 	if (r == 0 && !json_is_object(summary))
 		r = err_set(e, EBADMSG, "%s: not a JSON object", path);
 	return r < 0 ? r : take_summary(m, summary, e);
@@ -132,7 +132,7 @@ static int find_before(const struct model *m, const char *file, json_t **ret, st
 	}
 	if (!*ret)
 		*ret = json_pack("{s:n, s:n}", "cov_before", "run_before");
-	return *ret ? 0 : no_memory(e);
+	return *ret ? 0 : report_model_no_memory(e);
 }
 
 static int add_before(const struct model *m, json_t *target, struct err *e)
@@ -146,7 +146,7 @@ static int add_before(const struct model *m, json_t *target, struct err *e)
 		return 0; /* not a valid target name */
 	r = find_before(m, file, &before, e);
 	if (r == 0 && json_object_update(target, before) < 0)
-		r = no_memory(e);
+		r = report_model_no_memory(e);
 	return r;
 }
 
@@ -175,7 +175,8 @@ static json_t *new_crash(const struct model *m, const json_t *from, const char *
 	return c && json_array_append_new(m->crashes, c) == 0 ? c : NULL;
 }
 
-static int add_crash(const struct model *m, const json_t *from, const char *target, struct err *e)
+static int report_model_add_crash(const struct model *m, const json_t *from, const char *target,
+				  struct err *e)
 {
 	const char *signature = json_get_text(from, "signature");
 	json_t *c = crash_known(m, signature);
@@ -186,21 +187,21 @@ static int add_crash(const struct model *m, const json_t *from, const char *targ
 	if (!c)
 		c = new_crash(m, from, signature);
 	if (!c)
-		return no_memory(e);
+		return report_model_no_memory(e);
 	/* A crash that is new in one of its targets is new. */
 	if (strcmp(json_get_text(from, "state"), ledger_state_name(LEDGER_NEW)) == 0 &&
 	    json_object_set_new(c, "state", json_string(ledger_state_name(LEDGER_NEW))) < 0)
-		return no_memory(e);
+		return report_model_no_memory(e);
 	if (json_object_set_new(c, "count",
 				json_integer(json_integer_value(json_object_get(c, "count")) +
 					     (n > 0 ? n : 0))) < 0 ||
 	    json_array_append_new(json_object_get(c, "targets"), json_string(target)) < 0)
-		return no_memory(e);
+		return report_model_no_memory(e);
 	return 0;
 }
 
 /* Adds a crash that the ledger saw in a run without a summary, or that any run found fixed. */
-static int add_entry(const struct model *m, const struct known_crash *k, struct err *e)
+static int report_model_add_entry(const struct model *m, const struct known_crash *k, struct err *e)
 {
 	bool first = strcmp(k->first_seen.run, m->id) == 0;
 	bool fixed = k->state == LEDGER_FIXED && strcmp(k->fixed.run, m->id) == 0;
@@ -216,21 +217,21 @@ static int add_entry(const struct model *m, const struct known_crash *k, struct 
 		      "state", ledger_state_name(first ? LEDGER_NEW : k->state), "count",
 		      (json_int_t)n, "security", k->security);
 
-	return from ? add_crash(m, from, k->fuzzer, e) : no_memory(e);
+	return from ? report_model_add_crash(m, from, k->fuzzer, e) : report_model_no_memory(e);
 }
 
-static int add_seen(const struct model *m, const struct known_crash *k, struct err *e)
+static int report_model_add_seen(const struct model *m, const struct known_crash *k, struct err *e)
 {
 	int r = 0;
 
 	if (*k->merged_into || crash_known(m, k->signature))
 		return 0;
 	for (size_t i = 0; r == 0 && i < k->n_by; i++)
-		r = add_entry(m, k->by[i], e);
+		r = report_model_add_entry(m, k->by[i], e);
 	return r;
 }
 
-static int add_crashes(const struct model *m, struct err *e)
+static int report_model_add_crashes(const struct model *m, struct err *e)
 {
 	int r = 0;
 
@@ -239,10 +240,11 @@ static int add_crashes(const struct model *m, struct err *e)
 		const json_t *all = json_object_get(t, "crashes");
 
 		for (size_t k = 0; r == 0 && k < json_array_size(all); k++)
-			r = add_crash(m, json_array_get(all, k), json_get_text(t, "name"), e);
+			r = report_model_add_crash(m, json_array_get(all, k),
+						   json_get_text(t, "name"), e);
 	}
 	for (size_t i = 0; r == 0 && i < ledger_count(m->ledger); i++)
-		r = add_seen(m, ledger_at(m->ledger, i), e);
+		r = report_model_add_seen(m, ledger_at(m->ledger, i), e);
 	return r;
 }
 
@@ -262,23 +264,23 @@ static int add_findings(const struct model *m, const json_t *target, struct err 
 			continue;
 		r = health_finding_json(&h.v[i], json_get_text(target, "name"), &j, e);
 		if (r == 0 && json_array_append_new(m->findings, j) < 0)
-			r = no_memory(e);
+			r = report_model_no_memory(e);
 	}
 	return r;
 }
 
-static int fill(const struct model *m, struct err *e)
+static int report_model_fill(const struct model *m, struct err *e)
 {
-	int r = read_run(m, e);
+	int r = report_model_read_run(m, e);
 
 	for (size_t i = 0; r == 0 && i < json_array_size(m->targets); i++)
 		r = add_before(m, json_array_get(m->targets, i), e);
 	for (size_t i = 0; r == 0 && i < json_array_size(m->targets); i++)
 		r = add_findings(m, json_array_get(m->targets, i), e);
-	return r < 0 ? r : add_crashes(m, e);
+	return r < 0 ? r : report_model_add_crashes(m, e);
 }
 
-static bool is_run(const char *name)
+static bool report_model_is_run(const char *name)
 {
 	return fs_name_ok(slice_of(name)) && *name >= '0' && *name <= '9';
 }
@@ -300,12 +302,12 @@ int report_model(const struct state *s, const struct ledger *l, const char *run,
 	int r;
 
 	if (!all || !path)
-		return no_memory(e);
-	r = is_run(run) ? fs_open_dir(s->dirfd, path, &fd, e) : -ENOENT;
+		return report_model_no_memory(e);
+	r = report_model_is_run(run) ? fs_open_dir(s->dirfd, path, &fd, e) : -ENOENT;
 	if (r == -ENOENT)
 		return err_set(e, ENOENT, "there is no such run");
 	if (r == 0)
-		r = fill(&m, e);
+		r = report_model_fill(&m, e);
 	if (r == 0)
 		*ret = json_incref(all);
 	return r;
@@ -320,7 +322,8 @@ int report_last_run(const struct state *s, char ret[64], struct err *e)
 	if (!d && errno != ENOENT)
 		return err_sys(e, "open 'logs'");
 	while (d && (ent = sys_readdir(d)))
-		if (is_run(ent->d_name) && strlen(ent->d_name) < 64 && strcmp(ent->d_name, ret) > 0)
+		if (report_model_is_run(ent->d_name) && strlen(ent->d_name) < 64 &&
+		    strcmp(ent->d_name, ret) > 0)
 			snprintf(ret, 64, "%s", ent->d_name);
 	return *ret ? 0 : err_set(e, ENOENT, "there was no run yet");
 }

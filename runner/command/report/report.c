@@ -19,7 +19,7 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON"},
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool report_take(void *arg, const char *name, const char *value)
 {
 	struct report_args *a = arg;
 
@@ -29,7 +29,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-static int print(const struct report_args *a, const json_t *model)
+static int report_print(const struct report_args *a, const json_t *model)
 {
 	_autobuf_ struct buf text = BUF_INIT(64 << 20);
 	_autofree_ char *json = NULL;
@@ -45,7 +45,7 @@ static int print(const struct report_args *a, const json_t *model)
 	return EXIT_DONE;
 }
 
-static int show(const struct report_args *a, const char *run, const struct ledger *l)
+static int report_show(const struct report_args *a, const char *run, const struct ledger *l)
 {
 	const struct state *s = a->session.state;
 	_autojson_ json_t *model = NULL;
@@ -60,7 +60,7 @@ static int show(const struct report_args *a, const char *run, const struct ledge
 	if (report_model(s, l, run, &model, &e) < 0)
 		return fail(e.code == ENOENT ? EXIT_USAGE : EXIT_MACHINE, "report '%s': %s",
 			    escape(run, shown), escape(e.msg, why));
-	return print(a, model);
+	return report_print(a, model);
 }
 
 int command_report(int argc, char **argv)
@@ -68,7 +68,7 @@ int command_report(int argc, char **argv)
 	struct report_args a = {0};
 	struct ledger *l = NULL;
 	int at = options_parse(argc, argv, "report RUN [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), report_take, &a);
 	int r;
 
 	if (at < 0)
@@ -81,7 +81,7 @@ int command_report(int argc, char **argv)
 	if (r == EXIT_DONE)
 		r = crash_ledger(a.session.state, &l);
 	if (r == EXIT_DONE)
-		r = show(&a, argv[at], l);
+		r = report_show(&a, argv[at], l);
 	ledger_free(l);
 	session_close(&a.session);
 	return r;

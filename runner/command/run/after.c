@@ -108,7 +108,7 @@ static int name_targets(const struct run_view *v, bool (*is)(const struct target
 }
 
 /* Writes why the run failed; "" if it did not fail. */
-static int say_failed(const struct run_over *o, struct buf *text, struct err *e)
+static int run_after_say_failed(const struct run_over *o, struct buf *text, struct err *e)
 {
 	int r;
 
@@ -126,7 +126,7 @@ static int say_failed(const struct run_over *o, struct buf *text, struct err *e)
 
 static int add_failed(const struct run_over *o, struct notes *l, struct buf *text, struct err *e)
 {
-	int r = o->view->interrupted ? 0 : say_failed(o, text, e);
+	int r = o->view->interrupted ? 0 : run_after_say_failed(o, text, e);
 
 	if (r < 0 || text->n == 0)
 		return r;

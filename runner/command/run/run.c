@@ -61,7 +61,7 @@ static const struct option_spec specs[] = {
     COLOR_OPTION,
 };
 
-static bool take(void *arg, const char *name, const char *value)
+static bool run_take(void *arg, const char *name, const char *value)
 {
 	struct run_args *a = arg;
 	const struct {
@@ -116,7 +116,7 @@ static int find_fd(const char *option, const char *value, int *ret)
 	return EXIT_DONE;
 }
 
-static int read_token(const struct run_args *a)
+static int run_read_token(const struct run_args *a)
 {
 	struct err e;
 	int fd, r = find_fd("--token-from", a->token_from, &fd);
@@ -130,10 +130,10 @@ static int read_token(const struct run_args *a)
 	return r;
 }
 
-static int load(struct run_args *a)
+static int run_load(struct run_args *a)
 {
 	struct session *s = &a->session;
-	int r = read_token(a);
+	int r = run_read_token(a);
 
 	if (r == EXIT_DONE)
 		r = session_load(s);
@@ -245,7 +245,7 @@ static bool is_bad(const struct target_row *r, const char *what)
 	       (strcmp(what, "ended") == 0 && (r->unfuzzed || r->given_up));
 }
 
-static void on_event(void *arg, const struct run_view *v, size_t row, const char *what)
+static void run_on_event(void *arg, const struct run_view *v, size_t row, const char *what)
 {
 	struct live *l = arg;
 	const struct target_row *r = row < v->n_rows ? &v->rows[row] : NULL;
@@ -261,7 +261,7 @@ static void on_event(void *arg, const struct run_view *v, size_t row, const char
 		table_event(&l->table, v, row, what);
 }
 
-static void on_second(void *arg, const struct run_view *v)
+static void run_on_second(void *arg, const struct run_view *v)
 {
 	struct live *l = arg;
 
@@ -270,7 +270,7 @@ static void on_second(void *arg, const struct run_view *v)
 }
 
 /* Makes the JSON answer: the content of summary.json. */
-static int answer(const struct run_view *v, json_t **ret, struct err *e)
+static int run_answer(const struct run_view *v, json_t **ret, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(256 << 20);
 	int r = summary_print(v, &text, e);
@@ -278,8 +278,8 @@ static int answer(const struct run_view *v, json_t **ret, struct err *e)
 	return r < 0 ? r : json_parse(buf_slice(&text), ret, e);
 }
 
-static int conclude(struct run_args *a, struct state *s, const struct run_dirs *d,
-		    const struct run_view *v)
+static int run_conclude(struct run_args *a, struct state *s, const struct run_dirs *d,
+			const struct run_view *v)
 {
 	_autobuf_ struct buf text = BUF_INIT(16 << 20);
 	enum reason_counts worst = REASON_FUZZED;
@@ -295,7 +295,7 @@ static int conclude(struct run_args *a, struct state *s, const struct run_dirs *
 	}
 	printf("logs and artifacts: %s/logs/%s\n", s->path, d->id);
 	fflush(stdout);
-	if (a->json && answer(v, &a->answer, &e) < 0)
+	if (a->json && run_answer(v, &a->answer, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	if (record_run(s, d, v, &e) < 0)
 		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
@@ -428,7 +428,7 @@ static int run_and_tell(struct run_args *a, struct run_opts *o, bool *ret_keep)
 	r = run_live(a, o, &run, &e);
 	*ret_keep = r < 0 || run_uncollected(run);
 	interrupted = r < 0 || run_result(run)->interrupted;
-	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : conclude(a, s, o->dirs, run_result(run));
+	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : run_conclude(a, s, o->dirs, run_result(run));
 	if (run)
 		r = close_run(a, o, run, *ret_keep ? EXIT_INTERNAL : r);
 	run_free(run);
@@ -438,7 +438,7 @@ static int run_and_tell(struct run_args *a, struct run_opts *o, bool *ret_keep)
 	return note_done(a, interrupted || *ret_keep, r);
 }
 
-static int fuzz(struct run_args *a)
+static int run_fuzz(struct run_args *a)
 {
 	const struct config *c = a->session.common.config;
 	const struct run_config *rc = config_run(c);
@@ -466,8 +466,8 @@ static int fuzz(struct run_args *a)
 	    .symbolizer = config_symbolizer(c) ? config_symbolizer(c) : symbolizer,
 	    .control = a->control,
 	    .listen = true,
-	    .event = on_event,
-	    .second = on_second,
+	    .event = run_on_event,
+	    .second = run_on_second,
 	};
 	uint64_t limit;
 	struct err e;
@@ -502,7 +502,7 @@ int command_run(int argc, char **argv)
 {
 	struct run_args a = {0};
 	int at = options_parse(argc, argv, "run [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), take, &a);
+			       sizeof(specs) / sizeof(specs[0]), run_take, &a);
 	int begun, r;
 
 	if (at < 0)
@@ -514,7 +514,7 @@ int command_run(int argc, char **argv)
 			    "--max-fuzzer-time: with --continuous, no target ends by time; "
 			    "plateau.cap limits a target's CPU time per day");
 	begun = answer_begin(a.json);
-	r = load(&a);
+	r = run_load(&a);
 	if (r == EXIT_DONE)
 		r = build_and_plan(&a);
 	if (r == EXIT_DONE)
@@ -524,7 +524,7 @@ int command_run(int argc, char **argv)
 		a.answer = plan_json(&a.session.plan);
 	} else if (r == EXIT_DONE) {
 		session_remember(&a.session);
-		r = fuzz(&a);
+		r = run_fuzz(&a);
 	}
 	session_close(&a.session);
 	return answer_end(begun, a.answer, r);

@@ -18,7 +18,7 @@
 #define LOG_NAME "trigger.log"
 enum { LOG_LARGE = 4 << 20 };
 
-static const char *name_of(const struct trigger_repo *r)
+static const char *trigger_repo_name_of(const struct trigger_repo *r)
 {
 	return r->common.config_path ? r->common.config_path : "the configuration";
 }
@@ -33,11 +33,11 @@ int trigger_open(struct trigger_repo *r, bool several)
 	if (!config_trigger(r->common.config)->repository)
 		return fail(EXIT_USAGE,
 			    "%s names no repository: set trigger.repository (docs/triggers.md)",
-			    name_of(r));
+			    trigger_repo_name_of(r));
 	if (several && !config_state_dir(r->common.config))
 		return fail(EXIT_USAGE,
 			    "%s has no \"state_dir\": several repositories need one each",
-			    name_of(r));
+			    trigger_repo_name_of(r));
 	path = several ? config_state_dir(r->common.config) : common_state_dir(&r->common);
 	if (state_open(path, STATE_MAKE, &r->state, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
@@ -45,7 +45,7 @@ int trigger_open(struct trigger_repo *r, bool several)
 }
 
 /* Opens the log. A large log is renamed to .old, so that the logs do not grow without bound. */
-static void open_log(struct trigger_repo *r)
+static void trigger_repo_open_log(struct trigger_repo *r)
 {
 	struct stat st;
 	struct err e;
@@ -66,7 +66,7 @@ int trigger_take_lock(struct trigger_repo *r)
 		return fail(EXIT_LOCKED, "%s", e.msg);
 	if (rc < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
-	open_log(r);
+	trigger_repo_open_log(r);
 	return EXIT_DONE;
 }
 
@@ -116,7 +116,7 @@ void trigger_close(struct trigger_repo *r)
 /* --- CPU time ------------------------------------------------------------------------------ */
 
 /* Our own group in the v2 tree: "0::/path" (cgroups(7)). */
-static void own_group(char *ret, size_t size)
+static void trigger_repo_own_group(char *ret, size_t size)
 {
 	_autofree_ char *text = NULL;
 	struct slice rest, line;
@@ -152,7 +152,7 @@ uint64_t trigger_cpu_us(const struct config *c, const char *instance)
 	char own[1024], *slash;
 	uint64_t us = 0;
 
-	own_group(own, sizeof(own));
+	trigger_repo_own_group(own, sizeof(own));
 	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
 		if (read_usage(mounts[i], configured ? configured : own, instance, &us) ||
 		    read_usage(mounts[i], "", instance, &us))

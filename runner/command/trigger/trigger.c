@@ -47,7 +47,7 @@ static bool add_config(struct triggers *t, const char *path)
 	return true;
 }
 
-static bool take(void *arg, const char *name, const char *value)
+static bool trigger_take(void *arg, const char *name, const char *value)
 {
 	struct triggers *t = arg;
 
@@ -72,7 +72,7 @@ static bool take(void *arg, const char *name, const char *value)
 
 /* --- callbacks of drive_run() --------------------------------------------------------------- */
 
-static void say(void *arg, size_t i, bool bad, const char *text)
+static void trigger_say(void *arg, size_t i, bool bad, const char *text)
 {
 	const struct triggers *t = arg;
 	const char *name = t->v[i].to->config->repository;
@@ -129,7 +129,7 @@ static size_t fd_option(const char **argv, size_t n, const char *option, int fd,
 	return n + 2;
 }
 
-static int spawn(struct handed *h, const char *const *argv, pid_t *ret_pid, struct err *e)
+static int trigger_spawn(struct handed *h, const char *const *argv, pid_t *ret_pid, struct err *e)
 {
 	struct proc_spec spec = PROC_SPEC_INIT;
 
@@ -149,8 +149,8 @@ static int open_token(const struct trigger_repo *r, int *ret_fd, struct err *e)
 	return name ? token_env_pipe(name, ret_fd, e) : 0;
 }
 
-static int start(void *arg, size_t i, const char *commit, uint32_t workers, int workers_fd,
-		 pid_t *ret_pid, struct err *e)
+static int trigger_start(void *arg, size_t i, const char *commit, uint32_t workers, int workers_fd,
+			 pid_t *ret_pid, struct err *e)
 {
 	struct triggers *t = arg;
 	struct trigger_repo *r = &t->v[i];
@@ -178,7 +178,7 @@ static int start(void *arg, size_t i, const char *commit, uint32_t workers, int 
 	n = fd_option(argv, n, "--workers-from", h.workers, fds[0]);
 	if (h.token >= 0)
 		(void)fd_option(argv, n, "--token-from", h.token, fds[1]);
-	rc = spawn(&h, argv, ret_pid, e);
+	rc = trigger_spawn(&h, argv, ret_pid, e);
 	if (h.token >= 0)
 		close(h.token);
 	if (rc == 0) {
@@ -211,7 +211,7 @@ static const char *words_of(int code)
 	}
 }
 
-static enum watch_end ended(void *arg, size_t i, int status, char why[RECORD_WHY])
+static enum watch_end trigger_ended(void *arg, size_t i, int status, char why[RECORD_WHY])
 {
 	struct triggers *t = arg;
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERNAL;
@@ -265,7 +265,7 @@ static bool reload_one(struct triggers *t, struct trigger_repo *r)
 }
 
 /* If a new configuration is wrong, the old one stays in use. */
-static void reload(void *arg)
+static void trigger_reload(void *arg)
 {
 	struct triggers *t = arg;
 	size_t wrong = 0;
@@ -281,7 +281,7 @@ static void reload(void *arg)
 
 /* --- beginning ----------------------------------------------------------------------------- */
 
-static int open_all(struct triggers *t)
+static int trigger_open_all(struct triggers *t)
 {
 	int r = EXIT_DONE;
 
@@ -304,7 +304,7 @@ static int open_all(struct triggers *t)
 	return r;
 }
 
-static int status_of(const struct triggers *t, const struct drive_result *res)
+static int trigger_status_of(const struct triggers *t, const struct drive_result *res)
 {
 	int worst = EXIT_DONE;
 
@@ -333,12 +333,12 @@ static int drive(struct triggers *t)
 	    .force = t->force,
 	    .dry = t->dry,
 	    .arg = t,
-	    .start = start,
-	    .ended = ended,
+	    .start = trigger_start,
+	    .ended = trigger_ended,
 	    .own_cpu_us = own_cpu,
-	    .say = say,
+	    .say = trigger_say,
 	    .decided = decided,
-	    .reload = reload,
+	    .reload = trigger_reload,
 	};
 	struct drive_result res = {0};
 	struct err e;
@@ -356,7 +356,7 @@ static int drive(struct triggers *t)
 		r = drive_run(&o, repos, t->n, &res, &e);
 	trigger_notify_end(t);
 	loop_free(o.loop);
-	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : status_of(t, &res);
+	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : trigger_status_of(t, &res);
 }
 
 int command_trigger(int argc, char **argv)
@@ -369,7 +369,7 @@ int command_trigger(int argc, char **argv)
 	if (!t)
 		return fail(EXIT_INTERNAL, "out of memory");
 	at = options_parse(argc, argv, "trigger [OPTION]...", specs,
-			   sizeof(specs) / sizeof(specs[0]), take, t);
+			   sizeof(specs) / sizeof(specs[0]), trigger_take, t);
 	if (at < 0)
 		return -1 - at;
 	if (at < argc)
@@ -378,7 +378,7 @@ int command_trigger(int argc, char **argv)
 		return fail(EXIT_USAGE, "trigger: --json goes with --dry-run");
 	begun = answer_begin(t->json);
 	t->repositories = json_array();
-	r = open_all(t);
+	r = trigger_open_all(t);
 	if (r == EXIT_DONE && cgroup_leave(&e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	if (r == EXIT_DONE)

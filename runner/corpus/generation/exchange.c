@@ -23,7 +23,7 @@ static bool is_input(const char *name, const struct stat *st)
 }
 
 /* ".<name>.new", left by an incomplete copy. */
-static bool is_rest(const char *name)
+static bool generation_exchange_is_rest(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -47,7 +47,7 @@ static int link_content(struct carry *c, const char *name, const char *hex, stru
 	return 0;
 }
 
-static bool is_before(const struct timespec *a, const struct timespec *b)
+static bool generation_exchange_is_before(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
@@ -61,7 +61,7 @@ static int may_go(struct carry *c, const char *name, const struct stat *st, stru
 	case CARRY_UNKNOWN:
 		return candidates_find(c->known, name, size) != NULL;
 	case CARRY_LATE:
-		return is_before(&st->st_ctim, &c->since);
+		return generation_exchange_is_before(&st->st_ctim, &c->since);
 	case CARRY_ABSENT:
 		if (has_file(c->to, name, size))
 			return 1;
@@ -89,9 +89,9 @@ static int carry_input(struct carry *c, const char *name, const struct stat *st,
 	return link_content(c, name, hex, e);
 }
 
-static int move(struct carry *c, const char *name, struct err *e)
+static int generation_exchange_move(struct carry *c, const char *name, struct err *e)
 {
-	if (c->inputs_only || is_rest(name))
+	if (c->inputs_only || generation_exchange_is_rest(name))
 		return 0;
 	if (sys_rename_to(c->from, name, c->to, name) < 0)
 		return err_sys(e, "carry '%s' over", name);
@@ -105,7 +105,8 @@ static int carry_entry(struct carry *c, const char *name, struct err *e)
 
 	if (fstatat(c->from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", name);
-	return is_input(name, &st) ? carry_input(c, name, &st, e) : move(c, name, e);
+	return is_input(name, &st) ? carry_input(c, name, &st, e)
+				   : generation_exchange_move(c, name, e);
 }
 
 int exchange_carry(struct carry *c, struct err *e)
@@ -130,7 +131,7 @@ struct numbered {
 	uint64_t first, last, count;
 };
 
-static bool read_number(const char *name, uint64_t *ret)
+static bool generation_exchange_read_number(const char *name, uint64_t *ret)
 {
 	struct slice s = slice_of(name);
 
@@ -151,7 +152,7 @@ static int each_number(const struct generation *g, struct numbered *ret,
 	if (!d)
 		return err_sys(e, "open the generations");
 	while ((ent = sys_readdir(d))) {
-		if (!read_number(ent->d_name, &n))
+		if (!generation_exchange_read_number(ent->d_name, &n))
 			continue;
 		if (all.count++ == 0 || n < all.first)
 			all.first = n;
@@ -171,7 +172,7 @@ struct looked_for {
 	uint64_t size;
 };
 
-static int look(const struct generation *g, uint64_t number, void *arg)
+static int generation_exchange_look(const struct generation *g, uint64_t number, void *arg)
 {
 	const struct looked_for *l = arg;
 	char path[NAME_MAX + 32];
@@ -185,7 +186,7 @@ int exchange_was_kept(const struct generation *g, const char *name, uint64_t siz
 	struct looked_for l = {.name = name, .size = size};
 	struct numbered all;
 
-	return each_number(g, &all, look, &l, e);
+	return each_number(g, &all, generation_exchange_look, &l, e);
 }
 
 int exchange_forget(int dir, const char *name, struct err *e)
@@ -209,7 +210,7 @@ int exchange_trash(int dir, const char *name, struct err *e)
 	return fs_remove_tree(dir, GENERATION_TRASH, e);
 }
 
-static int prune(const struct generation *g, unsigned keep, struct err *e)
+static int generation_exchange_prune(const struct generation *g, unsigned keep, struct err *e)
 {
 	struct numbered all;
 	char name[24];
@@ -249,6 +250,6 @@ int exchange_retire(const struct generation *g, unsigned keep, uint64_t *ret_num
 	else
 		r = exchange_trash(g->dir, GENERATION_NEXT, e);
 	if (r == 0)
-		r = prune(g, keep, e);
+		r = generation_exchange_prune(g, keep, e);
 	return r < 0 ? r : exchange_forget(g->dir, GENERATION_PENDING, e);
 }

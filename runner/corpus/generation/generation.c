@@ -28,7 +28,7 @@ static int same_mount(int a, int b, bool *ret, struct err *e)
 	return 0;
 }
 
-static int open_made(int at, const char *path, int *ret_fd, struct err *e)
+static int generation_open_made(int at, const char *path, int *ret_fd, struct err *e)
 {
 	int r = fs_mkdirs(at, path, GENERATION_MODE, e);
 
@@ -36,18 +36,18 @@ static int open_made(int at, const char *path, int *ret_fd, struct err *e)
 }
 
 /* The directory of all targets' generations. */
-static int open_all(int state, int corpora, int *ret_fd, struct err *e)
+static int generation_open_all(int state, int corpora, int *ret_fd, struct err *e)
 {
 	_autoclose_ int beside = -1;
 	bool same = false;
-	int r = open_made(state, "generations", &beside, e);
+	int r = generation_open_made(state, "generations", &beside, e);
 
 	if (r == 0)
 		r = same_mount(beside, corpora, &same, e);
 	if (r < 0)
 		return r;
 	if (!same)
-		return open_made(corpora, ".generations", ret_fd, e);
+		return generation_open_made(corpora, ".generations", ret_fd, e);
 	*ret_fd = take_fd(&beside);
 	return 0;
 }
@@ -62,11 +62,11 @@ int generation_open(int state, const char *target, struct generation *ret, struc
 	if (!fs_name_ok(slice_of(target)) || target[0] == '.' ||
 	    strlen(target) >= sizeof(ret->target))
 		return err_set(e, EINVAL, "'%s' is no target's name", target);
-	r = open_made(state, "corpus", &corpora, e);
+	r = generation_open_made(state, "corpus", &corpora, e);
 	if (r == 0)
-		r = open_all(state, corpora, &all, e);
+		r = generation_open_all(state, corpora, &all, e);
 	if (r == 0)
-		r = open_made(all, target, &dir, e);
+		r = generation_open_made(all, target, &dir, e);
 	if (r < 0)
 		return err_wrap(e, "generations of '%s'", target);
 	ret->corpora = take_fd(&corpora);
@@ -102,7 +102,7 @@ static int copy_one(const struct building *b, const struct candidate *c, struct 
 	return r;
 }
 
-static int add_one(const struct building *b, const struct candidate *c, struct err *e)
+static int generation_add_one(const struct building *b, const struct candidate *c, struct err *e)
 {
 	struct stat st;
 	int r = 0;
@@ -133,7 +133,7 @@ static int make_next(struct building *b, struct err *e)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < b->with->chosen->n; i++)
-		r = add_one(b, &b->with->chosen->v[i], e);
+		r = generation_add_one(b, &b->with->chosen->v[i], e);
 	return r;
 }
 
@@ -166,7 +166,7 @@ static int carry_new(struct building *b, int corpus, struct err *e)
 	return r;
 }
 
-static int exchange(const struct generation *g, struct err *e)
+static int generation_exchange(const struct generation *g, struct err *e)
 {
 	if (sys_exchange(g->dir, GENERATION_NEXT, g->corpora, g->target) < 0)
 		return err_sys(e, "exchange '%s' and the corpus", GENERATION_NEXT);
@@ -174,7 +174,7 @@ static int exchange(const struct generation *g, struct err *e)
 }
 
 /* Syncs both names of the exchange. */
-static int settle(const struct generation *g, struct err *e)
+static int generation_settle(const struct generation *g, struct err *e)
 {
 	if (sys_fsync(g->corpora) < 0 || sys_fsync(g->dir) < 0)
 		return err_sys(e, "sync the exchange");
@@ -182,14 +182,14 @@ static int settle(const struct generation *g, struct err *e)
 }
 
 /* corpus: a descriptor of the old corpus, also after the exchange. */
-static int finish(struct building *b, int corpus, struct err *e)
+static int generation_finish(struct building *b, int corpus, struct err *e)
 {
 	struct carry c = {.g = b->g,
 			  .from = corpus,
 			  .to = b->next,
 			  .rule = CARRY_UNKNOWN,
 			  .known = b->with->known};
-	int r = settle(b->g, e);
+	int r = generation_settle(b->g, e);
 
 	if (r == 0)
 		r = exchange_carry(&c, e);
@@ -202,7 +202,7 @@ static int finish(struct building *b, int corpus, struct err *e)
 }
 
 /* Copies owner and mode: a user may have given the corpus to a group. */
-static int as_before(int corpus, int next, struct err *e)
+static int generation_as_before(int corpus, int next, struct err *e)
 {
 	struct stat old, new;
 
@@ -219,12 +219,12 @@ static int as_before(int corpus, int next, struct err *e)
 static int replace(struct building *b, struct err *e)
 {
 	_autoclose_ int corpus = -1;
-	int r = open_made(b->g->corpora, b->g->target, &corpus, e);
+	int r = generation_open_made(b->g->corpora, b->g->target, &corpus, e);
 
 	if (r == 0)
 		r = make_next(b, e);
 	if (r == 0)
-		r = as_before(corpus, b->next, e);
+		r = generation_as_before(corpus, b->next, e);
 	if (r == 0)
 		r = write_pending(b, e);
 	if (r == 0)
@@ -232,15 +232,15 @@ static int replace(struct building *b, struct err *e)
 	if (r == 0 && sys_syncfs(b->next) < 0)
 		r = err_sys(e, "sync the new corpus");
 	if (r == 0)
-		r = exchange(b->g, e);
+		r = generation_exchange(b->g, e);
 	if (r < 0)
 		return r;
 	b->sum->replaced = true;
-	return finish(b, corpus, e);
+	return generation_finish(b, corpus, e);
 }
 
 /* Best effort: the caller reports the error before it, and the next start tries again. */
-static void undo(const struct generation *g)
+static void generation_undo(const struct generation *g)
 {
 	struct err e;
 
@@ -264,7 +264,7 @@ int generation_replace(struct generation *g, const struct generation_replacement
 	r = replace(&b, e);
 	close_p(&b.next);
 	if (r < 0 && !ret->replaced)
-		undo(g);
+		generation_undo(g);
 	if (r < 0)
 		return err_wrap(e,
 				ret->replaced ? "the new corpus of '%s' is in place, but"

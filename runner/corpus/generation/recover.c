@@ -36,7 +36,7 @@ static int read_pending(const struct generation *g, uint64_t *ret_inode, struct 
 	return 0;
 }
 
-static int open_corpus(const struct generation *g, int *ret_fd, struct err *e)
+static int generation_recover_open_corpus(const struct generation *g, int *ret_fd, struct err *e)
 {
 	int r = fs_mkdirs(g->corpora, g->target, GENERATION_MODE, e);
 
@@ -54,7 +54,7 @@ static int carry(struct carry *c, struct err *e)
 
 /* The exchange did not happen, or this is unknown.  The corpus gets every file that only `next`
  * has. */
-static int undo(struct carry *c, struct err *e)
+static int generation_recover_undo(struct carry *c, struct err *e)
 {
 	int r;
 
@@ -67,7 +67,7 @@ static int undo(struct carry *c, struct err *e)
 	return r;
 }
 
-static int finish(struct carry *c, unsigned keep, struct err *e)
+static int generation_recover_finish(struct carry *c, unsigned keep, struct err *e)
 {
 	uint64_t number;
 	int r = 0;
@@ -82,14 +82,14 @@ static int finish(struct carry *c, unsigned keep, struct err *e)
 	return r;
 }
 
-static int recover(const struct generation *g, int next, unsigned keep, enum generation_found *ret,
-		   struct err *e)
+static int generation_recover_recover(const struct generation *g, int next, unsigned keep,
+				      enum generation_found *ret, struct err *e)
 {
 	_autoclose_ int corpus = -1;
 	struct carry c = {.g = g, .from = next};
 	uint64_t inode = 0;
 	struct stat st;
-	int r = open_corpus(g, &corpus, e);
+	int r = generation_recover_open_corpus(g, &corpus, e);
 
 	c.to = corpus;
 	if (r == 0)
@@ -99,7 +99,8 @@ static int recover(const struct generation *g, int next, unsigned keep, enum gen
 	if (fstat(corpus, &st) < 0)
 		return err_sys(e, "stat the corpus");
 	*ret = inode && inode == st.st_ino ? GENERATION_FINISHED : GENERATION_UNDONE;
-	return *ret == GENERATION_FINISHED ? finish(&c, keep, e) : undo(&c, e);
+	return *ret == GENERATION_FINISHED ? generation_recover_finish(&c, keep, e)
+					   : generation_recover_undo(&c, e);
 }
 
 int generation_recover(struct generation *g, unsigned keep, enum generation_found *ret,
@@ -114,7 +115,7 @@ int generation_recover(struct generation *g, unsigned keep, enum generation_foun
 	if (r == 0) {
 		next = sys_openat(g->dir, GENERATION_NEXT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 		if (next >= 0)
-			r = recover(g, next, keep, &found, e);
+			r = generation_recover_recover(g, next, keep, &found, e);
 		else if (errno == ENOENT)
 			r = exchange_forget(g->dir, GENERATION_PENDING, e);
 		else
@@ -126,8 +127,8 @@ int generation_recover(struct generation *g, unsigned keep, enum generation_foun
 	return 0;
 }
 
-static int recover_target(int state, const char *target, unsigned keep, struct generation_sum *sum,
-			  struct err *e)
+static int generation_recover_target(int state, const char *target, unsigned keep,
+				     struct generation_sum *sum, struct err *e)
 {
 	struct generation g = {.corpora = -1, .dir = -1};
 	enum generation_found found = GENERATION_CLEAN;
@@ -151,8 +152,9 @@ static int recover_dir(int state, const char *path, unsigned keep, struct genera
 	if (!d)
 		return errno == ENOENT ? 0 : err_sys(e, "open directory '%s'", path);
 	while ((ent = sys_readdir(d))) {
-		int r =
-		    ent->d_name[0] == '.' ? 0 : recover_target(state, ent->d_name, keep, sum, e);
+		int r = ent->d_name[0] == '.'
+			    ? 0
+			    : generation_recover_target(state, ent->d_name, keep, sum, e);
 
 		if (r < 0)
 			return r;

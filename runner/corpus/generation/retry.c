@@ -22,7 +22,8 @@ static int open_room(int state, const char *room, const char *target, int *ret_f
 	return fs_open_dir(state, path, ret_fd, e);
 }
 
-static int make_room(int state, const char *room, const char *target, int *ret_fd, struct err *e)
+static int generation_retry_make_room(int state, const char *room, const char *target, int *ret_fd,
+				      struct err *e)
 {
 	char path[PATH_ROOM];
 	int r;
@@ -35,7 +36,7 @@ static int make_room(int state, const char *room, const char *target, int *ret_f
 /* Handles an entry of a room.  Returns 1 to continue, 0 to end the walk, < 0 on failure. */
 typedef int name_fn(int dir, const char *name, void *arg, struct err *e);
 
-static int each_name(int dir, name_fn *fn, void *arg, struct err *e)
+static int generation_retry_each_name(int dir, name_fn *fn, void *arg, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, ".");
 	const struct dirent *ent;
@@ -74,9 +75,9 @@ int retry_turn(int state, const char *target, struct err *e)
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = make_room(state, "retry", target, &to, e);
+		r = generation_retry_make_room(state, "retry", target, &to, e);
 	if (r == 0)
-		r = each_name(from, move_name, &to, e);
+		r = generation_retry_each_name(from, move_name, &to, e);
 	return r < 0 ? err_wrap(e, "quarantine of '%s'", target) : 0;
 }
 
@@ -114,7 +115,7 @@ int retry_stage(int state, const char *target, unsigned max, int stage, struct e
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = each_name(dir, stage_name, &s, e);
+		r = generation_retry_each_name(dir, stage_name, &s, e);
 	return r < 0 ? err_wrap(e, "inputs of '%s' to try again", target) : 0;
 }
 
@@ -138,7 +139,7 @@ int retry_waits(int state, const char *target, bool *ret, struct err *e)
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = each_name(dir, see_name, ret, e);
+		r = generation_retry_each_name(dir, see_name, ret, e);
 	return r < 0 ? err_wrap(e, "inputs of '%s' to try again", target) : 0;
 }
 
@@ -182,7 +183,7 @@ int retry_passed(int state, const char *target, const struct candidates *ran, st
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = each_name(dir, forget_name, &ran, e);
+		r = generation_retry_each_name(dir, forget_name, &ran, e);
 	return r < 0 ? err_wrap(e, "inputs of '%s' to try again", target) : 0;
 }
 
@@ -212,7 +213,7 @@ int retry_restore(int state, const char *target, char (*names)[STORE_NAME], size
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = make_room(state, "corpus", target, &corpus, e);
+		r = generation_retry_make_room(state, "corpus", target, &corpus, e);
 	if (r == 0)
 		r = restore(from, corpus, names, n, e);
 	return r < 0 ? err_wrap(e, "put failing inputs of '%s' back", target) : 0;

@@ -57,7 +57,7 @@ static void end_body(struct reader *rd)
 	x->unneeded = intree_corpus_unneeded(rd->c, hex, rd->size);
 }
 
-static int take_body(struct reader *rd, struct slice *block, struct err *e)
+static int intree_blobs_take_body(struct reader *rd, struct slice *block, struct err *e)
 {
 	struct slice part = {block->p, block->n < rd->left ? block->n : (size_t)rd->left};
 	int r = rd->size <= WORKDIR_INPUT_MAX ? buf_add(&rd->body, part, e) : 0;
@@ -85,13 +85,13 @@ static int take_head(struct reader *rd, struct slice *block, struct err *e)
 	return 0;
 }
 
-static int on_block(void *arg, struct slice block, struct err *e)
+static int intree_blobs_on_block(void *arg, struct slice block, struct err *e)
 {
 	struct reader *rd = arg;
 	int r = 0;
 
 	while (r == 0 && block.n > 0)
-		r = rd->is_body ? take_body(rd, &block, e) : take_head(rd, &block, e);
+		r = rd->is_body ? intree_blobs_take_body(rd, &block, e) : take_head(rd, &block, e);
 	return r;
 }
 
@@ -106,7 +106,7 @@ int intree_tree_unneeded(struct intree_tree *t, const struct git *g, const struc
 	for (size_t i = 0; r == 0 && i < t->n_inputs; i++)
 		r = buf_addf(&asked, e, "%.*s\n", OID, t->by_oid[i]->oid);
 	if (r == 0 && t->n_inputs > 0)
-		r = git_stream(g, args, buf_slice(&asked), on_block, &rd, e);
+		r = git_stream(g, args, buf_slice(&asked), intree_blobs_on_block, &rd, e);
 	if (r == 1 || (r == 0 && (rd.at != t->n_inputs || rd.is_body || rd.n > 0)))
 		r = bad_answer(e);
 	buf_done(&rd.body);

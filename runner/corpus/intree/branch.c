@@ -27,7 +27,7 @@ static const char *const committer[] = {"var", "GIT_COMMITTER_IDENT", NULL};
 /* --- begin and end ------------------------------------------------------------------ */
 
 /* A branch "a" excludes a branch "a/b". */
-static int check_above(const struct git *g, const char *name, struct err *e)
+static int intree_branch_check_above(const struct git *g, const char *name, struct err *e)
 {
 	const char *slash = name;
 	int r = 1;
@@ -71,11 +71,11 @@ static int check_name(const struct git *g, const char *ref, const char *name, st
 	if (r == 0)
 		return err_set(e, EEXIST, "there is a branch '%s' already", name);
 	if (r == 1)
-		r = check_above(g, name, e);
+		r = intree_branch_check_above(g, name, e);
 	return r == 0 ? check_below(g, name, e) : r;
 }
 
-static int check_repository(struct intree_branch *b, struct err *e)
+static int intree_branch_check_repository(struct intree_branch *b, struct err *e)
 {
 	_autofree_ char *algorithm = NULL;
 	int r = git_ask(b->git, format, &algorithm, e);
@@ -114,7 +114,7 @@ int intree_branch_open(const struct git *g, const char *name, const char *messag
 	if (r == 0)
 		r = check_name(g, b->name, name, e);
 	if (r == 0)
-		r = check_repository(b, e);
+		r = intree_branch_check_repository(b, e);
 	if (r < 0)
 		intree_branch_free(b);
 	else
@@ -139,7 +139,7 @@ void intree_branch_free(struct intree_branch *b)
 }
 
 /* Reports why git ended, instead of a broken pipe. */
-static int put(struct intree_branch *b, struct slice text, struct err *e)
+static int intree_branch_put(struct intree_branch *b, struct slice text, struct err *e)
 {
 	if (sys_write_all(b->out.in, text.p, text.n) == 0)
 		return 0;
@@ -148,7 +148,7 @@ static int put(struct intree_branch *b, struct slice text, struct err *e)
 	return git_end(&b->out, e) < 0 ? -e->code : err_set(e, EPROTO, "git fast-import ended");
 }
 
-static int begin(struct intree_branch *b, struct err *e)
+static int intree_branch_begin(struct intree_branch *b, struct err *e)
 {
 	static const char *const args[] = {"fast-import", "--quiet", "--done", NULL};
 	_autobuf_ struct buf text = BUF_INIT(1 << 20);
@@ -160,7 +160,7 @@ static int begin(struct intree_branch *b, struct err *e)
 		     b->name, b->author, b->committer, strlen(b->message), b->message, b->base);
 	if (r == 0)
 		r = git_begin(b->git, args, &b->out, e);
-	return r == 0 ? put(b, buf_slice(&text), e) : r;
+	return r == 0 ? intree_branch_put(b, buf_slice(&text), e) : r;
 }
 
 int intree_branch_commit(struct intree_branch *b, char commit[INTREE_OID], struct err *e)
@@ -172,7 +172,7 @@ int intree_branch_commit(struct intree_branch *b, char commit[INTREE_OID], struc
 	*commit = '\0';
 	if (b->out.pid <= 0)
 		return 0;
-	r = put(b, SLICE("\ndone\n"), e);
+	r = intree_branch_put(b, SLICE("\ndone\n"), e);
 	if (r == 0)
 		r = git_end(&b->out, e);
 	if (r == 0)
@@ -196,7 +196,7 @@ struct target {
 };
 
 /* Quotes a path for fast-import: it may hold any bytes. */
-static int add_path(struct buf *to, const char *path, struct err *e)
+static int intree_branch_add_path(struct buf *to, const char *path, struct err *e)
 {
 	int r = buf_add(to, SLICE("\""), e);
 
@@ -215,22 +215,22 @@ static int send_change(struct target *t, const char *what, const char *path, str
 		       struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(1 << 20);
-	int r = begin(t->b, e);
+	int r = intree_branch_begin(t->b, e);
 
 	if (r == 0)
 		r = buf_addf(&text, e, "%s ", what);
 	if (r == 0)
-		r = add_path(&text, path, e);
+		r = intree_branch_add_path(&text, path, e);
 	if (r == 0)
 		r = buf_add(&text, SLICE("\n"), e);
 	if (r == 0 && data)
 		r = buf_addf(&text, e, "data %zu\n", data->n);
 	if (r == 0)
-		r = put(t->b, buf_slice(&text), e);
+		r = intree_branch_put(t->b, buf_slice(&text), e);
 	if (r == 0 && data)
-		r = put(t->b, *data, e);
+		r = intree_branch_put(t->b, *data, e);
 	if (r == 0 && data)
-		r = put(t->b, SLICE("\n"), e);
+		r = intree_branch_put(t->b, SLICE("\n"), e);
 	return r;
 }
 
@@ -299,7 +299,7 @@ static int take_input(struct target *t, size_t i, struct err *e)
 	return add_input(t, t->corpus.all.v[i].name, (struct slice){text, n}, e);
 }
 
-static int prune(struct target *t, struct err *e)
+static int intree_branch_prune(struct target *t, struct err *e)
 {
 	size_t skip = *t->prefix ? strlen(t->prefix) + 1 : 0;
 	int r = 0;
@@ -331,7 +331,7 @@ static int update(struct target *t, struct err *e)
 	for (size_t i = 0; r == 0 && i < t->corpus.all.n; i++)
 		r = take_input(t, i, e);
 	if (r == 0 && intree_corpus_prunes(&t->corpus))
-		r = prune(t, e);
+		r = intree_branch_prune(t, e);
 	intree_tree_done(&t->tree);
 	return r;
 }

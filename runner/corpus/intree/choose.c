@@ -38,7 +38,7 @@ static int note_link(struct walk *w, const char *link, struct err *e)
 }
 
 /* Puts the link's target in front of the rest. */
-static int follow(struct walk *w, const char *link, struct err *e)
+static int intree_choose_follow(struct walk *w, const char *link, struct err *e)
 {
 	char target[PATH_MAX], rest[PATH_MAX];
 	ssize_t n = readlink(link, target, sizeof(target) - 1);
@@ -60,7 +60,7 @@ static int follow(struct walk *w, const char *link, struct err *e)
 }
 
 /* Resolves one name. */
-static int step(struct walk *w, const char *name, struct err *e)
+static int intree_choose_step(struct walk *w, const char *name, struct err *e)
 {
 	_autofree_ char *to = NULL;
 	struct stat st;
@@ -77,14 +77,14 @@ static int step(struct walk *w, const char *name, struct err *e)
 	if (fstatat(AT_FDCWD, to, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(e, "open '%s'", to);
 	if (S_ISLNK(st.st_mode))
-		return follow(w, to, e);
+		return intree_choose_follow(w, to, e);
 	if (strlen(to) >= sizeof(w->at))
 		return err_set(e, ENAMETOOLONG, "'%s'", to);
 	memcpy(w->at, to, strlen(to) + 1);
 	return 0;
 }
 
-static int walk(struct walk *w, const char *path, struct err *e)
+static int intree_choose_walk(struct walk *w, const char *path, struct err *e)
 {
 	int r = 0;
 
@@ -101,12 +101,12 @@ static int walk(struct walk *w, const char *path, struct err *e)
 		name[n] = '\0';
 		n += w->rest[n] == '/';
 		memmove(w->rest, w->rest + n, strlen(w->rest + n) + 1);
-		r = step(w, name, e);
+		r = intree_choose_step(w, name, e);
 	}
 	return r;
 }
 
-static bool is_below(const char *path, const char *top)
+static bool intree_choose_is_below(const char *path, const char *top)
 {
 	size_t n = strlen(top);
 
@@ -122,9 +122,9 @@ static int leads_out(const char *dir, char why[GIT_WHY], struct err *e)
 
 	if (!w)
 		return err_sys(e, "allocate a path");
-	r = walk(w, dir, e);
+	r = intree_choose_walk(w, dir, e);
 	for (size_t i = 0; r == 0 && i < w->tops.n; i++)
-		if (!is_below(w->at, w->tops.v[i])) {
+		if (!intree_choose_is_below(w->at, w->tops.v[i])) {
 			snprintf(why, GIT_WHY, "the symlink '%.120s' leads out of '%.120s'",
 				 w->links.v[i], w->tops.v[i]);
 			r = 1;
@@ -137,7 +137,7 @@ static int leads_out(const char *dir, char why[GIT_WHY], struct err *e)
 /* --- choosing --------------------------------------------------------------------------- */
 
 /* Whether git would accept a new input there. */
-static int is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
+static int intree_choose_is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
 	int r;
@@ -152,8 +152,8 @@ static int is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
 
 /* 1: the directory's work tree is in *ret.  0: why is the reason; link: the same text if a symlink
  * is the reason. */
-static int look_at(const char *dir, const struct git_limits *limits, struct git *ret,
-		   char why[GIT_WHY], char link[GIT_WHY], struct err *e)
+static int intree_choose_look_at(const char *dir, const struct git_limits *limits, struct git *ret,
+				 char why[GIT_WHY], char link[GIT_WHY], struct err *e)
 {
 	struct git g;
 	int r = leads_out(dir, why, e);
@@ -167,7 +167,7 @@ static int look_at(const char *dir, const struct git_limits *limits, struct git 
 		return r;
 	r = git_limit(&g, limits, e);
 	if (r == 0)
-		r = is_wanted(&g, why, e);
+		r = intree_choose_is_wanted(&g, why, e);
 	if (r == 1)
 		*ret = g;
 	else
@@ -188,7 +188,8 @@ int intree_choose(const struct strv *dirs, const struct git_limits *limits, stru
 
 		if (fstatat(AT_FDCWD, dirs->v[i], &st, 0) < 0 || !S_ISDIR(st.st_mode))
 			continue;
-		r = look_at(dirs->v[i], limits, ret_git, *ret_at == dirs->n ? why : other, link, e);
+		r = intree_choose_look_at(dirs->v[i], limits, ret_git,
+					  *ret_at == dirs->n ? why : other, link, e);
 		if (r != 0 || *ret_at == dirs->n)
 			*ret_at = i;
 		if (r != 0)

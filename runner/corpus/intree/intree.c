@@ -153,7 +153,7 @@ static int remove_as(const struct rights *as, int dir, const char *name)
 }
 
 /* ".<sha1>.new", a file that a killed call left. */
-static bool is_rest(const char *name)
+static bool intree_is_rest(const char *name)
 {
 	char hex[STORE_NAME];
 	size_t n = strlen(name);
@@ -174,7 +174,7 @@ static int look_entry(int at, const char *name, const char *dir, unsigned depth,
 	if (!path)
 		return err_sys(e, "allocate a path");
 	if (name[0] == '.') {
-		if (is_rest(name) && !l->c->t->dry_run)
+		if (intree_is_rest(name) && !l->c->t->dry_run)
 			(void)remove_as(l->as, at,
 					name); /* on failure the file stays, harmlessly */
 		return 0;
@@ -227,8 +227,8 @@ static int keep_all(const struct intree *t, const struct rights *as, int dir, st
 	return sys_syncfs(t->pruned) < 0 ? err_sys(e, "sync what is kept") : 0;
 }
 
-static int prune(const struct intree *t, const struct rights *as, int dir, struct strv *gone,
-		 struct intree_sum *sum, struct err *e)
+static int intree_prune(const struct intree *t, const struct rights *as, int dir, struct strv *gone,
+			struct intree_sum *sum, struct err *e)
 {
 	int r = 0;
 
@@ -248,7 +248,7 @@ static int prune(const struct intree *t, const struct rights *as, int dir, struc
 /* --- add ------------------------------------------------------------------------------ */
 
 /* Never replaces an existing name, even if it appears only now. */
-static int name_it(int dir, const char *tmp, const char *name, struct err *e)
+static int intree_name_it(int dir, const char *tmp, const char *name, struct err *e)
 {
 	struct stat st;
 
@@ -286,7 +286,7 @@ static int create(const struct to *to, const char *tmp, int *ret_fd, struct err 
 	return *ret_fd < 0 ? err_sys(e, "create '%s'", tmp) : 0;
 }
 
-static int write_temp(const struct to *to, const char *tmp, struct slice data, struct err *e)
+static int intree_write_temp(const struct to *to, const char *tmp, struct slice data, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	int r = create(to, tmp, &fd, e);
@@ -307,17 +307,17 @@ static int name_as(const struct to *to, const char *tmp, const char *name, struc
 	_autorights_ struct rights_back back = {0};
 	int r = rights_take(to->as, &back, e);
 
-	return r == 0 ? name_it(to->dir, tmp, name, e) : r;
+	return r == 0 ? intree_name_it(to->dir, tmp, name, e) : r;
 }
 
 /* 1: added; 0: its name is taken. */
-static int add_file(const struct to *to, const char *name, struct slice data, struct err *e)
+static int intree_add_file(const struct to *to, const char *name, struct slice data, struct err *e)
 {
 	char tmp[STORE_NAME + 8];
 	int r;
 
 	snprintf(tmp, sizeof(tmp), ".%s.new", name);
-	r = write_temp(to, tmp, data, e);
+	r = intree_write_temp(to, tmp, data, e);
 	if (r == 0)
 		r = name_as(to, tmp, name, e);
 	if (r <= 0)
@@ -332,8 +332,8 @@ static int is_free(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-static int add_one(struct intree_corpus *c, size_t i, const struct to *to, struct intree_sum *sum,
-		   struct err *e)
+static int intree_add_one(struct intree_corpus *c, size_t i, const struct to *to,
+			  struct intree_sum *sum, struct err *e)
 {
 	_autofree_ char *text = NULL;
 	const char *name = c->all.v[i].name;
@@ -346,7 +346,8 @@ static int add_one(struct intree_corpus *c, size_t i, const struct to *to, struc
 		sum->skipped++;
 		return 0;
 	}
-	r = c->t->dry_run ? is_free(to->dir, name) : add_file(to, name, (struct slice){text, n}, e);
+	r = c->t->dry_run ? is_free(to->dir, name)
+			  : intree_add_file(to, name, (struct slice){text, n}, e);
 	if (r < 0)
 		return r;
 	if (r == 0) {
@@ -359,8 +360,8 @@ static int add_one(struct intree_corpus *c, size_t i, const struct to *to, struc
 	return 0;
 }
 
-static int add_all(struct intree_corpus *c, const struct rights *as, int dir,
-		   struct intree_sum *sum, struct err *e)
+static int intree_add_all(struct intree_corpus *c, const struct rights *as, int dir,
+			  struct intree_sum *sum, struct err *e)
 {
 	struct to to = {.dir = dir, .as = as};
 	int r = 0;
@@ -371,7 +372,7 @@ static int add_all(struct intree_corpus *c, const struct rights *as, int dir,
 		if (c->known[i])
 			sum->known++;
 		else
-			r = add_one(c, i, &to, sum, e);
+			r = intree_add_one(c, i, &to, sum, e);
 	}
 	return r;
 }
@@ -386,9 +387,9 @@ static int update(struct intree_corpus *c, const struct rights *as, int dir, str
 
 	/* Prunes first: a file to be removed may have an input's name. */
 	if (r == 0)
-		r = prune(c->t, as, dir, &l.gone, sum, e);
+		r = intree_prune(c->t, as, dir, &l.gone, sum, e);
 	if (r == 0)
-		r = add_all(c, as, dir, sum, e);
+		r = intree_add_all(c, as, dir, sum, e);
 	if (r == 0 && !c->t->dry_run && sys_syncfs(dir) < 0)
 		r = err_sys(e, "sync it");
 	strv_done(&l.gone);

@@ -13,7 +13,7 @@ static bool has_odd_byte(const char *name)
 	return false;
 }
 
-static bool ends(const char *s, size_t n, const char *with)
+static bool intree_name_ends(const char *s, size_t n, const char *with)
 {
 	size_t k = strlen(with);
 
@@ -30,7 +30,7 @@ static const char *part_is_wrong(const char *name)
 			return "a part of it is empty";
 		if (name[0] == '.')
 			return "a part of it begins with '.'";
-		if (ends(name, n, ".lock"))
+		if (intree_name_ends(name, n, ".lock"))
 			return "a part of it ends in '.lock'";
 		if (name[n] == '\0')
 			return NULL;

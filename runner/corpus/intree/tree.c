@@ -48,7 +48,8 @@ static bool may_be_input(const char *path, size_t prefix, struct slice mode)
 }
 
 /* "<mode> <type> <oid>\t<path>\0" */
-static int read_entry(struct slice *rest, size_t prefix, struct intree_entry *ret, struct err *e)
+static int intree_tree_read_entry(struct slice *rest, size_t prefix, struct intree_entry *ret,
+				  struct err *e)
 {
 	struct slice mode, type, oid, path;
 
@@ -76,7 +77,7 @@ static int index_tree(struct intree_tree *t, size_t prefix, struct err *e)
 	if (!t->by_path || !t->by_oid)
 		return err_set(e, ENOMEM, "allocate %zu names", n);
 	while (r == 0 && rest.n > 0 && t->n < n)
-		r = read_entry(&rest, prefix, &t->by_path[t->n++], e);
+		r = intree_tree_read_entry(&rest, prefix, &t->by_path[t->n++], e);
 	if (r < 0)
 		return r;
 	qsort(t->by_path, t->n, sizeof(*t->by_path), path_order);
@@ -88,7 +89,8 @@ static int index_tree(struct intree_tree *t, size_t prefix, struct err *e)
 }
 
 /* 1: the first n bytes of path are a directory in the commit; 0: they do not exist. */
-static int is_dir(const struct git *g, const char *base, const char *path, size_t n, struct err *e)
+static int intree_tree_is_dir(const struct git *g, const char *base, const char *path, size_t n,
+			      struct err *e)
 {
 	_autofree_ char *object = sys_asprintf("%s:%.*s", base, (int)n, path);
 	const char *const args[] = {"cat-file", "-t", object, NULL};
@@ -112,7 +114,7 @@ static int check_prefix(const struct git *g, const char *base, const char *prefi
 	int r = 1;
 
 	while (n > 0 && r == 1) {
-		r = is_dir(g, base, prefix, n, e);
+		r = intree_tree_is_dir(g, base, prefix, n, e);
 		n = prefix[n] ? n + 1 + strcspn(prefix + n + 1, "/") : 0;
 	}
 	return r < 0 ? r : 0;

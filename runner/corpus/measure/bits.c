@@ -9,7 +9,7 @@
 enum { BITS = 64, WORDS_MIN = 64 };
 
 /* The room doubles, so that adding ascending numbers does not copy the set each time. */
-static int make_room(struct bits *b, size_t words, struct err *e)
+static int bits_make_room(struct bits *b, size_t words, struct err *e)
 {
 	size_t room = b->words ? b->words : WORDS_MIN;
 	uint64_t *word;
@@ -40,7 +40,7 @@ int bits_add(struct bits *b, uint32_t n, struct err *e)
 
 	if (bits_has(b, n))
 		return 0;
-	r = make_room(b, (size_t)n / BITS + 1, e);
+	r = bits_make_room(b, (size_t)n / BITS + 1, e);
 	if (r < 0)
 		return r;
 	b->word[n / BITS] |= UINT64_C(1) << n % BITS;
@@ -69,7 +69,7 @@ void bits_remove_all(struct bits *b, const struct bits *less)
 
 int bits_add_all(struct bits *b, const struct bits *more, struct err *e)
 {
-	int r = make_room(b, more->words, e);
+	int r = bits_make_room(b, more->words, e);
 
 	if (r < 0)
 		return r;

@@ -137,7 +137,7 @@ static enum number_end edges(struct record *rec, int *r, struct err *e)
 	return end;
 }
 
-static void finish(struct record *rec, enum control_state state)
+static void control_read_finish(struct record *rec, enum control_state state)
 {
 	rec->input.state = state;
 	rec->c->inputs[rec->c->next++] = rec->input;
@@ -158,11 +158,11 @@ static enum number_end run_of_one(struct record *rec, int *r, struct err *e)
 			return NUMBER_BAD;
 	}
 	*r = 0;
-	finish(rec, CONTROL_RAN);
+	control_read_finish(rec, CONTROL_RAN);
 	return NUMBER_OK;
 }
 
-static enum number_end started(struct record *rec)
+static enum number_end control_read_started(struct record *rec)
 {
 	char after;
 	enum number_end end = word_and_id(rec, SLICE("STARTED "), &after);
@@ -177,7 +177,7 @@ static enum number_end started(struct record *rec)
 
 static enum number_end one_record(struct record *rec, int *r, struct err *e)
 {
-	enum number_end end = started(rec);
+	enum number_end end = control_read_started(rec);
 	int next;
 
 	rec->input = (struct control_input){0};
@@ -188,7 +188,7 @@ static enum number_end one_record(struct record *rec, int *r, struct err *e)
 		rec->c->started = true;
 	else if (next == 'S') { /* it failed, and the next one was run */
 		rec->input.features_at = rec->c->good;
-		finish(rec, CONTROL_FAILED);
+		control_read_finish(rec, CONTROL_FAILED);
 	} else
 		return run_of_one(rec, r, e);
 	return NUMBER_OK;
@@ -262,7 +262,7 @@ int control_read(int dirfd, const char *file, const char *dir, const struct cand
 
 /* --- one input's numbers --------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int control_read_compare(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -278,15 +278,15 @@ static size_t in_order(uint32_t *v, size_t n)
 		i++;
 	if (i >= n)
 		return n;
-	qsort(v, n, sizeof(*v), compare);
+	qsort(v, n, sizeof(*v), control_read_compare);
 	for (i = 1; i < n; i++)
 		if (v[i] != v[kept - 1])
 			v[kept++] = v[i];
 	return kept;
 }
 
-static int read_numbers(const struct control *c, uint64_t at, size_t n, uint32_t below,
-			struct control_reader *reader, size_t *ret_n, struct err *e)
+static int control_read_numbers(const struct control *c, uint64_t at, size_t n, uint32_t below,
+				struct control_reader *reader, size_t *ret_n, struct err *e)
 {
 	enum number_end end = NUMBER_OK;
 	struct numbers *in;
@@ -316,8 +316,8 @@ int control_features(const struct control *c, size_t i, struct control_reader *r
 {
 	const struct control_input *input = &c->inputs[i];
 
-	return read_numbers(c, input->features_at, input->features, CONTROL_FEATURES, reader, ret_n,
-			    e);
+	return control_read_numbers(c, input->features_at, input->features, CONTROL_FEATURES,
+				    reader, ret_n, e);
 }
 
 int control_edges(const struct control *c, size_t i, struct control_reader *reader, size_t *ret_n,
@@ -325,7 +325,8 @@ int control_edges(const struct control *c, size_t i, struct control_reader *read
 {
 	const struct control_input *input = &c->inputs[i];
 
-	return read_numbers(c, input->edges_at, input->edges, CONTROL_EDGES, reader, ret_n, e);
+	return control_read_numbers(c, input->edges_at, input->edges, CONTROL_EDGES, reader, ret_n,
+				    e);
 }
 
 void control_reader_done(struct control_reader *r)

@@ -35,7 +35,7 @@ static const struct candidate *candidate_of(const struct cover_shard *s, const s
 	return &s[p->shard].list->v[p->input];
 }
 
-static int compare(const void *a, const void *b, void *arg)
+static int cover_compare(const void *a, const void *b, void *arg)
 {
 	const struct place *x = a, *y = b;
 	const struct order *o = arg;
@@ -75,7 +75,7 @@ static int put_in_order(const struct cover_shard *s, size_t shards, struct place
 							.input = (uint32_t)i,
 							.features = in[i].features};
 	}
-	qsort_r(v, n, sizeof(*v), compare, &order);
+	qsort_r(v, n, sizeof(*v), cover_compare, &order);
 	*ret = v;
 	*ret_n = n;
 	return 0;
@@ -205,7 +205,7 @@ static int by_promise(const void *a, const void *b, void *arg)
 
 	if (x->features != y->features)
 		return x->features > y->features ? -1 : 1;
-	return compare(a, b, arg);
+	return cover_compare(a, b, arg);
 }
 
 static uint32_t count_new(const struct bits *covered, const uint32_t *v, size_t n)
@@ -385,7 +385,7 @@ static int top_up(const struct cover_shard *s, const struct place *v, size_t n,
 	return 0;
 }
 
-static int append(struct candidates *to, const struct candidates *more, struct err *e)
+static int cover_append(struct candidates *to, const struct candidates *more, struct err *e)
 {
 	for (size_t i = 0; i < more->n; i++) {
 		int r = candidates_add(to, more->v[i].name, more->v[i].size, e);
@@ -416,7 +416,7 @@ int cover_top_up(const struct cover_shard *s, size_t shards, const struct reach 
 	*gap = (struct cover_gap){.features = m.features.count, .edges = m.edges.count};
 	r = top_up(s, v, n, io, &m, &more, e);
 	if (r == 0)
-		r = append(io, &more, e);
+		r = cover_append(io, &more, e);
 	if (r < 0)
 		return r;
 	gap->lost_features = m.features.count;

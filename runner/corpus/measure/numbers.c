@@ -15,7 +15,7 @@ void numbers_start(struct numbers *in, int fd, uint64_t at, size_t ahead)
 	in->error = 0;
 }
 
-static bool refill(struct numbers *in)
+static bool numbers_refill(struct numbers *in)
 {
 	ssize_t n;
 
@@ -33,12 +33,12 @@ static bool refill(struct numbers *in)
 
 int numbers_peek(struct numbers *in)
 {
-	if (in->pos == in->n && !refill(in))
+	if (in->pos == in->n && !numbers_refill(in))
 		return NUMBERS_END;
 	return (unsigned char)in->block[in->pos];
 }
 
-static void take(struct numbers *in)
+static void numbers_take(struct numbers *in)
 {
 	in->pos++;
 	in->at++;
@@ -65,7 +65,7 @@ enum number_end numbers_text(struct numbers *in, struct slice text)
 			return NUMBER_CUT;
 		if (c != (unsigned char)text.p[i])
 			return NUMBER_BAD;
-		take(in);
+		numbers_take(in);
 	}
 	return NUMBER_OK;
 }
@@ -86,13 +86,13 @@ enum number_end numbers_next(struct numbers *in, uint32_t max, uint32_t *ret, ch
 		if (v > max)
 			return NUMBER_BAD;
 		any = true;
-		take(in);
+		numbers_take(in);
 	}
 	if (c == NUMBERS_END)
 		return NUMBER_CUT;
 	if (!any || (c != ' ' && c != '\n'))
 		return NUMBER_BAD;
-	take(in);
+	numbers_take(in);
 	*ret = (uint32_t)v;
 	*ret_after = (char)c;
 	return NUMBER_OK;

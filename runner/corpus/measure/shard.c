@@ -40,7 +40,7 @@ int candidates_add(struct candidates *c, const char *name, uint64_t size, struct
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int shard_compare(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -52,7 +52,7 @@ static int compare(const void *a, const void *b)
 void candidates_sort(struct candidates *c)
 {
 	if (c->n > 1)
-		qsort(c->v, c->n, sizeof(*c->v), compare);
+		qsort(c->v, c->n, sizeof(*c->v), shard_compare);
 }
 
 const struct candidate *candidates_find(const struct candidates *c, const char *name, uint64_t size)
@@ -62,7 +62,7 @@ const struct candidate *candidates_find(const struct candidates *c, const char *
 	if (!candidates_name_ok(name) || c->n == 0)
 		return NULL;
 	memcpy(key.name, name, STORE_NAME);
-	return bsearch(&key, c->v, c->n, sizeof(*c->v), compare);
+	return bsearch(&key, c->v, c->n, sizeof(*c->v), shard_compare);
 }
 
 void candidates_done(struct candidates *c)
@@ -81,7 +81,7 @@ int candidates_save(int dirfd, const char *file, const struct candidates *c, str
 	return r < 0 ? r : fs_replace(dirfd, file, buf_slice(&text), e);
 }
 
-static bool read_line(struct slice line, char name[STORE_NAME], uint64_t *ret_size)
+static bool shard_read_line(struct slice line, char name[STORE_NAME], uint64_t *ret_size)
 {
 	struct slice hex;
 
@@ -109,7 +109,7 @@ int candidates_load(int dirfd, const char *file, struct candidates *ret, struct 
 		return err_set(e, EBADMSG, "list '%s' is cut", file);
 	rest = (struct slice){text, n};
 	while (scan_line(&rest, &line)) {
-		if (!read_line(line, name, &size))
+		if (!shard_read_line(line, name, &size))
 			return err_set(e, EBADMSG, "list '%s', line %zu", file, c.n + 1);
 		r = candidates_add(&c, name, size, e);
 		if (r < 0)
@@ -162,8 +162,8 @@ static unsigned lightest(const uint64_t *cost, unsigned n)
 }
 
 /* Takes the largest first, and gives each to the shard with the least work. */
-static int deal(const struct candidates *all, unsigned shards, uint64_t *cost,
-		struct candidates *to, struct err *e)
+static int shard_deal(const struct candidates *all, unsigned shards, uint64_t *cost,
+		      struct candidates *to, struct err *e)
 {
 	for (size_t i = all->n; i-- > 0;) {
 		unsigned k = lightest(cost, shards);
@@ -187,7 +187,7 @@ int shard_split(const struct candidates *all, unsigned shards, struct candidates
 	cost = sys_calloc(shards, sizeof(*cost));
 	if (!cost)
 		return err_sys(e, "allocate %u shards", shards);
-	r = deal(all, shards, cost, ret, e);
+	r = shard_deal(all, shards, cost, ret, e);
 	for (unsigned k = 0; k < shards; k++) {
 		if (r < 0)
 			candidates_done(&ret[k]);

@@ -91,9 +91,9 @@ struct walk {
 	unsigned seen;
 };
 
-static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e);
+static int stage_walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e);
 
-static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, struct err *e)
+static int stage_walk_entry(int at, const char *name, unsigned depth, struct walk *w, struct err *e)
 {
 	char hex[STORE_NAME];
 	struct stat st;
@@ -102,14 +102,14 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 		return err_set(e, E2BIG, "more than %d inputs", CANDIDATES_MAX);
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) {
 		if (depth < TREE_DEPTH)
-			return walk_dir(at, name, depth + 1, w, e);
+			return stage_walk_dir(at, name, depth + 1, w, e);
 		w->io->skipped++;
 		return 0;
 	}
 	return shard_stage_file(at, name, w->stage, w->io, hex, e);
 }
 
-static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
+static int stage_walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
 	const struct dirent *ent;
@@ -127,7 +127,7 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 		return err_set(e, ENOMEM, "open directory '%s'", dir);
 	}
 	while ((ent = sys_readdir(d))) {
-		int r = ent->d_name[0] == '.' ? 0 : walk_entry(fd, ent->d_name, depth, w, e);
+		int r = ent->d_name[0] == '.' ? 0 : stage_walk_entry(fd, ent->d_name, depth, w, e);
 
 		if (r < 0)
 			return r;
@@ -139,7 +139,7 @@ int shard_stage(int from_dirfd, const char *dir, int stage, struct stage_sum *io
 {
 	struct walk w = {.stage = stage, .io = io};
 
-	return walk_dir(from_dirfd, dir, 0, &w, e);
+	return stage_walk_dir(from_dirfd, dir, 0, &w, e);
 }
 
 int shard_list(int stage, struct candidates *ret, struct err *e)

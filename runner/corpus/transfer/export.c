@@ -22,13 +22,13 @@ enum { MODE_DIR = 0755, MODE_FILE = 0644 };
 
 /* --- the targets ------------------------------------------------------------------ */
 
-static int by_text(const void *a, const void *b)
+static int export_by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int add_target(int corpora, const char *name, const char *glob, struct strv *ret,
-		      struct err *e)
+static int export_add_target(int corpora, const char *name, const char *glob, struct strv *ret,
+			     struct err *e)
 {
 	struct stat st;
 
@@ -49,7 +49,7 @@ int export_targets(int state_dirfd, const char *glob, struct strv *ret, struct e
 	if (!d)
 		return errno == ENOENT ? 0 : err_sys(e, "open 'corpus'");
 	while (r == 0 && (ent = sys_readdir(d)))
-		r = add_target(dirfd(d), ent->d_name, glob, &found, e);
+		r = export_add_target(dirfd(d), ent->d_name, glob, &found, e);
 	if (r == 0 && errno)
 		r = err_sys(e, "list 'corpus'");
 	if (r < 0) {
@@ -57,7 +57,7 @@ int export_targets(int state_dirfd, const char *glob, struct strv *ret, struct e
 		return r;
 	}
 	if (found.n > 1)
-		qsort(found.v, found.n, sizeof(*found.v), by_text);
+		qsort(found.v, found.n, sizeof(*found.v), export_by_text);
 	*ret = found;
 	return 0;
 }
@@ -85,7 +85,7 @@ static int add_to_pack(struct one *o, const char *name, struct slice data, struc
 }
 
 /* An input with a content that does not match its name is left for `corpus verify`. */
-static int take(struct one *o, const struct candidate *c, struct err *e)
+static int export_take(struct one *o, const struct candidate *c, struct err *e)
 {
 	_autofree_ char *text = NULL;
 	struct store_sum stored = {0};
@@ -135,7 +135,7 @@ static int count_others(struct one *o, size_t listed, struct err *e)
 	return 0;
 }
 
-static int take_all(const struct export *x, struct one *o, struct err *e)
+static int export_take_all(const struct export *x, struct one *o, struct err *e)
 {
 	_autocandidates_ struct candidates all = {0}, spare = {0};
 	int r = shard_list(o->corpus, &all, e);
@@ -146,7 +146,7 @@ static int take_all(const struct export *x, struct one *o, struct err *e)
 		r = spare_leave_out(x->state_dirfd, o->target, &all, &spare, e);
 	o->sum.spare = spare.n;
 	for (size_t i = 0; r == 0 && i < all.n; i++)
-		r = take(o, &all.v[i], e);
+		r = export_take(o, &all.v[i], e);
 	return r;
 }
 
@@ -160,7 +160,7 @@ static int export_one(const struct export *x, struct one *o, struct err *e)
 		return err_sys(e, "allocate a path");
 	r = fs_open_dir(x->state_dirfd, path, &o->corpus, e);
 	if (r == 0)
-		r = take_all(x, o, e);
+		r = export_take_all(x, o, e);
 	close_p(&o->corpus);
 	if (r < 0)
 		return err_wrap(e, "export '%s'", o->target);
@@ -171,7 +171,7 @@ static int export_one(const struct export *x, struct one *o, struct err *e)
 
 /* --- archives ------------------------------------------------------------------------ */
 
-static bool ends(const char *path, const char *with)
+static bool export_ends(const char *path, const char *with)
 {
 	size_t n = strlen(path), m = strlen(with);
 
@@ -180,7 +180,8 @@ static bool ends(const char *path, const char *with)
 
 bool export_is_archive(const char *path)
 {
-	return ends(path, ".tar.gz") || ends(path, ".tgz") || ends(path, ".zip");
+	return export_ends(path, ".tar.gz") || export_ends(path, ".tgz") ||
+	       export_ends(path, ".zip");
 }
 
 /* A file that appears complete, by a rename. */
@@ -201,8 +202,8 @@ static int output_begin(struct output *o, struct err *e)
 	r = fs_open_file(o->dir, o->tmp, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &o->fd, e);
 	if (r < 0)
 		return r;
-	r = ends(o->name, ".zip") ? pack_open_zip(o->fd, &o->pack, e)
-				  : pack_open(o->fd, &o->pack, e);
+	r = export_ends(o->name, ".zip") ? pack_open_zip(o->fd, &o->pack, e)
+					 : pack_open(o->fd, &o->pack, e);
 	return r < 0 ? err_wrap(e, "write '%s'", o->name) : 0;
 }
 
@@ -234,7 +235,7 @@ static int output_end(struct output *o, int r, struct err *e)
 	return r;
 }
 
-static int fill(const struct export *x, struct pack *pack, struct err *e)
+static int export_fill(const struct export *x, struct pack *pack, struct err *e)
 {
 	int r = 0;
 
@@ -271,13 +272,13 @@ int export_archive(const struct export *x, const char *path, struct err *e)
 	o.dir = dir;
 	r = output_begin(&o, e);
 	if (r == 0)
-		r = fill(x, o.pack, e);
+		r = export_fill(x, o.pack, e);
 	return output_end(&o, r, e);
 }
 
 /* --- directories ---------------------------------------------------------------------- */
 
-static int open_made(int at, const char *path, int *ret_fd, struct err *e)
+static int export_open_made(int at, const char *path, int *ret_fd, struct err *e)
 {
 	int r = fs_mkdirs(at, path, MODE_DIR, e);
 
@@ -290,12 +291,12 @@ static int open_made(int at, const char *path, int *ret_fd, struct err *e)
 int export_tree(const struct export *x, const char *dir, struct err *e)
 {
 	_autoclose_ int all = -1;
-	int r = open_made(AT_FDCWD, dir, &all, e);
+	int r = export_open_made(AT_FDCWD, dir, &all, e);
 
 	for (size_t i = 0; r == 0 && i < x->targets->n; i++) {
 		struct one o = {.target = x->targets->v[i], .corpus = -1, .dir = -1};
 
-		r = open_made(all, o.target, &o.dir, e);
+		r = export_open_made(all, o.target, &o.dir, e);
 		if (r == 0)
 			r = export_one(x, &o, e);
 		close_p(&o.dir);
@@ -324,7 +325,7 @@ static int seed_corpus(const struct export *x, const char *target, int dir, stru
 int export_seed_corpora(const struct export *x, const char *dir, struct err *e)
 {
 	_autoclose_ int all = -1;
-	int r = open_made(AT_FDCWD, dir, &all, e);
+	int r = export_open_made(AT_FDCWD, dir, &all, e);
 
 	for (size_t i = 0; r == 0 && i < x->targets->n; i++)
 		r = seed_corpus(x, x->targets->v[i], all, e);

@@ -63,7 +63,7 @@ static struct slice base_of(const char *path)
 	return (struct slice){s.p + at, s.n - at};
 }
 
-static bool ends(struct slice name, const char *with)
+static bool import_ends(struct slice name, const char *with)
 {
 	size_t n = strlen(with);
 
@@ -76,9 +76,9 @@ static bool is_archive(struct slice name)
 	const char *suffix;
 
 	for (size_t i = 0; (suffix = names_archive_suffix(i)); i++)
-		if (ends(name, suffix + sizeof(seed_corpus) - 1))
+		if (import_ends(name, suffix + sizeof(seed_corpus) - 1))
 			return true;
-	return ends(name, ".tar.zst");
+	return import_ends(name, ".tar.zst");
 }
 
 /* "png_seed_corpus.zip" and "png_seed_corpus" name the target png. */
@@ -86,7 +86,7 @@ static bool says_target(struct slice base, bool is_dir, char target[NAMES_TARGET
 {
 	struct slice t;
 
-	if (is_dir && ends(base, NAMES_SEED_DIR_SUFFIX))
+	if (is_dir && import_ends(base, NAMES_SEED_DIR_SUFFIX))
 		t = (struct slice){base.p, base.n - strlen(NAMES_SEED_DIR_SUFFIX)};
 	else if (is_dir || names_side_of(base, &t) != SIDE_ARCHIVE)
 		return false;
@@ -123,7 +123,7 @@ struct corpora {
 	char target[NAMES_TARGET_MAX + 1];
 };
 
-static int open_corpus(struct corpora *c, struct slice target, int *ret_fd, struct err *e)
+static int import_open_corpus(struct corpora *c, struct slice target, int *ret_fd, struct err *e)
 {
 	char path[NAMES_TARGET_MAX + 16];
 
@@ -142,12 +142,12 @@ static int open_corpus(struct corpora *c, struct slice target, int *ret_fd, stru
 	return 0;
 }
 
-static int place(void *arg, const char *name, int *ret_dirfd, struct err *e)
+static int import_place(void *arg, const char *name, int *ret_dirfd, struct err *e)
 {
 	struct slice target;
 
 	if (in_layout(name, &target))
-		return open_corpus(arg, target, ret_dirfd, e);
+		return import_open_corpus(arg, target, ret_dirfd, e);
 	*ret_dirfd = -1;
 	return 0;
 }
@@ -161,7 +161,7 @@ static int unpack(struct state *s, const char *path, int corpus, struct import_s
 	int r;
 
 	if (corpus < 0) {
-		to.place = place;
+		to.place = import_place;
 		to.arg = &all;
 		to.not_placed = "not <target>/<sha1>; give the target with --target";
 	}
@@ -171,8 +171,8 @@ static int unpack(struct state *s, const char *path, int corpus, struct import_s
 	return r;
 }
 
-static int take_file(struct corpora *c, int dir, const char *target, const char *name,
-		     struct import_sum *io, struct err *e)
+static int import_take_file(struct corpora *c, int dir, const char *target, const char *name,
+			    struct import_sum *io, struct err *e)
 {
 	struct store_sum got = {0};
 	char hex[STORE_NAME];
@@ -182,15 +182,15 @@ static int take_file(struct corpora *c, int dir, const char *target, const char 
 		skipped(io, 1, "not named by its content; give the target with --target");
 		return 0;
 	}
-	r = open_corpus(c, slice_of(target), &corpus, e);
+	r = import_open_corpus(c, slice_of(target), &corpus, e);
 	if (r == 0)
 		r = store_file(dir, name, corpus, NULL, &got, hex, e);
 	add_stored(io, &got);
 	return r;
 }
 
-static int take_corpus(struct corpora *c, int all, const char *target, struct import_sum *io,
-		       struct err *e)
+static int import_take_corpus(struct corpora *c, int all, const char *target, struct import_sum *io,
+			      struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(all, target);
 	const struct dirent *ent;
@@ -202,8 +202,9 @@ static int take_corpus(struct corpora *c, int all, const char *target, struct im
 	if (!d)
 		return err_sys(e, "open directory '%s'", target);
 	while ((ent = sys_readdir(d))) {
-		int r =
-		    ent->d_name[0] == '.' ? 0 : take_file(c, dirfd(d), target, ent->d_name, io, e);
+		int r = ent->d_name[0] == '.'
+			    ? 0
+			    : import_take_file(c, dirfd(d), target, ent->d_name, io, e);
 
 		if (r < 0)
 			return r;
@@ -226,7 +227,7 @@ static int take_corpora(struct state *s, const char *path, struct import_sum *io
 		if (ent->d_name[0] == '.')
 			continue;
 		if (names_target_ok(slice_of(ent->d_name)))
-			r = take_corpus(&c, all, ent->d_name, io, e);
+			r = import_take_corpus(&c, all, ent->d_name, io, e);
 		else
 			skipped(io, 1, "not a valid target name");
 	}
@@ -239,8 +240,8 @@ static int take_corpora(struct state *s, const char *path, struct import_sum *io
 /* --- one path ---------------------------------------------------------------------- */
 
 /* corpus: of the named target, or -1. */
-static int take(struct state *s, const char *path, const struct stat *st, int corpus,
-		struct import_sum *io, struct err *e)
+static int import_take(struct state *s, const char *path, const struct stat *st, int corpus,
+		       struct import_sum *io, struct err *e)
 {
 	struct store_sum got = {0};
 	char hex[STORE_NAME];
@@ -265,7 +266,7 @@ static int take(struct state *s, const char *path, const struct stat *st, int co
 }
 
 /* Syncs the corpora's file system. */
-static int settle(struct state *s, struct err *e)
+static int import_settle(struct state *s, struct err *e)
 {
 	_autoclose_ int corpora = -1;
 	int r = fs_open_dir(s->dirfd, "corpus", &corpora, e);
@@ -292,6 +293,6 @@ int import_path(struct state *s, const char *path, const char *target, struct im
 	if (target)
 		r = state_open_corpus(s, target, &corpus, e);
 	if (r == 0)
-		r = take(s, path, &st, corpus, io, e);
-	return r == 0 ? settle(s, e) : r;
+		r = import_take(s, path, &st, corpus, io, e);
+	return r == 0 ? import_settle(s, e) : r;
 }

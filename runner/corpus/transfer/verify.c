@@ -36,7 +36,7 @@ static int each_entry(struct verifying *w, const char *dir, entry_fn *fn, void *
 	return errno ? err_sys(e, "list directory '%s'", dir) : 0;
 }
 
-static bool is_dir(struct verify_at at)
+static bool verify_is_dir(struct verify_at at)
 {
 	struct stat st;
 
@@ -57,13 +57,13 @@ static int on_file(struct verifying *w, struct verify_at at, void *arg, struct e
 	return verify_file(w, at, f->rule, f->twin, e);
 }
 
-static int on_target(struct verifying *w, struct verify_at at, void *arg, struct err *e)
+static int verify_on_target(struct verifying *w, struct verify_at at, void *arg, struct err *e)
 {
 	struct files f = {.rule = *(unsigned *)arg, .twin = -1};
 
-	if (strcmp(at.path, "corpus/.generations") == 0 && is_dir(at))
+	if (strcmp(at.path, "corpus/.generations") == 0 && verify_is_dir(at))
 		return 0;
-	if (!names_target_ok(slice_of(at.name)) || !is_dir(at)) {
+	if (!names_target_ok(slice_of(at.name)) || !verify_is_dir(at)) {
 		verify_set_aside(w, at, "no target's directory");
 		return 0;
 	}
@@ -73,22 +73,22 @@ static int on_target(struct verifying *w, struct verify_at at, void *arg, struct
 
 static int check_room(struct verifying *w, const char *room, unsigned rule, struct err *e)
 {
-	return each_entry(w, room, on_target, &rule, e);
+	return each_entry(w, room, verify_on_target, &rule, e);
 }
 
-static int on_run(struct verifying *w, struct verify_at at, void *arg, struct err *e)
+static int verify_on_run(struct verifying *w, struct verify_at at, void *arg, struct err *e)
 {
 	_autofree_ char *crashes = sys_asprintf("%s/crashes", at.path);
 
 	(void)arg;
 	if (!crashes)
 		return err_sys(e, "allocate a path");
-	return is_dir(at) ? check_room(w, crashes, RULE_ARTIFACT, e) : 0;
+	return verify_is_dir(at) ? check_room(w, crashes, RULE_ARTIFACT, e) : 0;
 }
 
 /* --- generations -------------------------------------------------------------------------- */
 
-static bool is_number(const char *name)
+static bool verify_is_number(const char *name)
 {
 	struct slice s = slice_of(name);
 	uint64_t n;
@@ -107,7 +107,7 @@ static int on_generation(struct verifying *w, struct verify_at at, void *arg, st
 	struct generations *g = arg;
 	struct files f = {.rule = RULE_INPUT, .twin = g->corpus};
 
-	if (is_number(at.name) && is_dir(at))
+	if (verify_is_number(at.name) && verify_is_dir(at))
 		return g->files ? each_entry(w, at.path, on_file, &f, e) : 0;
 	if (strcmp(at.name, "next") == 0 || strcmp(at.name, "pending") == 0)
 		g->is_unsettled = true;
@@ -154,7 +154,7 @@ static int on_generations(struct verifying *w, struct verify_at at, void *arg, s
 
 	if (!path)
 		return err_sys(e, "allocate a path");
-	if (!names_target_ok(slice_of(at.name)) || !is_dir(at)) {
+	if (!names_target_ok(slice_of(at.name)) || !verify_is_dir(at)) {
 		if (!g.files)
 			verify_set_aside(w, at, "no target's directory");
 		return 0;
@@ -185,7 +185,7 @@ static int on_merge(struct verifying *w, struct verify_at at, void *arg, struct 
 	(void)arg;
 	if (!corpus)
 		return err_sys(e, "allocate a path");
-	if (!names_target_ok(slice_of(at.name)) || !is_dir(at) ||
+	if (!names_target_ok(slice_of(at.name)) || !verify_is_dir(at) ||
 	    faccessat(w->v->state_dirfd, corpus, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		verify_set_aside(w, at, "left by the merge of a target that has no corpus");
 	return 0;
@@ -236,7 +236,7 @@ int verify_state(const struct verify *v, struct verify_sum *ret, struct err *e)
 	if (r == 0)
 		r = check_room(&w, "triage", RULE_ARTIFACT, e);
 	if (r == 0)
-		r = each_entry(&w, "logs", on_run, NULL, e);
+		r = each_entry(&w, "logs", verify_on_run, NULL, e);
 	if (r == 0)
 		r = each_entry(&w, "merge", on_merge, NULL, e);
 	if (r == 0)

@@ -26,7 +26,7 @@ static const char *digits_of(const char *name, unsigned rule)
 }
 
 /* ".<name>.new": an incomplete file of ours. */
-static bool is_rest(const char *name)
+static bool verify_file_is_rest(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -70,7 +70,8 @@ static void check_content(struct verifying *w, struct verify_at at, unsigned rul
 		verify_rename(w, at, hex, what);
 }
 
-static int look_into(struct verifying *w, struct verify_at at, unsigned rule, struct err *e)
+static int verify_file_look_into(struct verifying *w, struct verify_at at, unsigned rule,
+				 struct err *e)
 {
 	_autoclose_ int fd =
 	    sys_openat(at.dir, at.name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
@@ -108,7 +109,7 @@ int verify_file(struct verifying *w, struct verify_at at, unsigned rule, int twi
 		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", at.path);
 	if (is_report(at.name, rule, &st))
 		return 0;
-	if (is_rest(at.name))
+	if (verify_file_is_rest(at.name))
 		verify_set_aside(w, at, "the rest of a write that was cut");
 	else if (at.name[0] == '.')
 		verify_set_aside(w, at, "hidden, so it is no input");
@@ -123,7 +124,7 @@ int verify_file(struct verifying *w, struct verify_at at, unsigned rule, int twi
 		w->sum->files++;
 		if (w->v->looked)
 			w->v->looked(w->v->arg, w->sum->files);
-		return look_into(w, at, rule, e);
+		return verify_file_look_into(w, at, rule, e);
 	}
 	return 0;
 }

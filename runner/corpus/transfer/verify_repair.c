@@ -12,7 +12,7 @@
 
 enum { MODE_FILE = 0644 };
 
-static void tell(struct verifying *w, struct verify_finding f)
+static void verify_repair_tell(struct verifying *w, struct verify_finding f)
 {
 	w->sum->wrong++;
 	w->sum->repaired += f.fix != VERIFY_LEFT;
@@ -21,12 +21,12 @@ static void tell(struct verifying *w, struct verify_finding f)
 
 void verify_left(struct verifying *w, const char *path, const char *what, const char *why)
 {
-	tell(w, (struct verify_finding){path, what, VERIFY_LEFT, why});
+	verify_repair_tell(w, (struct verify_finding){path, what, VERIFY_LEFT, why});
 }
 
 void verify_mended(struct verifying *w, const char *path, const char *what)
 {
-	tell(w, (struct verify_finding){path, what, VERIFY_MENDED, NULL});
+	verify_repair_tell(w, (struct verify_finding){path, what, VERIFY_MENDED, NULL});
 }
 
 void verify_set_aside(struct verifying *w, struct verify_at at, const char *what)
@@ -41,7 +41,7 @@ void verify_set_aside(struct verifying *w, struct verify_at at, const char *what
 	if (state_set_aside(w->v->state_dirfd, at.dir, at.name, at.path, &to, &e) < 0)
 		verify_left(w, at.path, what, e.msg);
 	else
-		tell(w, (struct verify_finding){at.path, what, VERIFY_ASIDE, to});
+		verify_repair_tell(w, (struct verify_finding){at.path, what, VERIFY_ASIDE, to});
 }
 
 /* Renames the file to its content's name, if that is free.  A file of that name has the same
@@ -58,7 +58,7 @@ void verify_rename(struct verifying *w, struct verify_at at, const char *hex, co
 		(void)err_sys(&e, "rename it to '%s'", hex);
 		verify_left(w, at.path, what, e.msg);
 	} else {
-		tell(w, (struct verify_finding){at.path, what, VERIFY_RENAMED, hex});
+		verify_repair_tell(w, (struct verify_finding){at.path, what, VERIFY_RENAMED, hex});
 	}
 }
 

@@ -36,7 +36,7 @@ static int straighten(struct ledger *l, struct err *e)
 }
 
 /* Keeps only those aliases of the file that have no record: the others follow from the records. */
-static int take_names(struct ledger *l, struct record *n, struct err *e)
+static int ledger_connect_take_names(struct ledger *l, struct record *n, struct err *e)
 {
 	struct ledger_list all = n->c.aliases;
 	int r = 0;
@@ -104,7 +104,7 @@ int ledger_connect(struct ledger *l, struct err *e)
 	int r = straighten(l, e);
 
 	for (size_t i = 0; i < l->n && r == 0; i++) {
-		r = take_names(l, l->v[i], e);
+		r = ledger_connect_take_names(l, l->v[i], e);
 		if (r == 0)
 			r = take_all_raw_keys(l, l->v[i], e);
 	}

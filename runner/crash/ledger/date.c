@@ -4,7 +4,7 @@
 #include <time.h>
 
 /* Exactly n decimal digits, with a value in min..max. */
-static bool number(struct slice *in, size_t n, int min, int max, int *ret)
+static bool ledger_date_number(struct slice *in, size_t n, int min, int max, int *ret)
 {
 	struct slice digits = {in->p, n};
 	uint64_t v;
@@ -17,7 +17,7 @@ static bool number(struct slice *in, size_t n, int min, int max, int *ret)
 	return true;
 }
 
-static bool one_of(struct slice *in, const char *any)
+static bool ledger_date_one_of(struct slice *in, const char *any)
 {
 	if (in->n == 0 || !*in->p || !strchr(any, *in->p))
 		return false;
@@ -28,32 +28,32 @@ static bool one_of(struct slice *in, const char *any)
 
 static bool scan_day(struct slice *in, struct tm *tm)
 {
-	if (!number(in, 4, 1970, 9999, &tm->tm_year))
+	if (!ledger_date_number(in, 4, 1970, 9999, &tm->tm_year))
 		return false;
-	one_of(in, "-");
-	if (!number(in, 2, 1, 12, &tm->tm_mon))
+	ledger_date_one_of(in, "-");
+	if (!ledger_date_number(in, 2, 1, 12, &tm->tm_mon))
 		return false;
-	one_of(in, "-");
+	ledger_date_one_of(in, "-");
 	tm->tm_year -= 1900;
 	tm->tm_mon--;
-	return number(in, 2, 1, 31, &tm->tm_mday);
+	return ledger_date_number(in, 2, 1, 31, &tm->tm_mday);
 }
 
 static bool scan_time(struct slice *in, struct tm *tm)
 {
 	uint64_t fraction;
 
-	if (!number(in, 2, 0, 23, &tm->tm_hour))
+	if (!ledger_date_number(in, 2, 0, 23, &tm->tm_hour))
 		return false;
-	one_of(in, ":");
-	if (!number(in, 2, 0, 59, &tm->tm_min))
+	ledger_date_one_of(in, ":");
+	if (!ledger_date_number(in, 2, 0, 59, &tm->tm_min))
 		return false;
-	one_of(in, ":");
+	ledger_date_one_of(in, ":");
 	if (in->n == 0 || *in->p < '0' || *in->p > '9')
 		return true; /* seconds are optional */
-	if (!number(in, 2, 0, 60, &tm->tm_sec))
+	if (!ledger_date_number(in, 2, 0, 60, &tm->tm_sec))
 		return false;
-	return !one_of(in, ".") || scan_u64(in, 10, UINT64_MAX, &fraction);
+	return !ledger_date_one_of(in, ".") || scan_u64(in, 10, UINT64_MAX, &fraction);
 }
 
 static bool scan_zone(struct slice *in, int *ret_s)
@@ -61,13 +61,13 @@ static bool scan_zone(struct slice *in, int *ret_s)
 	int hours, minutes = 0, sign;
 
 	*ret_s = 0;
-	if (in->n == 0 || one_of(in, "Zz"))
+	if (in->n == 0 || ledger_date_one_of(in, "Zz"))
 		return true;
 	sign = *in->p == '-' ? -1 : 1;
-	if (!one_of(in, "+-") || !number(in, 2, 0, 23, &hours))
+	if (!ledger_date_one_of(in, "+-") || !ledger_date_number(in, 2, 0, 23, &hours))
 		return false;
-	one_of(in, ":");
-	if (in->n > 0 && !number(in, 2, 0, 59, &minutes))
+	ledger_date_one_of(in, ":");
+	if (in->n > 0 && !ledger_date_number(in, 2, 0, 59, &minutes))
 		return false;
 	*ret_s = sign * (hours * 3600 + minutes * 60);
 	return true;
@@ -81,7 +81,7 @@ bool ledger_date(struct slice text, uint64_t *ret)
 
 	if (!scan_day(&text, &tm))
 		return false;
-	if (text.n > 0 && !(one_of(&text, "Tt -_") && scan_time(&text, &tm)))
+	if (text.n > 0 && !(ledger_date_one_of(&text, "Tt -_") && scan_time(&text, &tm)))
 		return false;
 	scan_blanks(&text);
 	if (!scan_zone(&text, &zone) || text.n > 0)

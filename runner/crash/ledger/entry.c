@@ -12,7 +12,7 @@ struct found *ledger_entry_at(const struct record *n, size_t i)
 	return (struct found *)n->c.by[i]; /* the entry's first member */
 }
 
-static size_t place(const struct known_crash *c, const char *target)
+static size_t ledger_entry_place(const struct known_crash *c, const char *target)
 {
 	size_t i = 0;
 
@@ -23,7 +23,7 @@ static size_t place(const struct known_crash *c, const char *target)
 
 const struct known_crash *ledger_entry(const struct known_crash *c, const char *target)
 {
-	size_t i = c ? place(c, target) : 0;
+	size_t i = c ? ledger_entry_place(c, target) : 0;
 
 	return c && i < c->n_by ? c->by[i] : NULL;
 }
@@ -36,12 +36,12 @@ const struct known_crash *ledger_find_entry(const struct ledger *l, const char *
 
 struct found *ledger_entry_of(const struct record *n, const char *target)
 {
-	size_t i = place(&n->c, target);
+	size_t i = ledger_entry_place(&n->c, target);
 
 	return i < n->c.n_by ? ledger_entry_at(n, i) : NULL;
 }
 
-static int reserve(struct known_crash *c, struct err *e)
+static int ledger_entry_reserve(struct known_crash *c, struct err *e)
 {
 	struct known_crash **v = c->by;
 
@@ -59,7 +59,7 @@ static int reserve(struct known_crash *c, struct err *e)
 int ledger_entry_add(struct record *n, const char *target, struct found **ret, struct err *e)
 {
 	struct found *t;
-	int r = reserve(&n->c, e);
+	int r = ledger_entry_reserve(&n->c, e);
 
 	if (r < 0)
 		return r;
@@ -168,7 +168,7 @@ static int list_runs(struct record *n, struct err *e)
 }
 
 /* Borrows the entry's fields; the crash's own fields stay. */
-static void borrow(struct known_crash *c, const struct known_crash *from)
+static void ledger_entry_borrow(struct known_crash *c, const struct known_crash *from)
 {
 	struct known_crash own = *c;
 
@@ -222,7 +222,7 @@ int ledger_summarize(struct record *n, struct err *e)
 	int r;
 
 	c->lead = leading(c);
-	borrow(c, c->by[c->lead]);
+	ledger_entry_borrow(c, c->by[c->lead]);
 	sum_up(c);
 	sum_up_danger(c);
 	r = list_targets(c, e);

@@ -86,7 +86,7 @@ void *ledger_field_of(struct known_crash *c, const struct field *f)
 	return (char *)c + f->offset;
 }
 
-static bool is_text(const struct field *f)
+static bool ledger_fields_is_text(const struct field *f)
 {
 	return f->type == FIELD_TEXT || f->type == FIELD_LINES;
 }
@@ -102,7 +102,7 @@ static void done(struct known_crash *p, bool of_entry)
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (!of_entry && !fields[i].of_crash)
 			continue;
-		if (is_text(&fields[i]))
+		if (ledger_fields_is_text(&fields[i]))
 			ledger_unset(ledger_field_of(p, &fields[i]));
 		else if (is_list(&fields[i]))
 			ledger_list_done(ledger_field_of(p, &fields[i]));
@@ -112,7 +112,7 @@ static void done(struct known_crash *p, bool of_entry)
 void ledger_fields_init(struct known_crash *p)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (is_text(&fields[i]))
+		if (ledger_fields_is_text(&fields[i]))
 			*(char **)ledger_field_of(p, &fields[i]) = ledger_empty;
 	p->signature = ledger_empty;
 }

@@ -11,7 +11,7 @@ struct item {
 	struct record *owner;
 };
 
-static int compare(const void *a, const void *b)
+static int ledger_index_compare(const void *a, const void *b)
 {
 	return strcmp(((const struct item *)a)->name, ((const struct item *)b)->name);
 }
@@ -19,7 +19,7 @@ static int compare(const void *a, const void *b)
 struct record *ledger_index_get(const struct index *x, const char *name)
 {
 	struct item key = {.name = name};
-	struct item *const *at = tfind(&key, &x->root, compare);
+	struct item *const *at = tfind(&key, &x->root, ledger_index_compare);
 
 	return at ? (*at)->owner : NULL;
 }
@@ -33,7 +33,7 @@ int ledger_index_put(struct index *x, const char *name, struct record *n, struct
 	if (!item)
 		return err_sys(e, "index a crash");
 	*item = (struct item){name, n};
-	at = tsearch(item, &x->root, compare);
+	at = tsearch(item, &x->root, ledger_index_compare);
 	if (ret_old)
 		*ret_old = at && *at != item ? (*at)->owner : NULL;
 	if (!at || *at != item)
@@ -44,11 +44,11 @@ int ledger_index_put(struct index *x, const char *name, struct record *n, struct
 void ledger_index_drop(struct index *x, const char *name)
 {
 	struct item key = {.name = name};
-	struct item **at = tfind(&key, &x->root, compare);
+	struct item **at = tfind(&key, &x->root, ledger_index_compare);
 	struct item *item = at ? *at : NULL;
 
 	if (item)
-		tdelete(&key, &x->root, compare);
+		tdelete(&key, &x->root, ledger_index_compare);
 	free(item);
 }
 

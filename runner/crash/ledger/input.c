@@ -52,7 +52,7 @@ static bool next_name(struct slice *path, char out[NAME_MAX + 1])
 	return true;
 }
 
-static int open_below(int dirfd, const char *path, int *ret_fd, struct err *e)
+static int ledger_input_open_below(int dirfd, const char *path, int *ret_fd, struct err *e)
 {
 	_autoclose_ int at = -1;
 	struct slice left = slice_of(path);
@@ -88,7 +88,7 @@ static int open_below(int dirfd, const char *path, int *ret_fd, struct err *e)
 
 /* --- comparing ------------------------------------------------------------ */
 
-static int compare(int fd, const struct noted *n, struct err *e)
+static int ledger_input_compare(int fd, const struct noted *n, struct err *e)
 {
 	char hex[DIGEST_SHA1_HEX];
 	struct stat st;
@@ -116,10 +116,10 @@ int ledger_input_open(int state_dirfd, const struct known_crash *c, enum ledger_
 {
 	struct noted n = noted_of(c, which);
 	_autoclose_ int fd = -1;
-	int r = open_below(state_dirfd, n.path, &fd, e);
+	int r = ledger_input_open_below(state_dirfd, n.path, &fd, e);
 
 	if (r == 0)
-		r = compare(fd, &n, e);
+		r = ledger_input_compare(fd, &n, e);
 	if (r == 0)
 		*ret_fd = take_fd(&fd);
 	return r;
@@ -146,7 +146,8 @@ int ledger_input_check_all(int state_dirfd, const struct known_crash *c, struct 
 /* --- noting --------------------------------------------------------------- */
 
 /* Takes the digest of a reproducer that was noted without one. */
-static int adopt(int state_dirfd, struct found *n, enum ledger_input which, struct err *e)
+static int ledger_input_adopt(int state_dirfd, struct found *n, enum ledger_input which,
+			      struct err *e)
 {
 	struct known_crash *c = &n->c;
 	char **sha1 = which == LEDGER_INPUT ? &c->input_sha1 : &c->minimized_sha1;
@@ -157,7 +158,7 @@ static int adopt(int state_dirfd, struct found *n, enum ledger_input which, stru
 	struct stat st;
 	struct err why;
 
-	if (*noted.sha1 || open_below(state_dirfd, noted.path, &fd, &why) < 0 ||
+	if (*noted.sha1 || ledger_input_open_below(state_dirfd, noted.path, &fd, &why) < 0 ||
 	    fstat(fd, &st) < 0 || (noted.bytes > 0 && (uint64_t)st.st_size != noted.bytes) ||
 	    digest_sha1_file(fd, LEDGER_INPUT_MAX, hex, &why) < 0)
 		return 0; /* the next replay reports the error */
@@ -201,9 +202,9 @@ static int adopt_of(int state_dirfd, struct record *n, struct found *t, struct e
 		return 0;
 	n->copy = true; /* whatever the result: a child process may have read another content */
 	if (t->adopt[LEDGER_INPUT])
-		r = adopt(state_dirfd, t, LEDGER_INPUT, e);
+		r = ledger_input_adopt(state_dirfd, t, LEDGER_INPUT, e);
 	if (r == 0 && t->adopt[LEDGER_MINIMIZED])
-		r = adopt(state_dirfd, t, LEDGER_MINIMIZED, e);
+		r = ledger_input_adopt(state_dirfd, t, LEDGER_MINIMIZED, e);
 	if (r == 0)
 		t->adopt[LEDGER_INPUT] = t->adopt[LEDGER_MINIMIZED] = false;
 	return r < 0 ? r : ledger_summarize(n, e);

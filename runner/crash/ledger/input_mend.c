@@ -20,7 +20,7 @@ struct mend {
 	char place[VAULT_PLACE];
 };
 
-static enum vault_file file_of(enum ledger_input which)
+static enum vault_file ledger_input_mend_file_of(enum ledger_input which)
 {
 	return which == LEDGER_INPUT ? VAULT_INPUT : VAULT_MINIMIZED;
 }
@@ -35,14 +35,14 @@ static bool is_in_vault(struct mend *m)
 	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
 		if (vault_place(slice_of(m->c->signature), targets[i], m->place, &e) < 0)
 			continue;
-		vault_path(m->place, file_of(m->which), path);
+		vault_path(m->place, ledger_input_mend_file_of(m->which), path);
 		if (strcmp(path, ledger_input_path(m->c, m->which)) == 0)
 			return true;
 	}
 	return false;
 }
 
-static int read_all(int fd, struct buf *out, struct err *e)
+static int ledger_input_mend_read_all(int fd, struct buf *out, struct err *e)
 {
 	char block[16384];
 	ssize_t n;
@@ -73,14 +73,14 @@ static int copy_from(const struct mend *m, char *path, struct err *e)
 	snprintf(sha1, sizeof(sha1), "%s", m->sha1);
 	if (ledger_input_open(m->state_dirfd, &there, LEDGER_INPUT, &fd, &none) < 0)
 		return 0;
-	r = read_all(fd, &text, e);
-	item.file[file_of(m->which)] = buf_slice(&text);
+	r = ledger_input_mend_read_all(fd, &text, e);
+	item.file[ledger_input_mend_file_of(m->which)] = buf_slice(&text);
 	if (r == 0)
 		r = vault_save(m->state_dirfd, &item, NULL, e);
 	return r < 0 ? r : 1;
 }
 
-static bool ends_with(const char *text, const char *tail)
+static bool ledger_input_mend_ends_with(const char *text, const char *tail)
 {
 	size_t n = strlen(text), k = strlen(tail);
 
@@ -93,7 +93,7 @@ static int from_artifacts(const struct mend *m, const char **ret_from, struct er
 	int r = 0;
 
 	for (size_t i = l->n; i > 0 && r == 0; i--)
-		if (ends_with(l->v[i - 1], m->sha1)) {
+		if (ledger_input_mend_ends_with(l->v[i - 1], m->sha1)) {
 			r = copy_from(m, l->v[i - 1], e);
 			*ret_from = "its artifact";
 		}

@@ -28,7 +28,8 @@ void ledger_unpass(struct known_crash *c)
 	ledger_unset(&c->reproduction.clean_commit);
 }
 
-static struct record *find(const struct ledger *l, const char *signature, struct err *e)
+static struct record *ledger_judge_find(const struct ledger *l, const char *signature,
+					struct err *e)
 {
 	struct record *n = ledger_head(l, signature);
 
@@ -41,7 +42,7 @@ static struct record *find(const struct ledger *l, const char *signature, struct
 static struct found *find_entry(const struct ledger *l, const char *signature, const char *target,
 				struct record **ret, struct err *e)
 {
-	struct record *own = ledger_exact(l, signature), *head = find(l, signature, e);
+	struct record *own = ledger_exact(l, signature), *head = ledger_judge_find(l, signature, e);
 	struct found *t = own ? ledger_entry_of(own, target) : NULL;
 
 	*ret = t ? own : head;
@@ -147,7 +148,7 @@ int ledger_passed(struct ledger *l, const char *signature, const char *target, c
 int ledger_fixed(struct ledger *l, const char *signature, const char *target, uint64_t time,
 		 const char *commit, const char *run, struct err *e)
 {
-	struct record *n = find(l, signature, e);
+	struct record *n = ledger_judge_find(l, signature, e);
 	struct found *t = n ? ledger_entry_of(n, target) : NULL;
 	int r;
 
@@ -166,7 +167,7 @@ int ledger_fixed(struct ledger *l, const char *signature, const char *target, ui
 	return changed(l, n, e);
 }
 
-static void judge(struct found *t, enum ledger_event ev)
+static void ledger_judge_judge(struct found *t, enum ledger_event ev)
 {
 	enum ledger_state was = t->c.state;
 
@@ -182,7 +183,7 @@ static void judge(struct found *t, enum ledger_event ev)
 static int judge_all(struct ledger *l, const char *signature, const char *target, size_t most,
 		     enum ledger_event ev, const char *note, struct err *e)
 {
-	struct record *n = find(l, signature, e);
+	struct record *n = ledger_judge_find(l, signature, e);
 	size_t judged = 0;
 	int r = 0;
 
@@ -191,7 +192,7 @@ static int judge_all(struct ledger *l, const char *signature, const char *target
 	for (size_t i = 0; i < n->c.n_by && i < most; i++) {
 		if (target && strcmp(n->c.by[i]->fuzzer, target) != 0)
 			continue;
-		judge(ledger_entry_at(n, i), ev);
+		ledger_judge_judge(ledger_entry_at(n, i), ev);
 		judged++;
 	}
 	if (target && judged == 0)
@@ -216,7 +217,7 @@ int ledger_unignore(struct ledger *l, const char *signature, const char *target,
 
 int ledger_issue(struct ledger *l, const char *signature, const char *url, struct err *e)
 {
-	struct record *n = find(l, signature, e);
+	struct record *n = ledger_judge_find(l, signature, e);
 	int r;
 
 	if (!n)

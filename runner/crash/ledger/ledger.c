@@ -57,7 +57,7 @@ const struct known_crash *ledger_at(const struct ledger *l, size_t i)
 }
 
 /* The index of the signature, or where it belongs. */
-static size_t place(const struct ledger *l, const char *signature)
+static size_t ledger_place(const struct ledger *l, const char *signature)
 {
 	size_t low = 0, high = l->n;
 
@@ -74,7 +74,7 @@ static size_t place(const struct ledger *l, const char *signature)
 
 struct record *ledger_exact(const struct ledger *l, const char *signature)
 {
-	size_t i = place(l, signature);
+	size_t i = ledger_place(l, signature);
 
 	return i < l->n && strcmp(l->v[i]->c.signature, signature) == 0 ? l->v[i] : NULL;
 }
@@ -182,7 +182,7 @@ int ledger_reserve(struct ledger *l, const char *signature, struct err *e)
 
 void ledger_insert(struct ledger *l, struct record *n)
 {
-	size_t at = place(l, n->c.signature);
+	size_t at = ledger_place(l, n->c.signature);
 
 	memmove(l->v + at + 1, l->v + at, (l->n - at) * sizeof(struct record *));
 	l->v[at] = n;

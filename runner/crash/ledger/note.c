@@ -20,14 +20,14 @@ struct note {
 	struct err *e;
 };
 
-static void put(struct note *t, char **p, const char *text, bool lines)
+static void ledger_note_put(struct note *t, char **p, const char *text, bool lines)
 {
 	if (t->r == 0 && text && (t->overwrite || !**p))
 		t->r = ledger_set(p, text, LEDGER_TEXT_MAX, lines, t->e);
 }
 
-static void put_list(struct note *t, struct ledger_list *l, const char *const *v, size_t n,
-		     size_t max)
+static void ledger_note_put_list(struct note *t, struct ledger_list *l, const char *const *v,
+				 size_t n, size_t max)
 {
 	if (t->r < 0 || (l->n > 0 && !t->overwrite))
 		return;
@@ -53,29 +53,30 @@ static void put_danger(struct note *t, const struct crash_sighting *s)
 		t->r = ledger_set(&c->severity, s->severity, LEDGER_TEXT_MAX, false, t->e);
 }
 
-static void describe(struct note *t, const struct crash_sighting *s)
+static void ledger_note_describe(struct note *t, const struct crash_sighting *s)
 {
 	struct known_crash *c = t->c;
 
 	t->overwrite = s->crash_file && s->crash_type;
 	if (s->crash_type && (t->overwrite || !*c->crash_type))
 		c->unsymbolized = s->unsymbolized;
-	put(t, &c->crash_type, s->crash_type, true);
-	put(t, &c->kind, s->kind, false);
-	put(t, &c->access, s->access, false);
+	ledger_note_put(t, &c->crash_type, s->crash_type, true);
+	ledger_note_put(t, &c->kind, s->kind, false);
+	ledger_note_put(t, &c->access, s->access, false);
 	put_number(t, &c->access_size, s->access_size);
-	put(t, &c->signal, s->signal, false);
-	put(t, &c->top_frame, s->top_frame, false);
-	put_list(t, &c->crash_state, s->crash_state, s->n_crash_state, LEDGER_STATE_LINES);
-	put_list(t, &c->frames, s->frames, s->n_frames, LEDGER_FRAMES);
-	put(t, &c->bug, s->bug, false);
+	ledger_note_put(t, &c->signal, s->signal, false);
+	ledger_note_put(t, &c->top_frame, s->top_frame, false);
+	ledger_note_put_list(t, &c->crash_state, s->crash_state, s->n_crash_state,
+			     LEDGER_STATE_LINES);
+	ledger_note_put_list(t, &c->frames, s->frames, s->n_frames, LEDGER_FRAMES);
+	ledger_note_put(t, &c->bug, s->bug, false);
 	put_danger(t, s);
 	if (s->similar && strcmp(s->similar, c->signature) != 0)
-		put(t, &c->similar, s->similar, true);
+		ledger_note_put(t, &c->similar, s->similar, true);
 }
 
 /* Recent replays count more: above the limit of exact odds, the old numbers are halved. */
-static void measure(struct known_crash *c, uint64_t tries, uint64_t hits)
+static void ledger_note_measure(struct known_crash *c, uint64_t tries, uint64_t hits)
 {
 	if (tries > ODDS_EXACT_MAX)
 		tries = ODDS_EXACT_MAX;
@@ -94,7 +95,7 @@ static void put_sha1(struct note *t, enum ledger_input which, char **p, const ch
 {
 	ledger_unset(p);
 	t->n->adopt[which] = !sha1;
-	put(t, p, sha1, false);
+	ledger_note_put(t, p, sha1, false);
 }
 
 static void reproducer(struct note *t, const struct crash_sighting *s)
@@ -103,7 +104,7 @@ static void reproducer(struct note *t, const struct crash_sighting *s)
 
 	t->overwrite = true;
 	if (s->crash_file) {
-		put(t, &c->crash_file, s->crash_file, false);
+		ledger_note_put(t, &c->crash_file, s->crash_file, false);
 		c->input_bytes = s->input_bytes;
 		put_sha1(t, LEDGER_INPUT, &c->input_sha1, s->input_sha1);
 		ledger_unset(&c->minimized); /* belongs to the old reproducer */
@@ -114,11 +115,11 @@ static void reproducer(struct note *t, const struct crash_sighting *s)
 		c->minimize_ended = s->minimized != NULL;
 	}
 	if (s->minimized) {
-		put(t, &c->minimized, s->minimized, false);
+		ledger_note_put(t, &c->minimized, s->minimized, false);
 		c->minimized_bytes = s->minimized_bytes;
 		put_sha1(t, LEDGER_MINIMIZED, &c->minimized_sha1, s->minimized_sha1);
 	}
-	measure(c, s->tries, s->hits);
+	ledger_note_measure(c, s->tries, s->hits);
 }
 
 /* Makes text the last entry of the list; above max the oldest entry is dropped. */
@@ -172,7 +173,7 @@ static void put_raw_key(struct note *t, struct record *n, const struct crash_sig
 		ledger_list_drop(keys, keys->n - 1);
 }
 
-static struct ledger_run *run_of(struct note *t, const char *name)
+static struct ledger_run *ledger_note_run_of(struct note *t, const char *name)
 {
 	struct known_crash *c = t->c;
 	struct ledger_run *v = c->runs;
@@ -197,7 +198,7 @@ static struct ledger_run *run_of(struct note *t, const char *name)
 	return t->r < 0 ? NULL : &v[c->n_runs++];
 }
 
-static void count(struct note *t, const struct crash_sighting *s)
+static void ledger_note_count(struct note *t, const struct crash_sighting *s)
 {
 	struct ledger_run *run = NULL;
 	uint64_t n = s->count ? s->count : 1;
@@ -205,7 +206,7 @@ static void count(struct note *t, const struct crash_sighting *s)
 	if (s->by_hand)
 		return;
 	if (t->r == 0 && s->run && *s->run)
-		run = run_of(t, s->run);
+		run = ledger_note_run_of(t, s->run);
 	if (t->r < 0)
 		return;
 	ledger_add(&t->c->count, n);
@@ -270,7 +271,7 @@ static int note_in(struct ledger *l, struct record *n, struct found *of,
 	struct note t = {.l = l, .n = of, .c = &of->c, .e = e};
 	enum ledger_state before = of->c.state;
 
-	describe(&t, s);
+	ledger_note_describe(&t, s);
 	reproducer(&t, s);
 	put_last(&t, &of->c.artifacts, s->artifact, LEDGER_ARTIFACTS);
 	put_raw_key(&t, n, s);
@@ -280,7 +281,7 @@ static int note_in(struct ledger *l, struct record *n, struct found *of,
 	if (s->time >= of->c.last_seen.time &&
 	    (is_new || !s->by_hand || !ledger_state_open(before)))
 		put_seen(&t, &of->c.last_seen, s);
-	count(&t, s);
+	ledger_note_count(&t, s);
 	if (t.r < 0)
 		return t.r;
 	if (is_new)
@@ -313,8 +314,8 @@ static int entry_for(struct record *n, const char *target, bool *ret_new, struct
 	return r;
 }
 
-static int note(struct ledger *l, struct record *n, const struct crash_sighting *s,
-		struct ledger_noted *ret, struct err *e)
+static int ledger_note_note(struct ledger *l, struct record *n, const struct crash_sighting *s,
+			    struct ledger_noted *ret, struct err *e)
 {
 	struct found *t;
 	struct err again;
@@ -406,7 +407,7 @@ static int make_variant(struct ledger *l, const struct crash_sighting *s, const 
 	assert(t.n);
 	t.c = &t.n->c;
 	t.c->state = LEDGER_KNOWN;
-	describe(&t, s);
+	ledger_note_describe(&t, s);
 	reproducer(&t, s);
 	put_seen(&t, &t.c->first_seen, s);
 	if (t.r == 0)
@@ -438,7 +439,7 @@ static int note_variant(struct ledger *l, struct record *head, const struct cras
 		return r;
 	rest.crash_file = rest.minimized = NULL; /* they belong to the variant's record */
 	rest.tries = rest.hits = 0;
-	r = note(l, head, &rest, ret, e);
+	r = ledger_note_note(l, head, &rest, ret, e);
 	if (r < 0) {
 		ledger_list_drop(names, names->n - 1);
 		return r;
@@ -465,7 +466,7 @@ static int note_merged(struct ledger *l, struct record *head, struct crash_sight
 	t.c = &t.n->c;
 	if (is_new)
 		t.c->state = LEDGER_KNOWN;
-	describe(&t, s);
+	ledger_note_describe(&t, s);
 	reproducer(&t, s);
 	own->copy = l->dirty = true;
 	s->crash_file = s->minimized = NULL;
@@ -493,7 +494,7 @@ int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_
 	}
 	r = note_merged(l, n, &rest, e);
 	if (r == 0)
-		r = note(l, n, &rest, ret, e);
+		r = ledger_note_note(l, n, &rest, ret, e);
 	return r < 0 ? err_wrap(e, "note crash '%s'", n->c.signature) : 0;
 }
 

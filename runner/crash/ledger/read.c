@@ -24,7 +24,8 @@ void ledger_printable(char *text)
 }
 
 /* The first is reported, all are counted. */
-static void warn(struct ledger *l, const char *signature, const char *key, const char *why)
+static void ledger_read_warn(struct ledger *l, const char *signature, const char *key,
+			     const char *why)
 {
 	if (l->warnings++ == 0)
 		snprintf(l->warning, sizeof(l->warning),
@@ -34,7 +35,7 @@ static void warn(struct ledger *l, const char *signature, const char *key, const
 
 void ledger_mend(struct ledger *l, const char *signature, const char *key, const char *why)
 {
-	warn(l, signature, key, why);
+	ledger_read_warn(l, signature, key, why);
 	l->dirty = true;
 	l->keep_file = true;
 }
@@ -42,7 +43,7 @@ void ledger_mend(struct ledger *l, const char *signature, const char *key, const
 /* --- entries -------------------------------------------------------------- */
 
 /* Reads one object of "found_by". */
-static int take_found(const struct reading *rd, struct record *n, json_t *from)
+static int ledger_read_take_found(const struct reading *rd, struct record *n, json_t *from)
 {
 	const char *target = json_string_value(json_object_get(from, "fuzzer"));
 	struct found *t = NULL;
@@ -74,7 +75,7 @@ static int take_found_by(const struct reading *rd, struct record *n, json_t *cra
 	if (!json_is_array(all) || most > LEDGER_TARGETS || most == 0)
 		ledger_mend(rd->l, rd->signature, "found_by", "is no list, empty, or too long");
 	for (size_t i = 0; i < most && i < LEDGER_TARGETS && r == 0; i++)
-		r = take_found(rd, n, json_array_get(all, i));
+		r = ledger_read_take_found(rd, n, json_array_get(all, i));
 	json_object_del(crash, "found_by");
 	if (n->c.n_by > 0)
 		ledger_drop_summary(crash);
@@ -117,7 +118,8 @@ static int take_older_target(const struct reading *rd, struct record *n, const c
 }
 
 /* Whether a raw key or an artifact's path names this target. */
-static bool is_of(const char *text, const char *before, const char *target, const char *after)
+static bool ledger_read_is_of(const char *text, const char *before, const char *target,
+			      const char *after)
 {
 	const char *at = *before ? strstr(text, before) : text;
 	size_t n = strlen(target);
@@ -128,13 +130,13 @@ static bool is_of(const char *text, const char *before, const char *target, cons
 	return strncmp(at, target, n) == 0 && strncmp(at + n, after, strlen(after)) == 0;
 }
 
-static int give(struct ledger_list *from, struct ledger_list *to, const char *before,
-		const char *target, const char *after, struct err *e)
+static int ledger_read_give(struct ledger_list *from, struct ledger_list *to, const char *before,
+			    const char *target, const char *after, struct err *e)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < from->n;)
-		if (is_of(from->v[i], before, target, after))
+		if (ledger_read_is_of(from->v[i], before, target, after))
 			r = ledger_list_take(to, ledger_list_steal(from, i), e);
 		else
 			i++;
@@ -153,10 +155,10 @@ static int take_only(const struct reading *rd, struct record *n, json_t *crash)
 	for (size_t i = 1; r == 0 && i < n->c.n_by; i++) {
 		struct known_crash *c = &ledger_entry_at(n, i)->c;
 
-		r = give(&first->c.raw_keys, &c->raw_keys, "", c->fuzzer, ":", rd->e);
+		r = ledger_read_give(&first->c.raw_keys, &c->raw_keys, "", c->fuzzer, ":", rd->e);
 		if (r == 0)
-			r = give(&first->c.artifacts, &c->artifacts, "/crashes/", c->fuzzer, "/",
-				 rd->e);
+			r = ledger_read_give(&first->c.artifacts, &c->artifacts, "/crashes/",
+					     c->fuzzer, "/", rd->e);
 	}
 	return r;
 }
@@ -217,7 +219,7 @@ static bool is_crash(const json_t *j)
 	return json_object_get(j, "state") || json_object_get(j, "date");
 }
 
-static int read_all(struct ledger *l, json_t *root, struct err *e)
+static int ledger_read_all(struct ledger *l, json_t *root, struct err *e)
 {
 	const char *key;
 	json_t *j;
@@ -228,7 +230,7 @@ static int read_all(struct ledger *l, json_t *root, struct err *e)
 		bool is_ours = json_is_object(j) && is_crash(j);
 
 		if (is_ours && ledger_check_signature(key, e) < 0) {
-			warn(l, key, "is left alone:", e->msg);
+			ledger_read_warn(l, key, "is left alone:", e->msg);
 			is_ours = false;
 		}
 		if (is_ours)
@@ -271,7 +273,7 @@ int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
 	int r = ledger_new(&l, e);
 
 	if (r == 0)
-		r = read_all(l, root, e);
+		r = ledger_read_all(l, root, e);
 	if (r < 0)
 		return r;
 	if (l->n > 0)

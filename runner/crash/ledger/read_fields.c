@@ -15,7 +15,7 @@ static void mend_field(const struct reading *rd, const struct field *f, const ch
 	ledger_mend(rd->l, rd->signature, key, why);
 }
 
-static struct slice text_of(const json_t *j)
+static struct slice ledger_read_fields_text_of(const json_t *j)
 {
 	return (struct slice){json_string_value(j), json_string_length(j)};
 }
@@ -28,7 +28,7 @@ static int read_text(const struct reading *rd, const struct field *f, const json
 		mend_field(rd, f, "is no text");
 		return 0;
 	}
-	if (!ledger_is_clean(text_of(j), f->max, lines))
+	if (!ledger_is_clean(ledger_read_fields_text_of(j), f->max, lines))
 		mend_field(rd, f, "is too long or has control characters");
 	return ledger_set(ledger_field_of(rd->c, f), json_string_value(j), f->max, lines, rd->e);
 }
@@ -48,7 +48,8 @@ static int read_list(const struct reading *rd, const struct field *f, const json
 	for (size_t i = n > f->max ? n - f->max : 0; i < n && r == 0; i++) {
 		const json_t *v = json_array_get(j, i);
 
-		if (!json_is_string(v) || !ledger_is_clean(text_of(v), LEDGER_TEXT_MAX, lines))
+		if (!json_is_string(v) ||
+		    !ledger_is_clean(ledger_read_fields_text_of(v), LEDGER_TEXT_MAX, lines))
 			mend_field(rd, f, "holds an entry that is no text, too long, or not plain");
 		if (json_is_string(v))
 			r = ledger_list_add(list, json_string_value(v), lines, rd->e);
@@ -56,12 +57,13 @@ static int read_list(const struct reading *rd, const struct field *f, const json
 	return r;
 }
 
-static bool is_number(const json_t *j)
+static bool ledger_read_fields_is_number(const json_t *j)
 {
 	return json_is_integer(j) && json_integer_value(j) >= 0;
 }
 
-static int read_field(const struct reading *rd, const struct field *f, const json_t *j)
+static int ledger_read_fields_read_field(const struct reading *rd, const struct field *f,
+					 const json_t *j)
 {
 	switch (f->type) {
 	case FIELD_TEXT:
@@ -71,7 +73,7 @@ static int read_field(const struct reading *rd, const struct field *f, const jso
 	case FIELD_SIGNATURES:
 		return read_list(rd, f, j);
 	case FIELD_NUMBER:
-		if (is_number(j))
+		if (ledger_read_fields_is_number(j))
 			*(uint64_t *)ledger_field_of(rd->c, f) = (uint64_t)json_integer_value(j);
 		else
 			mend_field(rd, f, "is no number from 0 up");
@@ -101,7 +103,7 @@ static int take_field(const struct reading *rd, const struct field *f, json_t *c
 	if (!j)
 		return 0;
 	if (!json_is_null(j))
-		r = read_field(rd, f, j);
+		r = ledger_read_fields_read_field(rd, f, j);
 	json_object_del(in, f->key);
 	if (f->group && json_object_size(in) == 0)
 		json_object_del(crash, f->group);
@@ -116,7 +118,7 @@ static void take_state(const struct reading *rd, json_t *crash)
 	rd->c->state = LEDGER_KNOWN;
 	if (!j)
 		return;
-	if (!json_is_string(j) || !ledger_state_of(text_of(j), &rd->c->state))
+	if (!json_is_string(j) || !ledger_state_of(ledger_read_fields_text_of(j), &rd->c->state))
 		ledger_mend(rd->l, rd->signature, "state", "is none; taken as \"known\"");
 	json_object_del(crash, "state");
 }
@@ -127,11 +129,12 @@ static int take_run(const struct reading *rd, const json_t *j)
 	struct known_crash *c = rd->c;
 	struct ledger_run *to = &c->runs[c->n_runs];
 
-	if (!json_is_string(run) || !is_number(count)) {
+	if (!json_is_string(run) || !ledger_read_fields_is_number(count)) {
 		ledger_mend(rd->l, rd->signature, "runs", "holds an invalid run");
 		return 0;
 	}
-	if (!ledger_is_clean(text_of(run), LEDGER_TEXT_MAX, false) || json_object_size(j) > 2)
+	if (!ledger_is_clean(ledger_read_fields_text_of(run), LEDGER_TEXT_MAX, false) ||
+	    json_object_size(j) > 2)
 		ledger_mend(rd->l, rd->signature, "runs", "has more than names and counts");
 	*to = (struct ledger_run){ledger_empty, (uint64_t)json_integer_value(count)};
 	c->n_runs++;
@@ -168,10 +171,10 @@ static int look_at_older(const struct reading *rd, const json_t *crash)
 	struct ledger_seen *first = &rd->c->first_seen;
 	int r = 0;
 
-	if (first->time == 0 && is_number(date))
+	if (first->time == 0 && ledger_read_fields_is_number(date))
 		first->time = (uint64_t)json_integer_value(date);
 	else if (first->time == 0 && json_is_string(date))
-		(void)ledger_date(text_of(date), &first->time);
+		(void)ledger_date(ledger_read_fields_text_of(date), &first->time);
 	if (!*first->commit && json_is_string(commit))
 		r = ledger_set(&first->commit, json_string_value(commit), LEDGER_TEXT_MAX, false,
 			       rd->e);

@@ -82,12 +82,12 @@ struct rebuild {
 };
 
 /* Errors of this process, which are no damage. */
-static bool is_ours(int r)
+static bool ledger_rebuild_is_ours(int r)
 {
 	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
 }
 
-static bool is_of(const char *signature, const char *name)
+static bool ledger_rebuild_is_of(const char *signature, const char *name)
 {
 	char own[VAULT_NAME];
 	struct err e;
@@ -120,7 +120,7 @@ static int read_object(struct rebuild *b, int dir, enum vault_file f, size_t max
 		return 0;
 	if (r == 0)
 		r = json_parse((struct slice){text, n}, &j, &why);
-	if (is_ours(r))
+	if (ledger_rebuild_is_ours(r))
 		return err_set(e, -r, "%s", why.msg);
 	if (r == 0 && json_is_object(j))
 		*ret = take_ptr(&j);
@@ -140,7 +140,7 @@ static int take_copy(struct rebuild *b, int dir, const char *name, bool *ret_tak
 		return r;
 	json_object_foreach(j, signature, record)
 	{
-		if (!is_of(signature, name) || !json_is_object(record) ||
+		if (!ledger_rebuild_is_of(signature, name) || !json_is_object(record) ||
 		    json_object_size(record) == 0)
 			return 0;
 		if (json_object_set(b->records, signature, record) < 0)
@@ -150,14 +150,14 @@ static int take_copy(struct rebuild *b, int dir, const char *name, bool *ret_tak
 	return 0;
 }
 
-static int look_into(struct rebuild *b, const char *name, struct err *e)
+static int ledger_rebuild_look_into(struct rebuild *b, const char *name, struct err *e)
 {
 	_autoclose_ int dir = -1;
 	struct err why;
 	bool taken;
 	int r = fs_open_dir(b->crashes, name, &dir, &why);
 
-	if (is_ours(r))
+	if (ledger_rebuild_is_ours(r))
 		return err_set(e, -r, "%s", why.msg);
 	if (r == -ENOTDIR || r == -ELOOP || r == -ENOENT)
 		return 0; /* not a directory, so not a crash */
@@ -177,14 +177,14 @@ struct meta {
 	const char *signature, *target, *artifact;
 };
 
-static const char *text_of(const struct meta *m, const char *key)
+static const char *ledger_rebuild_text_of(const struct meta *m, const char *key)
 {
 	const char *s = json_string_value(json_object_get(m->j, key));
 
 	return s ? s : "";
 }
 
-static uint64_t number_of(const struct meta *m, const char *key)
+static uint64_t ledger_rebuild_number_of(const struct meta *m, const char *key)
 {
 	json_int_t v = json_integer_value(json_object_get(m->j, key));
 
@@ -193,7 +193,7 @@ static uint64_t number_of(const struct meta *m, const char *key)
 
 /* Whether the artifact waits for triage.  Then the crash is skipped: it would become known without
  * a notification. */
-static bool is_queued(const struct rebuild *b, const struct meta *m)
+static bool ledger_rebuild_is_queued(const struct rebuild *b, const struct meta *m)
 {
 	char path[2 * NAME_MAX + 16];
 
@@ -203,7 +203,7 @@ static bool is_queued(const struct rebuild *b, const struct meta *m)
 	return faccessat(b->state_dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static bool size_of(int dir, enum vault_file f, uint64_t *ret)
+static bool ledger_rebuild_size_of(int dir, enum vault_file f, uint64_t *ret)
 {
 	struct stat st;
 
@@ -214,8 +214,8 @@ static bool size_of(int dir, enum vault_file f, uint64_t *ret)
 }
 
 /* Takes the report's description, if the report is of this crash. */
-static int describe(int dir, const struct meta *m, struct crash_sighting *s,
-		    struct crash_report *report, struct err *e)
+static int ledger_rebuild_describe(int dir, const struct meta *m, struct crash_sighting *s,
+				   struct crash_report *report, struct err *e)
 {
 	static const struct crash_report none;
 	struct crash_options o = {.target = m->target};
@@ -227,7 +227,7 @@ static int describe(int dir, const struct meta *m, struct crash_sighting *s,
 	*report = none;
 	if (r == 0)
 		r = crash_parse((struct slice){text, n}, &o, report, &why);
-	if (is_ours(r))
+	if (ledger_rebuild_is_ours(r))
 		return err_set(e, -r, "%s", why.msg);
 	if (r < 0 || !report->found || strcmp(report->signature, m->signature) != 0)
 		return 0;
@@ -244,8 +244,8 @@ static int describe(int dir, const struct meta *m, struct crash_sighting *s,
 	return 0;
 }
 
-static int note(struct ledger *l, const struct crash_report *report, struct crash_sighting s,
-		struct err *e)
+static int ledger_rebuild_note(struct ledger *l, const struct crash_report *report,
+			       struct crash_sighting s, struct err *e)
 {
 	const char *state[CRASH_STATE_MAX], *frames[LEDGER_FRAMES];
 	struct ledger_noted noted;
@@ -289,24 +289,24 @@ static int note_meta(struct ledger *l, int dir, const char *place, const struct 
 	struct crash_sighting s = {
 	    .signature = m->signature,
 	    .target = m->target,
-	    .run = text_of(m, "run"),
-	    .commit = text_of(m, "commit"),
-	    .time = number_of(m, "time"),
-	    .crash_type = text_of(m, "crash_type"),
-	    .tries = number_of(m, "tries"),
-	    .hits = number_of(m, "hits"),
+	    .run = ledger_rebuild_text_of(m, "run"),
+	    .commit = ledger_rebuild_text_of(m, "commit"),
+	    .time = ledger_rebuild_number_of(m, "time"),
+	    .crash_type = ledger_rebuild_text_of(m, "crash_type"),
+	    .tries = ledger_rebuild_number_of(m, "tries"),
+	    .hits = ledger_rebuild_number_of(m, "hits"),
 	    .input_sha1 = digest_in(m->artifact),
 	};
-	int r = describe(dir, m, &s, &report, e);
+	int r = ledger_rebuild_describe(dir, m, &s, &report, e);
 
 	vault_path(place, VAULT_INPUT, input);
 	vault_path(place, VAULT_MINIMIZED, minimized);
-	if (r == 0 && size_of(dir, VAULT_INPUT, &s.input_bytes))
+	if (r == 0 && ledger_rebuild_size_of(dir, VAULT_INPUT, &s.input_bytes))
 		s.crash_file = input;
-	if (r == 0 && size_of(dir, VAULT_MINIMIZED, &s.minimized_bytes))
+	if (r == 0 && ledger_rebuild_size_of(dir, VAULT_MINIMIZED, &s.minimized_bytes))
 		s.minimized = minimized;
 	if (r == 0)
-		r = note(l, &report, s, e);
+		r = ledger_rebuild_note(l, &report, s, e);
 	crash_report_done(&report);
 	return r;
 }
@@ -323,14 +323,14 @@ static int take_meta_in(struct rebuild *b, struct ledger *l, int dir, const char
 	if (r < 0)
 		return r;
 	m = (struct meta){.j = j};
-	m.signature = text_of(&m, "signature");
-	m.target = text_of(&m, "target");
-	m.artifact = text_of(&m, "artifact");
-	if (!*m.signature && is_of(name, name))
+	m.signature = ledger_rebuild_text_of(&m, "signature");
+	m.target = ledger_rebuild_text_of(&m, "target");
+	m.artifact = ledger_rebuild_text_of(&m, "artifact");
+	if (!*m.signature && ledger_rebuild_is_of(name, name))
 		m.signature = name; /* most crashes are named by their signature */
-	if (is_queued(b, &m))
+	if (ledger_rebuild_is_queued(b, &m))
 		return 0;
-	if (!is_of(m.signature, name) || (by && strcmp(by, m.target) != 0) ||
+	if (!ledger_rebuild_is_of(m.signature, name) || (by && strcmp(by, m.target) != 0) ||
 	    (!by && ledger_head(l, m.signature)) || ledger_check_signature(m.signature, e) < 0 ||
 	    vault_place(slice_of(m.signature), by ? by : "", place, e) < 0) {
 		b->lost++;
@@ -348,7 +348,7 @@ static int take_by(struct rebuild *b, struct ledger *l, int dir, const char *nam
 	int r = 0;
 
 	if (!d)
-		return is_ours(-errno) ? err_sys(e, "open '%s'", VAULT_BY) : 0;
+		return ledger_rebuild_is_ours(-errno) ? err_sys(e, "open '%s'", VAULT_BY) : 0;
 	while (r == 0 && n++ < LEDGER_TARGETS && (ent = sys_readdir(d))) {
 		_autoclose_ int of = -1;
 		struct err why;
@@ -356,7 +356,7 @@ static int take_by(struct rebuild *b, struct ledger *l, int dir, const char *nam
 		if (ent->d_name[0] == '.')
 			continue;
 		r = fs_open_dir(dirfd(d), ent->d_name, &of, &why);
-		if (is_ours(r))
+		if (ledger_rebuild_is_ours(r))
 			return err_set(e, -r, "%s", why.msg);
 		r = r < 0 ? 0 : take_meta_in(b, l, of, name, ent->d_name, e);
 	}
@@ -369,7 +369,7 @@ static int take_meta(struct rebuild *b, struct ledger *l, const char *name, stru
 	struct err why;
 	int r = fs_open_dir(b->crashes, name, &dir, &why);
 
-	if (is_ours(r))
+	if (ledger_rebuild_is_ours(r))
 		return err_set(e, -r, "%s", why.msg);
 	if (r < 0) {
 		b->lost++;
@@ -381,7 +381,7 @@ static int take_meta(struct rebuild *b, struct ledger *l, const char *name, stru
 
 /* --- all of it ---------------------------------------------------------------- */
 
-static int look_at_all(struct rebuild *b, struct err *e)
+static int ledger_rebuild_look_at_all(struct rebuild *b, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(b->crashes, ".");
 	const struct dirent *ent;
@@ -395,7 +395,7 @@ static int look_at_all(struct rebuild *b, struct err *e)
 		if (json_object_size(b->records) + b->others.n >= LEDGER_CRASHES_MAX)
 			b->lost++;
 		else
-			r = look_into(b, ent->d_name, e);
+			r = ledger_rebuild_look_into(b, ent->d_name, e);
 	}
 	return r == 0 && errno ? err_sys(e, "list directory 'crashes'") : r;
 }
@@ -403,7 +403,7 @@ static int look_at_all(struct rebuild *b, struct err *e)
 static int rebuild(struct rebuild *b, struct ledger **ret, struct err *e)
 {
 	CLEANUP(ledger_free_p) struct ledger *l = NULL;
-	int r = b->crashes < 0 ? 0 : look_at_all(b, e);
+	int r = b->crashes < 0 ? 0 : ledger_rebuild_look_at_all(b, e);
 
 	if (r == 0)
 		r = ledger_from_json(b->records, &l, e);
@@ -426,7 +426,7 @@ int ledger_rebuild(int state_dirfd, struct ledger **ret, size_t *ret_lost, struc
 	struct err why;
 	int r = fs_open_dir(state_dirfd, "crashes", &b.crashes, &why);
 
-	if (is_ours(r))
+	if (ledger_rebuild_is_ours(r))
 		r = err_set(e, -r, "%s", why.msg);
 	else if (!b.records)
 		r = err_set(e, ENOMEM, "allocate the ledger");

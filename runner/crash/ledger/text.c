@@ -19,7 +19,7 @@ static const struct {
     {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
-static bool is_in(char c, unsigned char low, unsigned char high)
+static bool ledger_text_is_in(char c, unsigned char low, unsigned char high)
 {
 	return (unsigned char)c >= low && (unsigned char)c <= high;
 }
@@ -29,15 +29,16 @@ static size_t utf8_length(struct slice s)
 {
 	size_t i = 0, n;
 
-	if (is_in(s.p[0], 0, 0x7f))
+	if (ledger_text_is_in(s.p[0], 0, 0x7f))
 		return 1;
-	while (i < sizeof(utf8) / sizeof(utf8[0]) && !is_in(s.p[0], utf8[i].first, utf8[i].last))
+	while (i < sizeof(utf8) / sizeof(utf8[0]) &&
+	       !ledger_text_is_in(s.p[0], utf8[i].first, utf8[i].last))
 		i++;
 	if (i == sizeof(utf8) / sizeof(utf8[0]) || s.n < utf8[i].n ||
-	    !is_in(s.p[1], utf8[i].low, utf8[i].high))
+	    !ledger_text_is_in(s.p[1], utf8[i].low, utf8[i].high))
 		return 0;
 	n = utf8[i].n;
-	while (n > 2 && is_in(s.p[n - 1], 0x80, 0xbf))
+	while (n > 2 && ledger_text_is_in(s.p[n - 1], 0x80, 0xbf))
 		n--;
 	return n == 2 ? utf8[i].n : 0;
 }
@@ -164,7 +165,7 @@ void ledger_list_drop(struct ledger_list *l, size_t at)
 	ledger_unset(&text);
 }
 
-static int compare(const void *a, const void *b)
+static int ledger_text_compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -172,7 +173,7 @@ static int compare(const void *a, const void *b)
 void ledger_list_sort(struct ledger_list *l)
 {
 	if (l->n > 1)
-		qsort(l->v, l->n, sizeof(char *), compare);
+		qsort(l->v, l->n, sizeof(char *), ledger_text_compare);
 }
 
 void ledger_list_done(struct ledger_list *l)

@@ -49,7 +49,7 @@ static json_t *field_json(struct known_crash *c, const struct field *f, bool *re
 	return NULL;
 }
 
-static bool put_field(json_t *o, struct known_crash *c, const struct field *f)
+static bool ledger_write_put_field(json_t *o, struct known_crash *c, const struct field *f)
 {
 	bool skip;
 	json_t *j = field_json(c, f, &skip);
@@ -106,7 +106,7 @@ static json_t *object_json(struct known_crash *c, bool is_entry)
 
 	for (size_t i = 0; i < n_fields && ok; i++)
 		if (!is_entry || !f[i].of_crash)
-			ok = put_field(o, c, &f[i]);
+			ok = ledger_write_put_field(o, c, &f[i]);
 	if (ok && c->n_runs > 0)
 		ok = put_runs(o, c);
 	if (ok)
@@ -140,7 +140,7 @@ static bool put_entries(json_t *o, const struct record *n)
 }
 
 /* A crash of one target is written in the older layout. */
-static json_t *crash_json(struct record *n)
+static json_t *ledger_write_crash_json(struct record *n)
 {
 	json_t *o = object_json(&n->c, false);
 	bool ok = o && (n->c.n_by == 1 || put_entries(o, n));
@@ -215,14 +215,14 @@ static bool has_no_extra(const struct record *n)
 	return !n->extra;
 }
 
-static int print(const struct ledger *l, struct buf *out, struct err *e)
+static int ledger_write_print(const struct ledger *l, struct buf *out, struct err *e)
 {
 	const char *key;
 	json_t *j;
 	int r = buf_add(out, SLICE("{"), e);
 
 	for (size_t i = 0; i < l->n && r == 0; i++) {
-		_autojson_ json_t *crash = crash_json(l->v[i]);
+		_autojson_ json_t *crash = ledger_write_crash_json(l->v[i]);
 
 		if (!crash)
 			return err_set(e, ENOMEM, "print crash '%.100s'", l->v[i]->c.signature);
@@ -238,7 +238,7 @@ static int print(const struct ledger *l, struct buf *out, struct err *e)
 
 int ledger_print_record(struct record *n, struct buf *out, struct err *e)
 {
-	_autojson_ json_t *crash = crash_json(n);
+	_autojson_ json_t *crash = ledger_write_crash_json(n);
 	int r = buf_add(out, SLICE("{"), e);
 
 	if (r == 0 && !crash)
@@ -251,7 +251,7 @@ int ledger_print_record(struct record *n, struct buf *out, struct err *e)
 int ledger_print(const struct ledger *l, char **ret, size_t *ret_n, struct err *e)
 {
 	_autobuf_ struct buf out = BUF_INIT(LEDGER_FILE_MAX);
-	int r = print(l, &out, e);
+	int r = ledger_write_print(l, &out, e);
 
 	if (r < 0)
 		return r;
@@ -289,7 +289,7 @@ static void shorten_entry(struct ledger *l, struct record *n, struct known_crash
 	}
 }
 
-static int shorten(struct ledger *l, struct record *n, struct err *e)
+static int ledger_write_shorten(struct ledger *l, struct record *n, struct err *e)
 {
 	for (size_t i = 0; i < n->c.n_by; i++)
 		shorten_entry(l, n, &ledger_entry_at(n, i)->c);
@@ -308,7 +308,7 @@ static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
 		qsort(v, l->n, sizeof(struct record *), by_last_seen);
 	}
 	for (size_t i = 0; i < l->n * share / 4; i++) {
-		int r = shorten(l, v[i], e);
+		int r = ledger_write_shorten(l, v[i], e);
 
 		if (r < 0)
 			return r;
@@ -318,13 +318,13 @@ static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
 
 static int print_bounded(struct ledger *l, struct buf *out, struct err *e)
 {
-	int r = print(l, out, e);
+	int r = ledger_write_print(l, out, e);
 
 	for (size_t share = 1; r == -EFBIG && share <= 4; share++) {
 		buf_clear(out);
 		r = shorten_oldest(l, share, e);
 		if (r == 0)
-			r = print(l, out, e);
+			r = ledger_write_print(l, out, e);
 	}
 	return r;
 }
@@ -372,7 +372,7 @@ static int keep_damaged(int dirfd, struct err *e)
 	return err_set(e, EEXIST, "more than %d files " LEDGER_NAME ".damaged-<n>", DAMAGED_MAX);
 }
 
-static int save(struct ledger *l, int state_dirfd, struct err *e)
+static int ledger_write_save(struct ledger *l, int state_dirfd, struct err *e)
 {
 	_autobuf_ struct buf out = BUF_INIT(LEDGER_FILE_MAX);
 	int r = ledger_adopt_inputs(l, state_dirfd, e);
@@ -391,7 +391,7 @@ static int save(struct ledger *l, int state_dirfd, struct err *e)
 
 int ledger_save(struct ledger *l, int state_dirfd, struct err *e)
 {
-	int r = l->dirty ? save(l, state_dirfd, e) : 0;
+	int r = l->dirty ? ledger_write_save(l, state_dirfd, e) : 0;
 
 	if (r == 0)
 		ledger_write_copies(l, state_dirfd);

@@ -32,7 +32,7 @@ enum { LARGE = 64 << 10 };
 /* The most refused numbers of a phase: they may match by chance. */
 enum { CHANCES_WIDE = 256, CHANCES = 2048 };
 
-static size_t get(const struct shrink_field *f, const char *p)
+static size_t minimise_fields_get(const struct shrink_field *f, const char *p)
 {
 	size_t v = 0;
 
@@ -44,7 +44,7 @@ static size_t get(const struct shrink_field *f, const char *p)
 	return v;
 }
 
-static void put(const struct shrink_field *f, char *p, size_t v)
+static void minimise_fields_put(const struct shrink_field *f, char *p, size_t v)
 {
 	for (size_t i = 0; i < f->width; i++) {
 		size_t shift = 8 * (f->big ? f->width - 1 - i : i);
@@ -65,13 +65,13 @@ static size_t items_of(const struct shrink *s, const struct shrink_field *f)
 
 	if (begin >= s->n)
 		return 0;
-	v = get(f, s->best);
+	v = minimise_fields_get(f, s->best);
 	if (f->absolute)
 		return v > begin && v <= s->n ? v - begin : 0;
 	return v <= (s->n - begin) / f->unit ? v : 0;
 }
 
-static bool is_same(const struct shrink_field *a, const struct shrink_field *b)
+static bool minimise_fields_is_same(const struct shrink_field *a, const struct shrink_field *b)
 {
 	return a->at == b->at && a->width == b->width && a->unit == b->unit && a->big == b->big &&
 	       a->absolute == b->absolute;
@@ -102,7 +102,7 @@ static void next_field(struct shrink *s)
 }
 
 /* In a text the numbers are text as well. */
-static bool is_text(const struct shrink *s)
+static bool minimise_fields_is_text(const struct shrink *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		unsigned char c = (unsigned char)s->best[i];
@@ -120,7 +120,7 @@ void shrink_fields_begin(struct shrink *s, bool wide)
 	s->fields.forms = wide ? WIDE_FORMS : FORMS;
 	s->fields.chances = wide ? CHANCES_WIDE : CHANCES;
 	s->fields.now = forms[s->fields.form];
-	if (s->n > LARGE || is_text(s))
+	if (s->n > LARGE || minimise_fields_is_text(s))
 		s->fields.form = s->fields.forms;
 }
 
@@ -131,7 +131,7 @@ bool shrink_fields_over(const struct shrink *s)
 
 /* Chooses the items that the next candidate leaves out: *ret_n items before *ret_end.  False:
  * none. */
-static bool choose(struct shrink *s, size_t items, size_t *ret_end, size_t *ret_n)
+static bool minimise_fields_choose(struct shrink *s, size_t items, size_t *ret_end, size_t *ret_n)
 {
 	if (items == 0)
 		return false;
@@ -148,10 +148,10 @@ static bool choose(struct shrink *s, size_t items, size_t *ret_end, size_t *ret_
 	return *ret_n > 0;
 }
 
-static bool is_known(const struct shrink *s, const struct shrink_field *f)
+static bool minimise_fields_is_known(const struct shrink *s, const struct shrink_field *f)
 {
 	for (size_t i = 0; i < s->fields.n_known; i++)
-		if (is_same(&s->fields.known[i], f))
+		if (minimise_fields_is_same(&s->fields.known[i], f))
 			return true;
 	return false;
 }
@@ -167,7 +167,7 @@ static void find_chain(struct shrink *s, size_t to)
 
 		if (at == SHRINK_KNOWN)
 			return;
-		if (begin_of(&f) + items_of(s, &f) < to || is_known(s, &f))
+		if (begin_of(&f) + items_of(s, &f) < to || minimise_fields_is_known(s, &f))
 			continue;
 		s->fields.known[at] = f;
 		s->fields.n_chain++;
@@ -182,9 +182,10 @@ static void put_enclosing(struct shrink *s, size_t from, size_t to)
 		const struct shrink_field *f = &s->fields.known[i];
 		size_t begin = begin_of(f), items = items_of(s, f);
 
-		if (!is_same(f, &s->fields.now) && begin <= from && begin + items * f->unit >= to &&
-		    (to - from) % f->unit == 0)
-			put(f, s->next, get(f, s->best) - (to - from) / f->unit);
+		if (!minimise_fields_is_same(f, &s->fields.now) && begin <= from &&
+		    begin + items * f->unit >= to && (to - from) % f->unit == 0)
+			minimise_fields_put(
+			    f, s->next, minimise_fields_get(f, s->best) - (to - from) / f->unit);
 	}
 }
 
@@ -193,7 +194,7 @@ bool shrink_fields_make(struct shrink *s)
 	const struct shrink_field *f = &s->fields.now;
 	size_t end, n;
 
-	if (shrink_fields_over(s) || !choose(s, items_of(s, f), &end, &n))
+	if (shrink_fields_over(s) || !minimise_fields_choose(s, items_of(s, f), &end, &n))
 		return false;
 	s->fields.to = begin_of(f) + end * f->unit;
 	s->fields.from = s->fields.to - n * f->unit;
@@ -204,7 +205,7 @@ bool shrink_fields_make(struct shrink *s)
 		return false;
 	shrink_leave_out(s, s->fields.from, s->fields.to);
 	put_enclosing(s, s->fields.from, s->fields.to);
-	put(f, s->next, get(f, s->best) - n);
+	minimise_fields_put(f, s->next, minimise_fields_get(f, s->best) - n);
 	return true;
 }
 

@@ -30,7 +30,7 @@ static bool is_fields(unsigned phase)
 }
 
 /* Begins a phase: sets the size of its first change, and starts at the end of the input. */
-static void enter(struct shrink *s, unsigned phase)
+static void minimise_enter(struct shrink *s, unsigned phase)
 {
 	if (is_fields(s->phase) && s->fields.any)
 		phase = TAIL; /* the number that kept these bytes necessary is smaller now */
@@ -53,7 +53,7 @@ static void enter(struct shrink *s, unsigned phase)
 	else if (phase == CHUNKS)
 		s->chunk = s->n / PARTS_MOST;
 	if (s->chunk == 0) /* an input of one byte has no half */
-		enter(s, phase + 1);
+		minimise_enter(s, phase + 1);
 }
 
 int shrink_init(struct shrink *s, struct slice input, unsigned max_tries, struct err *e)
@@ -67,7 +67,7 @@ int shrink_init(struct shrink *s, struct slice input, unsigned max_tries, struct
 	}
 	if (input.n > 0)
 		memcpy(s->best, input.p, input.n);
-	enter(s, NOTHING);
+	minimise_enter(s, NOTHING);
 	return 0;
 }
 
@@ -93,7 +93,7 @@ void shrink_leave_out(struct shrink *s, size_t from, size_t to)
 }
 
 /* Makes the candidate with the bytes from..to replaced; false: none of them gets simpler. */
-static bool replace(struct shrink *s, size_t from, size_t to, char by)
+static bool minimise_replace(struct shrink *s, size_t from, size_t to, char by)
 {
 	bool simpler = false;
 
@@ -120,7 +120,7 @@ static bool is_repeated(const struct shrink *s)
 	       memcmp(s->best + s->at - s->chunk, s->best + s->at, s->chunk) == 0;
 }
 
-static bool make(struct shrink *s)
+static bool minimise_make(struct shrink *s)
 {
 	switch ((enum phase)s->phase) {
 	case NOTHING:
@@ -142,9 +142,9 @@ static bool make(struct shrink *s)
 		return shrink_fields_make(s);
 	case BLANKS:
 	case SPACES:
-		return replace(s, start_of(s), s->at, ' ');
+		return minimise_replace(s, start_of(s), s->at, ' ');
 	case ZEROS:
-		return replace(s, start_of(s), s->at, '0');
+		return minimise_replace(s, start_of(s), s->at, '0');
 	case END:
 		break;
 	}
@@ -157,7 +157,7 @@ static uint64_t mixed(uint64_t h)
 	return h ^ (h >> 29);
 }
 
-static uint64_t hash_of(const char *p, size_t n)
+static uint64_t minimise_hash_of(const char *p, size_t n)
 {
 	uint64_t h = mixed(n + 1), word;
 
@@ -172,9 +172,9 @@ static uint64_t hash_of(const char *p, size_t n)
 }
 
 /* Skips known candidates, at most max_tries of them: making a candidate costs time as well. */
-static bool is_known(struct shrink *s)
+static bool minimise_is_known(struct shrink *s)
 {
-	s->hash = hash_of(s->next, s->n_next);
+	s->hash = minimise_hash_of(s->next, s->n_next);
 	if (s->skips >= s->max_tries || s->seen[s->hash % SHRINK_SEEN] != s->hash)
 		return false;
 	s->skips++;
@@ -201,10 +201,10 @@ static void next_sweep(struct shrink *s)
 	else if (s->phase == BLANKS && s->chunk == s->n && s->n >= 4)
 		s->chunk /= 4;
 	else
-		enter(s, s->phase + 1);
+		minimise_enter(s, s->phase + 1);
 }
 
-static void refuse(struct shrink *s)
+static void minimise_refuse(struct shrink *s)
 {
 	s->refused++;
 	switch ((enum phase)s->phase) {
@@ -212,7 +212,7 @@ static void refuse(struct shrink *s)
 	case HEAD:
 		s->chunk /= 2;
 		if (s->chunk == 0)
-			enter(s, s->phase + 1);
+			minimise_enter(s, s->phase + 1);
 		break;
 	case BLANKS:
 	case PARTS:
@@ -222,7 +222,7 @@ static void refuse(struct shrink *s)
 	case ZEROS:
 		s->at = start_of(s);
 		if (s->phase == BYTES && s->refused >= s->n)
-			enter(s, NARROW);
+			minimise_enter(s, NARROW);
 		else if (s->at == 0)
 			next_sweep(s);
 		break;
@@ -231,11 +231,11 @@ static void refuse(struct shrink *s)
 		if (!shrink_fields_over(s))
 			shrink_fields_refused(s);
 		if (shrink_fields_over(s))
-			enter(s, s->phase + 1);
+			minimise_enter(s, s->phase + 1);
 		break;
 	case NOTHING:
 	case END:
-		enter(s, s->phase + 1);
+		minimise_enter(s, s->phase + 1);
 		break;
 	}
 }
@@ -251,17 +251,17 @@ static void accept(struct shrink *s)
 	s->accepted++;
 	s->changed = true;
 	if (s->n == 0) {
-		enter(s, END);
+		minimise_enter(s, END);
 	} else if (is_fields(s->phase)) {
 		s->fields.any = true;
 		shrink_fields_accepted(s);
 		if (shrink_fields_over(s))
-			enter(s, s->phase + 1);
+			minimise_enter(s, s->phase + 1);
 	} else if (s->phase == TAIL || s->phase == HEAD) {
 		/* After a refusal this is a binary search for the longest cut. */
 		s->chunk = s->refused > 0 ? s->chunk / 2 : s->n / 2;
 		if (s->chunk == 0)
-			enter(s, s->phase + 1);
+			minimise_enter(s, s->phase + 1);
 	} else {
 		s->refused = 0;
 		s->at = from;
@@ -275,13 +275,13 @@ bool shrink_next(struct shrink *s, struct slice *candidate)
 	if (s->asked)
 		shrink_tell(s, false);
 	while (s->phase != END && s->tries < s->max_tries) {
-		if (make(s) && !is_known(s)) {
+		if (minimise_make(s) && !minimise_is_known(s)) {
 			s->tries++;
 			s->asked = true;
 			*candidate = (struct slice){s->next, s->n_next};
 			return true;
 		}
-		refuse(s);
+		minimise_refuse(s);
 	}
 	return false;
 }
@@ -296,7 +296,7 @@ void shrink_tell(struct shrink *s, bool accepted)
 		return;
 	}
 	s->seen[s->hash % SHRINK_SEEN] = s->hash;
-	refuse(s);
+	minimise_refuse(s);
 }
 
 struct slice shrink_best(const struct shrink *s)

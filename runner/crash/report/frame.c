@@ -84,7 +84,7 @@ static void take_module(struct slice *io, struct frame *f)
 }
 
 /* Removes ":DIGITS" from the end. */
-static bool take_number(struct slice *io, uint64_t *ret)
+static bool frame_take_number(struct slice *io, uint64_t *ret)
 {
 	size_t colon = text_last(*io, ':');
 	struct slice tail = {io->p + colon, io->n - colon};
@@ -126,8 +126,8 @@ static void set_file(struct slice token, struct frame *f)
 {
 	uint64_t last = 0, before = 0;
 
-	if (take_number(&token, &last)) {
-		if (take_number(&token, &before)) {
+	if (frame_take_number(&token, &last)) {
+		if (frame_take_number(&token, &before)) {
 			f->line = before;
 			f->column = last;
 		} else {
@@ -138,14 +138,14 @@ static void set_file(struct slice token, struct frame *f)
 		f->file = token;
 }
 
-static bool is_file(struct slice token)
+static bool frame_is_file(struct slice token)
 {
 	uint64_t n;
 
 	if (slice_eq(token, SLICE("<null>")))
 		return true;
-	if (take_number(&token, &n)) {
-		take_number(&token, &n);
+	if (frame_take_number(&token, &n)) {
+		frame_take_number(&token, &n);
 		return token.n > 0;
 	}
 	for (size_t i = 0; i < token.n; i++)
@@ -185,10 +185,10 @@ static size_t find_file(struct slice s)
 	if (at == s.n)
 		return s.n;
 	token = (struct slice){s.p + at + 1, s.n - at - 1};
-	if (!is_file(token))
+	if (!frame_is_file(token))
 		return s.n;
 	if (trap && !text_begins(token, SLICE("/")) && !has_source_suffix(token) &&
-	    !take_number(&token, &n))
+	    !frame_take_number(&token, &n))
 		return s.n;
 	return at;
 }

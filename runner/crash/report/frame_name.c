@@ -14,7 +14,7 @@ struct naming {
 	unsigned kept_open; /* number of '<' of Rust's "<T as Trait>", which stay */
 };
 
-static void put(struct naming *w, struct slice s)
+static void frame_name_put(struct naming *w, struct slice s)
 {
 	size_t room = FRAME_NAME_MAX - 1 - w->n;
 	size_t n = s.n < room ? s.n : room;
@@ -23,7 +23,7 @@ static void put(struct naming *w, struct slice s)
 	w->n += n;
 }
 
-static char last_of(const struct naming *w)
+static char frame_name_last_of(const struct naming *w)
 {
 	if (w->n == 0)
 		return '\0';
@@ -81,15 +81,15 @@ static bool take_operator(struct slice *io, struct naming *w)
 	};
 	struct slice in = *io;
 
-	if (text_word(last_of(w)) || !scan_lit(&in, SLICE("operator")) ||
+	if (text_word(frame_name_last_of(w)) || !scan_lit(&in, SLICE("operator")) ||
 	    (in.n > 0 && text_word(in.p[0])))
 		return false;
 	if (w->op_at == SIZE_MAX)
 		w->op_at = w->n;
-	put(w, SLICE("operator"));
+	frame_name_put(w, SLICE("operator"));
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
 		if (scan_lit(&in, slice_of(symbols[i]))) {
-			put(w, slice_of(symbols[i]));
+			frame_name_put(w, slice_of(symbols[i]));
 			break;
 		}
 	w->after_op = true;
@@ -130,9 +130,9 @@ static bool take_unnamed(struct slice *io, struct naming *w)
 	struct slice word;
 
 	if (frame_rust_unnamed(io, &word)) {
-		put(w, SLICE("{"));
-		put(w, word);
-		put(w, SLICE("}"));
+		frame_name_put(w, SLICE("{"));
+		frame_name_put(w, word);
+		frame_name_put(w, SLICE("}"));
 		return true;
 	}
 	if (scan_lit(io, SLICE("(anonymous namespace)::")) ||
@@ -144,7 +144,7 @@ static bool take_unnamed(struct slice *io, struct naming *w)
 		   !take_numbered(io)) {
 		return false;
 	}
-	put(w, SLICE("{lambda}"));
+	frame_name_put(w, SLICE("{lambda}"));
 	return true;
 }
 
@@ -154,7 +154,7 @@ static bool take_bracket(struct slice *io, struct naming *w)
 	char c = io->p[0];
 
 	if (c == '(') {
-		if (last_of(w) == '.')
+		if (frame_name_last_of(w) == '.')
 			return false; /* a Go receiver: "main.(*T).f" */
 		skip_bracket(io);
 		return true;
@@ -165,8 +165,8 @@ static bool take_bracket(struct slice *io, struct naming *w)
 	}
 	if (c == '[' && frame_rust_crate(io))
 		return true;
-	if (c == '<' &&
-	    (text_word(last_of(w)) || last_of(w) == '}' || last_of(w) == '~' || w->after_op)) {
+	if (c == '<' && (text_word(frame_name_last_of(w)) || frame_name_last_of(w) == '}' ||
+			 frame_name_last_of(w) == '~' || w->after_op)) {
 		skip_bracket(io);
 		return true;
 	}
@@ -177,7 +177,7 @@ static bool take_bracket(struct slice *io, struct naming *w)
 	return false;
 }
 
-static void take_all(struct slice in, struct naming *w)
+static void frame_name_take_all(struct slice in, struct naming *w)
 {
 	while (in.n > 0) {
 		if (take_operator(&in, w))
@@ -192,7 +192,7 @@ static void take_all(struct slice in, struct naming *w)
 			continue;
 		}
 		w->after_op = false;
-		put(w, (struct slice){in.p, 1});
+		frame_name_put(w, (struct slice){in.p, 1});
 		text_skip(&in, 1);
 	}
 }
@@ -306,7 +306,7 @@ void frame_name(struct slice function, char ret[FRAME_NAME_MAX])
 
 	if (!frame_rust_plain(&in, plain))
 		frame_rust_drop_hash(&in);
-	take_all(in, &w);
+	frame_name_take_all(in, &w);
 	out = (struct slice){ret, w.n};
 	while (drop_qualifier(&out))
 		;

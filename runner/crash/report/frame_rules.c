@@ -76,7 +76,7 @@ struct subject {
 };
 
 /* Whether the name begins with text, which must end a word. */
-static bool begins(struct slice name, struct slice text)
+static bool frame_rules_begins(struct slice name, struct slice text)
 {
 	if (!text_begins(name, text))
 		return false;
@@ -94,7 +94,7 @@ static bool hits(const struct rule *r, const struct subject *s)
 	case LIBC:
 		return !s->has_line && slice_eq(s->name, text);
 	case BEGINS:
-		return begins(s->name, text);
+		return frame_rules_begins(s->name, text);
 	case HAS:
 		return may_have(&s->of_name, text) && text_has(s->name, text);
 	case LOGS:

@@ -58,7 +58,7 @@ static char of_code(struct slice s)
 }
 
 /* The character of the escape at the beginning of s, and the escape's length; '\0': none. */
-static char escaped(struct slice s, size_t *ret_n)
+static char frame_rust_escaped(struct slice s, size_t *ret_n)
 {
 	struct slice word = {s.p, 1};
 	char c;
@@ -83,7 +83,7 @@ static bool is_guard(struct slice all, size_t at)
 	size_t n;
 
 	return all.p[at] == '_' && (at == 0 || all.p[at - 1] == ':') &&
-	       escaped((struct slice){all.p + at + 1, all.n - at - 1}, &n);
+	       frame_rust_escaped((struct slice){all.p + at + 1, all.n - at - 1}, &n);
 }
 
 bool frame_rust_plain(struct slice *io, char to[FRAME_RUST_PLAIN_MAX])
@@ -96,7 +96,7 @@ bool frame_rust_plain(struct slice *io, char to[FRAME_RUST_PLAIN_MAX])
 	for (size_t i = 0; i < in.n && n + 2 < FRAME_RUST_PLAIN_MAX;) {
 		struct slice rest = {in.p + i, in.n - i};
 		size_t took = 1;
-		char c = escaped(rest, &took);
+		char c = frame_rust_escaped(rest, &took);
 
 		if (c) {
 			to[n++] = c;

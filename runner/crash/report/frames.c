@@ -6,12 +6,12 @@
 
 /* The application's frames of the kept stack. */
 
-static bool is_harness(const struct frame *f)
+static bool frames_is_harness(const struct frame *f)
 {
 	return text_begins(f->function, SLICE("LLVMFuzzerTestOneInput"));
 }
 
-static void fill(struct crash_frame *to, const struct frame *f)
+static void frames_fill(struct crash_frame *to, const struct frame *f)
 {
 	_Static_assert(sizeof(to->name) == FRAME_NAME_MAX, "filled by frame_name()");
 	frame_name(f->function, to->name);
@@ -28,8 +28,8 @@ static void fill(struct crash_frame *to, const struct frame *f)
 }
 
 /* The place of a shifted frame is in the next frame. */
-static void add_place(const struct stack *s, size_t i, const struct frame *f,
-		      struct crash_frame *to)
+static void frames_add_place(const struct stack *s, size_t i, const struct frame *f,
+			     struct crash_frame *to)
 {
 	struct frame next;
 
@@ -51,8 +51,8 @@ static bool has_name(const struct crash_frame *frames, size_t n)
 	return false;
 }
 
-static size_t take(const struct stack *s, bool by_engine, enum frame_view view,
-		   struct crash_frame *to)
+static size_t frames_take(const struct stack *s, bool by_engine, enum frame_view view,
+			  struct crash_frame *to)
 {
 	size_t n = 0, i, end;
 
@@ -61,14 +61,14 @@ static size_t take(const struct stack *s, bool by_engine, enum frame_view view,
 		struct frame f;
 
 		stack_frame(s, i, &f);
-		if (is_harness(&f) ||
+		if (frames_is_harness(&f) ||
 		    ((f.function.n > 0 || f.module.n > 0) && !frame_ignored(&f, view))) {
-			fill(&to[n], &f);
-			add_place(s, i, &f, &to[n++]);
+			frames_fill(&to[n], &f);
+			frames_add_place(s, i, &f, &to[n++]);
 		} else if (n > 0 && frame_ignored(&f, FRAME_VIEW_REPORTER) && !has_name(to, n)) {
 			n = 0; /* frames without a name above it belong to the reporter */
 		}
-		if (is_harness(&f))
+		if (frames_is_harness(&f))
 			break; /* the engine is below it */
 	}
 	return n;
@@ -84,9 +84,9 @@ int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret
 		       "report.h promises it");
 	if (!all)
 		return err_sys(e, "allocate frames");
-	n = take(s, by_engine, FRAME_VIEW_OWN, all);
+	n = frames_take(s, by_engine, FRAME_VIEW_OWN, all);
 	if (n == 0)
-		n = take(s, by_engine, FRAME_VIEW_WIDE, all);
+		n = frames_take(s, by_engine, FRAME_VIEW_WIDE, all);
 	less = sys_realloc(all, (n ? n : 1) * sizeof(*all));
 	*ret = less ? less : all;
 	*ret_n = n;
@@ -112,7 +112,7 @@ static void set_top(struct crash_report *r)
 }
 
 /* libFuzzer does not print the signal's name; the frame that raised it shows it. */
-static void set_signal(const struct crash_parser *p, struct crash_report *r)
+static void frames_set_signal(const struct crash_parser *p, struct crash_report *r)
 {
 	for (size_t i = 0; i < p->stack.n && !r->signal[0]; i++) {
 		struct frame f;
@@ -131,7 +131,7 @@ int report_frames(const struct crash_parser *p, struct crash_report *r, struct e
 
 	if (rc < 0)
 		return rc;
-	set_signal(p, r);
+	frames_set_signal(p, r);
 	r->raw_frames = p->stack.total;
 	r->unsymbolized = r->n_frames > 0;
 	for (size_t i = 0; i < r->n_frames; i++)

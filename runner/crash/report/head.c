@@ -92,7 +92,7 @@ static bool is_quoted(const struct before *b, size_t start)
 	return !text_ends((struct slice){b->text.p, start}, SLICE("Abort message: '"));
 }
 
-static bool is_log(const struct before *b, size_t start)
+static bool head_is_log(const struct before *b, size_t start)
 {
 	struct slice s = {b->text.p, start};
 
@@ -159,7 +159,7 @@ static size_t head_begin(struct slice text, size_t at, bool *ret_mark)
 	return s.n;
 }
 
-static size_t last_of(struct slice text, char a, char b)
+static size_t head_last_of(struct slice text, char a, char b)
 {
 	size_t i = text_last(text, a), k = text_last(text, b);
 
@@ -169,7 +169,7 @@ static size_t last_of(struct slice text, char a, char b)
 }
 
 /* "name " alone is not a log's prefix, but before the process's mark it may be. */
-static bool is_name(const struct before *b, size_t start)
+static bool head_is_name(const struct before *b, size_t start)
 {
 	return b->words <= WORDS_MOST && start > 0 && text_one_of(b->text.p[start - 1], " \t");
 }
@@ -202,9 +202,9 @@ struct found {
 	bool marked;
 };
 
-static void note(const struct before *b, size_t start, bool marked, struct found *ret)
+static void head_note(const struct before *b, size_t start, bool marked, struct found *ret)
 {
-	if (!b->quote && (is_log(b, start) || (marked && is_name(b, start))))
+	if (!b->quote && (head_is_log(b, start) || (marked && head_is_name(b, start))))
 		*ret = (struct found){{b->text.p, start}, marked};
 }
 
@@ -223,7 +223,7 @@ static bool is_head(struct slice *io, struct slice words, bool anywhere, struct 
 {
 	struct before b = {.text = *io,
 			   .last_double = text_last(*io, '"'),
-			   .last_single = last_of(*io, '\'', '`')};
+			   .last_single = head_last_of(*io, '\'', '`')};
 	struct slice rest = *io;
 	bool first = true;
 
@@ -233,9 +233,9 @@ static bool is_head(struct slice *io, struct slice words, bool anywhere, struct 
 
 		marked |= has_pid(rest);
 		look_up_to(&b, start);
-		if (is_quoted(&b, start) || !(anywhere || marked || is_log(&b, start)))
+		if (is_quoted(&b, start) || !(anywhere || marked || head_is_log(&b, start)))
 			continue;
-		note(&b, anywhere ? path_begin(*io, start) : start, marked, ret);
+		head_note(&b, anywhere ? path_begin(*io, start) : start, marked, ret);
 		text_skip(io, first ? 0 : start);
 		return true;
 	}
@@ -271,7 +271,7 @@ static void look_for_others(struct slice text, uint64_t said, struct found *ret)
 		if (!words_has(said, heads[i].bit) || !(at = text_find(text, heads[i].text)))
 			continue;
 		look_up_to(&b, (size_t)(at - text.p));
-		if (!b.quote && is_log(&b, b.at))
+		if (!b.quote && head_is_log(&b, b.at))
 			*ret = (struct found){{text.p, b.at}, false};
 	}
 }

@@ -9,12 +9,12 @@
 /* Every string here is printable ASCII: text_copy() made it.  If an allocation of any part fails,
  * the whole object is NULL. */
 
-static json_t *text_or_null(const char *s)
+static json_t *json_text_or_null(const char *s)
 {
 	return *s ? json_string(s) : json_null();
 }
 
-static json_t *number_or_null(uint64_t v, bool known)
+static json_t *json_number_or_null(uint64_t v, bool known)
 {
 	return known ? json_integer((json_int_t)(v <= INT64_MAX ? v : INT64_MAX)) : json_null();
 }
@@ -32,11 +32,11 @@ static json_t *frame_json(const struct crash_frame *f)
 {
 	return json_pack(
 	    "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "number", (int)f->number,
-	    "function", text_or_null(f->function), "name", text_or_null(f->name), "file",
-	    text_or_null(f->file), "line", number_or_null(f->line, f->line > 0), "column",
-	    number_or_null(f->column, f->column > 0), "module", text_or_null(f->module), "offset",
-	    number_or_null(f->offset, f->module[0] != '\0'), "pc", hex_or_null(f->pc), "build_id",
-	    text_or_null(f->build_id));
+	    "function", json_text_or_null(f->function), "name", json_text_or_null(f->name), "file",
+	    json_text_or_null(f->file), "line", json_number_or_null(f->line, f->line > 0), "column",
+	    json_number_or_null(f->column, f->column > 0), "module", json_text_or_null(f->module),
+	    "offset", json_number_or_null(f->offset, f->module[0] != '\0'), "pc",
+	    hex_or_null(f->pc), "build_id", json_text_or_null(f->build_id));
 }
 
 static json_t *frames_json(const struct crash_report *r)

@@ -186,7 +186,7 @@ static bool on_ffmpeg(struct crash_parser *p, const struct line *l)
 }
 
 /* The text between the first quote and the last quote that `follows` comes after. */
-static bool quoted(struct slice in, struct slice follows, struct slice *ret)
+static bool kind_assert_quoted(struct slice in, struct slice follows, struct slice *ret)
 {
 	struct slice rest = in, end = {NULL, 0};
 
@@ -209,7 +209,8 @@ static bool on_postgres(struct crash_parser *p, const struct line *l)
 	struct slice in = l->text, said;
 
 	if (!scan_lit(&in, SLICE("TRAP: ")) ||
-	    !(quoted(in, SLICE("), File: "), &said) || quoted(in, SLICE(", File: "), &said)))
+	    !(kind_assert_quoted(in, SLICE("), File: "), &said) ||
+	      kind_assert_quoted(in, SLICE(", File: "), &said)))
 		return false;
 	set_assert(p, said, l);
 	verdict_cause(p, said);
@@ -222,10 +223,10 @@ static bool on_qt(struct crash_parser *p, const struct line *l)
 	struct slice in = l->text, said;
 
 	if (scan_lit(&in, SLICE("ASSERT: "))) {
-		if (!quoted(in, SLICE(" in file "), &said))
+		if (!kind_assert_quoted(in, SLICE(" in file "), &said))
 			return false;
 	} else if (!scan_lit(&in, SLICE("ASSERT failure in ")) ||
-		   !quoted(in, SLICE(", file "), &said)) {
+		   !kind_assert_quoted(in, SLICE(", file "), &said)) {
 		return false;
 	}
 	set_assert(p, said, l);

@@ -45,7 +45,7 @@ static const char *signal_of(struct slice line)
 	return "";
 }
 
-static void set_signal(struct crash_parser *p, struct slice line)
+static void kind_sanitizer_set_signal(struct crash_parser *p, struct slice line)
 {
 	const char *s = signal_of(line);
 
@@ -123,7 +123,7 @@ bool kind_is_echo(struct crash_parser *p, const struct line *l)
 	      text_has(l->text, SLICE("Sanitizer: TRAP ")) ||
 	      text_has(l->text, SLICE("Sanitizer: breakpoint "))))
 		return false;
-	set_signal(p, l->text);
+	kind_sanitizer_set_signal(p, l->text);
 	p->v.by_engine = false;
 	stack_restart(&p->stack, true); /* the signal's stack is the symbolized one */
 	return true;
@@ -189,7 +189,7 @@ static bool on_segv(struct crash_parser *p, const struct line *l)
 	verdict_new(p, "UNKNOWN", tool_kind(l->text), l->text);
 	verdict_address(p, address);
 	p->can_go_back = asserted;
-	set_signal(p, l->text);
+	kind_sanitizer_set_signal(p, l->text);
 	return true;
 }
 
@@ -235,7 +235,7 @@ static bool on_special(struct crash_parser *p, const struct line *l)
 	}
 	if (text_has(l->text, SLICE("Sanitizer: FPE "))) {
 		verdict_new(p, "Floating-point-exception", tool_kind(l->text), l->text);
-		set_signal(p, l->text);
+		kind_sanitizer_set_signal(p, l->text);
 		return true;
 	}
 	return false;
@@ -300,7 +300,7 @@ static void on_typed_address(struct crash_parser *p, const struct line *l)
 	verdict_reset(p);
 	kind_set_type(p, type, tool_kind(l->text), l->text);
 	verdict_address(p, address);
-	set_signal(p, l->text);
+	kind_sanitizer_set_signal(p, l->text);
 }
 
 bool kind_sanitizer(struct crash_parser *p, const struct line *l)
@@ -337,7 +337,7 @@ bool kind_asan_other(struct crash_parser *p, const struct line *l)
 	verdict_reset(p);
 	kind_set_type(p, slice_eq(in, SLICE("SEGV")) ? SLICE("unknown-crash") : in,
 		      tool_kind(l->text), l->text);
-	set_signal(p, l->text);
+	kind_sanitizer_set_signal(p, l->text);
 	return false;
 }
 

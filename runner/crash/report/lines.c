@@ -192,7 +192,7 @@ static void read_held(struct crash_parser *p)
 }
 
 /* True: the line had a new prefix. */
-static bool learn(struct crash_parser *p, const struct line *l)
+static bool lines_learn(struct crash_parser *p, const struct line *l)
 {
 	struct slice text = l->text;
 
@@ -239,7 +239,7 @@ static bool may_be_oom(struct slice function)
 
 /* Finds the line's words, and whether it is a frame.  In a frame only the names of some functions
  * matter, and deep in a stack not even these. */
-static bool look_at(const struct crash_parser *p, struct line *l, uint64_t *ret_number)
+static bool lines_look_at(const struct crash_parser *p, struct line *l, uint64_t *ret_number)
 {
 	struct slice rest;
 	struct frame f;
@@ -274,13 +274,13 @@ void report_line(struct crash_parser *p, struct slice line)
 	stripped = prefix_strip(&p->prefix, &line);
 	cut_glued(&line);
 	l.text = line;
-	frame = look_at(p, &l, &number);
-	if (!frame && !stripped && learn(p, &l)) {
+	frame = lines_look_at(p, &l, &number);
+	if (!frame && !stripped && lines_learn(p, &l)) {
 		struct line bare = l;
 
 		prefix_strip(&p->prefix, &l.text);
 		bare.text = l.text;
-		if (look_at(p, &bare, &again)) {
+		if (lines_look_at(p, &bare, &again)) {
 			frame = true;
 			number = again;
 		}

@@ -12,7 +12,7 @@
 
 enum { NUMBER = '\1', SEPARATOR = '\2', COUNTER_DIGITS = 9 };
 
-static bool blank(char c)
+static bool prefix_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -53,7 +53,7 @@ static size_t grep_begin(struct slice before)
 	return at + 1 < before.n && at > 0 && before.p[at - 1] == ':' ? at - 1 : before.n;
 }
 
-static void put(struct prefix *p, char c)
+static void prefix_put(struct prefix *p, char c)
 {
 	if (p->n < sizeof(p->pattern))
 		p->pattern[p->n++] = c;
@@ -61,21 +61,21 @@ static void put(struct prefix *p, char c)
 
 /* Adds the character or the number at i; lines: where a line number of grep may be.  Returns the
  * end of the part. */
-static size_t add_part(struct prefix *p, struct slice before, size_t i, size_t lines)
+static size_t prefix_add_part(struct prefix *p, struct slice before, size_t i, size_t lines)
 {
 	size_t end = i;
 
 	while (text_digit(at(before, end)))
 		end++;
 	if (end > i && (i == lines || changes(before, i, end))) {
-		while (p->n > 0 && blank(p->pattern[p->n - 1]))
+		while (p->n > 0 && prefix_blank(p->pattern[p->n - 1]))
 			p->n--;
-		put(p, NUMBER);
+		prefix_put(p, NUMBER);
 		return end;
 	}
 	end += end == i;
 	for (; i < end; i++)
-		put(p, before.p[i]);
+		prefix_put(p, before.p[i]);
 	return end;
 }
 
@@ -89,24 +89,24 @@ bool prefix_learn(struct prefix *p, struct slice before)
 		return false;
 	p->n = 0;
 	end = grep_begin(before);
-	while (blank(at((struct slice){before.p, end}, lines)))
+	while (prefix_blank(at((struct slice){before.p, end}, lines)))
 		lines++;
 	for (size_t i = 0; i < end;)
-		i = add_part(p, (struct slice){before.p, end}, i, lines);
+		i = prefix_add_part(p, (struct slice){before.p, end}, i, lines);
 	if (end < before.n) {
-		put(p, SEPARATOR);
-		put(p, NUMBER);
-		put(p, SEPARATOR);
+		prefix_put(p, SEPARATOR);
+		prefix_put(p, NUMBER);
+		prefix_put(p, SEPARATOR);
 	}
 	p->printed = p->n;
-	while (p->printed > 0 && blank(p->pattern[p->printed - 1]))
+	while (p->printed > 0 && prefix_blank(p->pattern[p->printed - 1]))
 		p->printed--;
 	return true;
 }
 
-static bool take_number(struct slice *io)
+static bool prefix_take_number(struct slice *io)
 {
-	while (blank(at(*io, 0)))
+	while (prefix_blank(at(*io, 0)))
 		text_skip(io, 1);
 	if (!text_digit(at(*io, 0)))
 		return false;
@@ -121,7 +121,7 @@ bool prefix_strip(const struct prefix *p, struct slice *io)
 
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->pattern[i] == NUMBER) {
-			if (!take_number(&in))
+			if (!prefix_take_number(&in))
 				return false;
 		} else if (p->pattern[i] == SEPARATOR) {
 			if (at(in, 0) != ':' && at(in, 0) != '-')

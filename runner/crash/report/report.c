@@ -74,7 +74,7 @@ void crash_parser_free(struct crash_parser *p)
 
 /* Stores the part of a line that has no newline yet.  A line that is too long is parsed as two
  * lines, its beginning and its end: engines write reports without a newline before them. */
-static void keep(struct crash_parser *p, struct slice part)
+static void report_keep(struct crash_parser *p, struct slice part)
 {
 	size_t room = sizeof(p->line) - p->line_n;
 
@@ -110,7 +110,7 @@ void crash_parser_feed(struct crash_parser *p, struct slice bytes)
 			report_line(p, part);
 			continue;
 		}
-		keep(p, part);
+		report_keep(p, part);
 		if (nl)
 			end_line(p);
 	}
@@ -189,7 +189,7 @@ static void fold(struct verdict *v)
 	}
 }
 
-static void fill(const struct verdict *v, struct crash_report *r)
+static void report_fill(const struct verdict *v, struct crash_report *r)
 {
 	r->found = true;
 	r->kind = v->kind;
@@ -216,7 +216,7 @@ int crash_parser_finish(struct crash_parser *p, struct crash_report *ret, struct
 		*ret = r;
 		return 0;
 	}
-	fill(&p->v, &r);
+	report_fill(&p->v, &r);
 	state_finish(p, &r);
 	report_security(p, &r);
 	r.severity = report_severity(&r);

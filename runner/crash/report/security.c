@@ -7,7 +7,7 @@
  * Stack-use-after-return, Stack-use-after-scope, Invalid-free, Stack-buffer-underflow and some
  * more.  Here every crash that matters has a severity: that of similar types. */
 
-static bool one_of(const char *type, const char *const *list, size_t n)
+static bool security_one_of(const char *type, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(type, list[i]) == 0)
@@ -15,7 +15,7 @@ static bool one_of(const char *type, const char *const *list, size_t n)
 	return false;
 }
 
-#define ONE_OF(type, list) one_of(type, list, sizeof(list) / sizeof((list)[0]))
+#define ONE_OF(type, list) security_one_of(type, list, sizeof(list) / sizeof((list)[0]))
 
 static const char *const never[] = {
     "Stack-overflow",

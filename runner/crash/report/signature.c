@@ -28,7 +28,7 @@ struct key {
 	size_t n;
 };
 
-static void add(struct key *k, struct slice s)
+static void signature_add(struct key *k, struct slice s)
 {
 	size_t room = sizeof(k->text) - k->n;
 
@@ -57,16 +57,16 @@ static void add_type(struct key *k, const struct crash_parser *p, const struct c
 	if (r->signal[0] &&
 	    (strncmp(r->type, "UNKNOWN", 7) == 0 || strncmp(r->type, "Null-dereference", 16) == 0 ||
 	     strncmp(r->type, "Segv", 4) == 0)) {
-		add(k, SLICE("Segv"));
+		signature_add(k, SLICE("Segv"));
 		return;
 	}
 	for (bool first = true; scan_line(&in, &line); first = false) {
 		if (!first && r->kind == CRASH_TSAN)
 			break; /* a race may be reported from either side */
-		add(k, first ? line : text_first_word(line));
+		signature_add(k, first ? line : text_first_word(line));
 	}
 	if (p->v.libc_said[0])
-		add(k, slice_of(p->v.libc_said));
+		signature_add(k, slice_of(p->v.libc_said));
 }
 
 /* The class of a memory error.  An index that is too large hits a redzone, another object, freed
@@ -114,7 +114,7 @@ struct names {
 
 /* The name of a frame.  A library without symbols between functions with names counts with its own
  * name. */
-static void name_of(const struct crash_frame *f, bool offsets, char ret[FRAME_NAME_MAX])
+static void signature_name_of(const struct crash_frame *f, bool offsets, char ret[FRAME_NAME_MAX])
 {
 	struct slice module = text_basename(slice_of(f->module));
 
@@ -127,7 +127,7 @@ static void name_of(const struct crash_frame *f, bool offsets, char ret[FRAME_NA
 		text_copy(ret, FRAME_NAME_MAX, module);
 }
 
-static void add_name(struct names *to, const char *name)
+static void signature_add_name(struct names *to, const char *name)
 {
 	size_t i = 0;
 
@@ -142,34 +142,35 @@ static void add_name(struct names *to, const char *name)
 	to->all[to->n_all++] = i;
 }
 
-static bool is_harness(const struct crash_frame *f)
+static bool signature_is_harness(const struct crash_frame *f)
 {
 	return strncmp(f->function, "LLVMFuzzerTestOneInput", 22) == 0;
 }
 
 /* Collects names without the harness: a bug that two targets reach is one bug. */
-static void collect(const struct crash_frame *f, size_t n, bool offsets, struct names *ret)
+static void signature_collect(const struct crash_frame *f, size_t n, bool offsets,
+			      struct names *ret)
 {
 	char name[FRAME_NAME_MAX];
 
 	ret->n = ret->n_all = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (is_harness(&f[i]))
+		if (signature_is_harness(&f[i]))
 			continue;
-		name_of(&f[i], offsets, name);
+		signature_name_of(&f[i], offsets, name);
 		if (name[0])
-			add_name(ret, name);
+			signature_add_name(ret, name);
 	}
 }
 
 static void add_top(struct key *k, const struct names *names)
 {
 	for (size_t i = 0; i < names->n && i < NAMES_TOP; i++)
-		add(k, slice_of(names->name[i]));
+		signature_add(k, slice_of(names->name[i]));
 }
 
 /* Whether a sequence of `length` names occurs three times from here on. */
-static bool is_cycle(const struct names *s, size_t at, size_t length)
+static bool signature_is_cycle(const struct names *s, size_t at, size_t length)
 {
 	if (at + 3 * length > s->n_all)
 		return false;
@@ -179,7 +180,7 @@ static bool is_cycle(const struct names *s, size_t at, size_t length)
 	return true;
 }
 
-static int by_text(const void *a, const void *b)
+static int signature_by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -191,10 +192,10 @@ static void add_sorted(struct key *k, const struct names *s, size_t at, size_t l
 
 	for (size_t i = 0; i < length; i++)
 		list[i] = s->name[s->all[at + i]];
-	qsort(list, length, sizeof(list[0]), by_text);
+	qsort(list, length, sizeof(list[0]), signature_by_text);
 	for (size_t i = 0; i < length; i++)
 		if (i == 0 || strcmp(list[i], list[i - 1]) != 0)
-			add(k, slice_of(list[i]));
+			signature_add(k, slice_of(list[i]));
 }
 
 /* Recursion that follows the input has no strict cycle.  Then the most frequent function represents
@@ -205,7 +206,7 @@ static void add_cycle(struct key *k, const struct names *s)
 
 	for (size_t at = 0; at < s->n_all; at++)
 		for (size_t length = 1; length <= CYCLE_MAX; length++)
-			if (is_cycle(s, at, length)) {
+			if (signature_is_cycle(s, at, length)) {
 				add_sorted(k, s, at, length);
 				return;
 			}
@@ -214,7 +215,7 @@ static void add_cycle(struct key *k, const struct names *s)
 		    (s->count[i] == s->count[most] && strcmp(s->name[i], s->name[most]) < 0))
 			most = i;
 	if (s->n > 0)
-		add(k, slice_of(s->name[most]));
+		signature_add(k, slice_of(s->name[most]));
 }
 
 /* --- the signature -------------------------------------------------------- */
@@ -224,35 +225,35 @@ static bool is_type(const struct crash_report *r, const char *type)
 	return strcmp(r->type, type) == 0;
 }
 
-static void add_target(struct key *k, const struct crash_parser *p)
+static void signature_add_target(struct key *k, const struct crash_parser *p)
 {
-	add(k, slice_of(p->o.target ? p->o.target : ""));
+	signature_add(k, slice_of(p->o.target ? p->o.target : ""));
 }
 
 /* For a stack without a known function of the application. */
 static void add_instead(struct key *k, const struct crash_parser *p, const struct crash_report *r)
 {
 	if (p->v.thrown[0])
-		add(k, slice_of(p->v.thrown));
+		signature_add(k, slice_of(p->v.thrown));
 	/* Frames of other languages are in the state, below a panic's message. */
 	if (r->kind == CRASH_PANIC && r->n_state > is_type(r, "ASSERT")) {
 		for (size_t i = is_type(r, "ASSERT"); i < r->n_state; i++)
-			add(k, slice_of(r->state[i]));
+			signature_add(k, slice_of(r->state[i]));
 		return;
 	}
 	if (p->v.cause[0] || p->v.place[0]) {
-		add(k, slice_of(p->v.cause));
-		add(k, slice_of(p->v.place));
+		signature_add(k, slice_of(p->v.cause));
+		signature_add(k, slice_of(p->v.place));
 		return;
 	}
 	if (p->v.pc_null)
-		add(k, SLICE("jump to null"));
+		signature_add(k, SLICE("jump to null"));
 	for (size_t i = 0; i < r->n_frames; i++)
-		if (is_harness(&r->frames[i]) && r->frames[i].file[0]) {
-			add(k, text_basename(slice_of(r->frames[i].file)));
+		if (signature_is_harness(&r->frames[i]) && r->frames[i].file[0]) {
+			signature_add(k, text_basename(slice_of(r->frames[i].file)));
 			return;
 		}
-	add_target(k, p);
+	signature_add_target(k, p);
 }
 
 /* Adds the two sides of a race, the lesser first. */
@@ -261,8 +262,8 @@ static void add_both(struct key *k, const struct key *a, const struct key *b)
 	bool swap = a->n > b->n || (a->n == b->n && memcmp(a->text, b->text, a->n) > 0);
 	const struct key *first = swap ? b : a, *second = swap ? a : b;
 
-	add(k, (struct slice){first->text, first->n});
-	add(k, (struct slice){second->text, second->n});
+	signature_add(k, (struct slice){first->text, first->n});
+	signature_add(k, (struct slice){second->text, second->n});
 }
 
 static void add_race(struct key *k, const struct names *one, const struct names *two)
@@ -274,12 +275,12 @@ static void add_race(struct key *k, const struct names *one, const struct names 
 	add_both(k, &a, &b);
 }
 
-static void add_names(struct key *k, const struct crash_parser *p, const struct crash_report *r,
-		      const struct names *names)
+static void signature_add_names(struct key *k, const struct crash_parser *p,
+				const struct crash_report *r, const struct names *names)
 {
 	/* The stack of a timeout is wherever the time limit expired. */
 	if (is_type(r, "Timeout") || is_type(r, "Overwrites-const-input"))
-		add_target(k, p);
+		signature_add_target(k, p);
 	else if (names[0].n == 0 && names[1].n == 0)
 		add_instead(k, p, r);
 	else if (is_type(r, "Stack-overflow"))
@@ -289,7 +290,7 @@ static void add_names(struct key *k, const struct crash_parser *p, const struct 
 	else
 		add_top(k, &names[0]);
 	if (p->v.cause[0])
-		add(k, slice_of(p->v.cause));
+		signature_add(k, slice_of(p->v.cause));
 }
 
 int report_signature(const struct crash_parser *p, struct crash_report *r, struct err *e)
@@ -300,7 +301,7 @@ int report_signature(const struct crash_parser *p, struct crash_report *r, struc
 
 	if (!names)
 		return err_sys(e, "allocate names");
-	collect(r->frames, r->n_frames, r->unsymbolized, &names[0]);
+	signature_collect(r->frames, r->n_frames, r->unsymbolized, &names[0]);
 	if (p->other.n > 0) {
 		_autofree_ struct crash_frame *f = NULL;
 		size_t n;
@@ -308,15 +309,15 @@ int report_signature(const struct crash_parser *p, struct crash_report *r, struc
 
 		if (rc < 0)
 			return rc;
-		collect(f, n, r->unsymbolized, &names[1]);
+		signature_collect(f, n, r->unsymbolized, &names[1]);
 	}
 	if (r->unsymbolized)
-		add(&k, SLICE("offsets"));
+		signature_add(&k, SLICE("offsets"));
 	if (*class)
-		add(&k, slice_of(class));
+		signature_add(&k, slice_of(class));
 	else
 		add_type(&k, p, r);
-	add_names(&k, p, r, names);
+	signature_add_names(&k, p, r, names);
 	hash(&k, r->signature);
 	return 0;
 }
@@ -341,7 +342,7 @@ static bool has_place(const struct crash_report *r)
 
 /* A compiler may inline a function in one target and not in another.  So frames of one address
  * count as one function, the last of them. */
-static const struct crash_frame *place_of(const struct crash_report *r)
+static const struct crash_frame *signature_place_of(const struct crash_report *r)
 {
 	size_t i = 0;
 
@@ -357,7 +358,7 @@ static const struct crash_frame *place_of(const struct crash_report *r)
 
 void report_bug(struct crash_report *r)
 {
-	const struct crash_frame *f = has_place(r) ? place_of(r) : NULL;
+	const struct crash_frame *f = has_place(r) ? signature_place_of(r) : NULL;
 	struct slice in = slice_of(r->type), type;
 	const char *class = memory_class(r);
 	struct key k = {.n = 0};
@@ -365,11 +366,11 @@ void report_bug(struct crash_report *r)
 
 	if (!f || !scan_line(&in, &type))
 		return;
-	add(&k, *class ? slice_of(class) : type);
-	add(&k, slice_of(f->name));
-	add(&k, text_basename(slice_of(f->file)));
+	signature_add(&k, *class ? slice_of(class) : type);
+	signature_add(&k, slice_of(f->name));
+	signature_add(&k, text_basename(slice_of(f->file)));
 	snprintf(line, sizeof(line), "%llu", (unsigned long long)f->line);
-	add(&k, slice_of(line));
+	signature_add(&k, slice_of(line));
 	hash(&k, r->bug);
 }
 
@@ -400,7 +401,7 @@ static bool collect_raw(const struct stack *s, const struct crash_parser *p, boo
 		snprintf(name, sizeof(name), "%.*s+%llx %.*s",
 			 (int)(module.n < 160 ? module.n : 160), module.p,
 			 (unsigned long long)f.offset, (int)(build.n < 64 ? build.n : 64), build.p);
-		add_name(ret, name);
+		signature_add_name(ret, name);
 	}
 	return ret->n > 0;
 }
@@ -408,7 +409,7 @@ static bool collect_raw(const struct stack *s, const struct crash_parser *p, boo
 static void add_sequence(struct key *k, const struct names *s)
 {
 	for (size_t i = 0; i < s->n_all; i++)
-		add(k, slice_of(s->name[s->all[i]]));
+		signature_add(k, slice_of(s->name[s->all[i]]));
 }
 
 /* False: there is none. */
@@ -419,7 +420,7 @@ static bool add_raw(struct key *k, const struct crash_parser *p, const struct cr
 	struct key a = {.n = 0}, b = {.n = 0};
 
 	if (is_type(r, "Timeout")) {
-		add_target(k, p);
+		signature_add_target(k, p);
 		return p->o.target;
 	}
 	if (!collect_raw(&p->stack, p, p->v.by_engine, overflow ? CRASH_FRAMES_MAX : RAW_TOP,
@@ -442,7 +443,7 @@ int report_raw_key(const struct crash_parser *p, struct crash_report *r, struct 
 
 	if (!names)
 		return err_sys(e, "allocate names");
-	add(&k, SLICE("raw"));
+	signature_add(&k, SLICE("raw"));
 	add_type(&k, p, r);
 	if (add_raw(&k, p, r, names))
 		hash(&k, r->raw_key);

@@ -10,13 +10,13 @@ void stack_restart(struct stack *s, bool want)
 	s->n = s->total = s->used = 0;
 }
 
-static void put(struct stack *s, struct slice part)
+static void stack_put(struct stack *s, struct slice part)
 {
 	memcpy(s->text + s->used, part.p, part.n);
 	s->used += part.n;
 }
 
-static void keep(struct stack *s, struct slice line, uint64_t number)
+static void stack_keep(struct stack *s, struct slice line, uint64_t number)
 {
 	struct slice head = line, tail = {line.p + line.n, 0};
 
@@ -30,8 +30,8 @@ static void keep(struct stack *s, struct slice line, uint64_t number)
 	}
 	if (s->n == STACK_FRAMES_MAX || head.n + tail.n > STACK_TEXT_MAX - s->used)
 		return;
-	put(s, head);
-	put(s, tail);
+	stack_put(s, head);
+	stack_put(s, tail);
 	s->ends[s->n++] = (uint32_t)s->used;
 }
 
@@ -43,7 +43,7 @@ void stack_line(struct stack *s, struct slice line, bool is_frame, uint64_t numb
 		if (s->at == STACK_GAP && number <= s->last)
 			s->at = STACK_DONE;
 		else
-			keep(s, line, number);
+			stack_keep(s, line, number);
 	} else if (s->at != STACK_WAIT) {
 		s->at = text_trim(line).n == 0 ? STACK_DONE : STACK_GAP;
 	}

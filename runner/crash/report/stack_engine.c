@@ -29,7 +29,7 @@ struct bottom {
 	size_t main_frame;
 };
 
-static struct place place_of(const struct stack *s, size_t i)
+static struct place stack_engine_place_of(const struct stack *s, size_t i)
 {
 	struct frame f;
 
@@ -66,13 +66,13 @@ static bool find_bottom(const struct stack *s, struct bottom *ret)
 	if (s->n < ENGINE_LEAST + 1 || s->total != s->n)
 		return false;
 	i = s->n - 1;
-	at = place_of(s, i);
+	at = stack_engine_place_of(s, i);
 	if (!is_libc(at.module)) {
 		start = at;
-		at = place_of(s, --i);
+		at = stack_engine_place_of(s, --i);
 	}
 	for (; i > 0 && is_libc(at.module) && libc <= LIBC_MOST; libc++)
-		at = place_of(s, --i);
+		at = stack_engine_place_of(s, --i);
 	if (libc == 0 || libc > LIBC_MOST || at.module.n == 0)
 		return false;
 	*ret = (struct bottom){at.module, 0, at.offset, i};
@@ -87,7 +87,7 @@ static bool find_bottom(const struct stack *s, struct bottom *ret)
 
 static bool in_engine(const struct stack *s, size_t i, const struct bottom *b, uint64_t behind)
 {
-	struct place at = place_of(s, i);
+	struct place at = stack_engine_place_of(s, i);
 
 	return slice_eq(at.module, b->module) && at.offset >= b->lowest &&
 	       at.offset <= b->main_at + behind;
@@ -109,7 +109,7 @@ void stack_application(const struct stack *s, bool by_engine, size_t *ret_begin,
 	if (n < ENGINE_LEAST || n > ENGINE_MOST + (by_engine ? 2 : 0))
 		return;
 	/* The engine's own reports begin with the sanitizer's printer and with itself. */
-	if (by_engine && end > 0 && slice_eq(place_of(s, 0).module, b.module))
+	if (by_engine && end > 0 && slice_eq(stack_engine_place_of(s, 0).module, b.module))
 		for (begin = 1; begin < end && in_engine(s, begin, &b, ENGINE_REPORTER);)
 			begin++;
 	if (!by_engine && end == 0)

@@ -32,7 +32,7 @@ void state_set(struct state *s, struct slice text, unsigned frames)
 	state_add(s, text);
 }
 
-static uint64_t hash_of(struct slice s)
+static uint64_t state_hash_of(struct slice s)
 {
 	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
 
@@ -41,14 +41,14 @@ static uint64_t hash_of(struct slice s)
 	return h;
 }
 
-static void remember(struct state *s, struct slice name)
+static void state_remember(struct state *s, struct slice name)
 {
 	struct state_raw *r;
 
 	if (s->raw_n == STATE_RAW_MAX)
 		return;
 	r = &s->raw[s->raw_n++];
-	r->hash = hash_of(name);
+	r->hash = state_hash_of(name);
 	text_copy(r->name, sizeof(r->name), name);
 }
 
@@ -61,7 +61,7 @@ void state_name(struct crash_parser *p, struct slice name)
 	}
 	if (name.n > 400)
 		name.n = 400; /* more than a line's 80 characters, after shortening */
-	remember(&p->state, name);
+	state_remember(&p->state, name);
 	if (p->state.frames >= CRASH_STATE_MAX)
 		return;
 	state_add(&p->state, name);
@@ -90,7 +90,7 @@ static const char *find_short(struct slice s, struct slice needle)
 }
 
 /* Removes every occurrence, in place. */
-static void erase(char *text, size_t *n, struct slice what)
+static void state_erase(char *text, size_t *n, struct slice what)
 {
 	const char *first = find_short((struct slice){text, *n}, what);
 	size_t to;
@@ -110,14 +110,14 @@ static void erase(char *text, size_t *n, struct slice what)
 /* "void f<int>(int) /src/a.c:3" -> "void f<int>": cut at the first bracket, or at the first blank
  * if there is none.  The platforms keep the hash of a Rust name, although it differs in each
  * build. */
-static struct slice shorten(char *text, size_t n)
+static struct slice state_shorten(char *text, size_t n)
 {
 	struct slice s;
 	size_t at;
 
-	erase(text, &n, SLICE("non-virtual thunk to "));
-	erase(text, &n, SLICE("(anonymous namespace)::"));
-	erase(text, &n, SLICE("`anonymous namespace'::"));
+	state_erase(text, &n, SLICE("non-virtual thunk to "));
+	state_erase(text, &n, SLICE("(anonymous namespace)::"));
+	state_erase(text, &n, SLICE("`anonymous namespace'::"));
 	s = (struct slice){text, n};
 	at = text_last(s, '!');
 	if (at < s.n)
@@ -194,13 +194,13 @@ void state_frame(struct crash_parser *p, const struct frame *f)
 		   : f->text;
 	n = name.n < sizeof(text) ? name.n : sizeof(text);
 	memcpy(text, name.p, n);
-	state_name(p, shorten(text, n));
+	state_name(p, state_shorten(text, n));
 }
 
 /* --- the end -------------------------------------------------------------- */
 
 /* Whether a cycle of `length` frames occurs three times from here on. */
-static bool is_cycle(const struct state *s, size_t at, size_t length)
+static bool state_is_cycle(const struct state *s, size_t at, size_t length)
 {
 	if (at + 3 * length >= s->raw_n)
 		return false;
@@ -215,7 +215,7 @@ static void find_cycle(struct state *s)
 {
 	for (size_t at = 0; at < s->raw_n; at++)
 		for (size_t length = 1; length <= 10; length++)
-			if (is_cycle(s, at, length)) {
+			if (state_is_cycle(s, at, length)) {
 				s->n = 0;
 				for (size_t i = 0; i < length && i < CRASH_STATE_MAX; i++) {
 					state_add(s, slice_of(s->raw[at + i].name));
@@ -230,7 +230,7 @@ struct out {
 	size_t n, cap;
 };
 
-static void emit(struct out *o, struct slice s)
+static void state_emit(struct out *o, struct slice s)
 {
 	for (size_t i = 0; i < s.n && o->n + 1 < o->cap; i++)
 		if ((s.p[i] >= ' ' && s.p[i] <= '~') || s.p[i] == '\t')
@@ -245,7 +245,7 @@ static bool numeric(char c)
 
 /* The length of the run of digits and dots at i, if it is a number of its own and not part of a
  * name or place. */
-static size_t number_at(struct slice s, size_t i)
+static size_t state_number_at(struct slice s, size_t i)
 {
 	char before = ' ';
 	size_t n = 0, digits = 0, least = 4;
@@ -297,15 +297,15 @@ static void normalise(struct slice line, bool keep, struct out *o)
 		size_t address = keep ? 0 : address_at(line, i), number = 0;
 
 		if (!keep && !address && numeric(line.p[i]))
-			number = number_at(line, i);
+			number = state_number_at(line, i);
 		if (address) {
-			emit(o, SLICE("ADDRESS"));
+			state_emit(o, SLICE("ADDRESS"));
 			i += address;
 		} else if (number) {
-			emit(o, SLICE("NUMBER"));
+			state_emit(o, SLICE("NUMBER"));
 			i += number;
 		} else {
-			emit(o, (struct slice){line.p + i++, 1});
+			state_emit(o, (struct slice){line.p + i++, 1});
 		}
 	}
 }

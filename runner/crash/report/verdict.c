@@ -46,7 +46,7 @@ void verdict_reset(struct crash_parser *p)
 }
 
 /* Types that a later report does not replace. */
-static unsigned rank(struct slice type)
+static unsigned verdict_rank(struct slice type)
 {
 	if (slice_eq(type, SLICE("V8 sandbox violation")))
 		return 2;
@@ -57,7 +57,7 @@ void verdict_type(struct crash_parser *p, struct slice type, enum crash_kind kin
 		  struct slice line)
 {
 	freshen(p);
-	if (rank(type) < rank(slice_of(p->v.type)))
+	if (verdict_rank(type) < verdict_rank(slice_of(p->v.type)))
 		return;
 	text_copy(p->v.type, sizeof(p->v.type), text_trim(type));
 	p->v.kind = kind;

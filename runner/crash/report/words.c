@@ -54,7 +54,7 @@ static uint16_t add_child(struct words *w, uint16_t at, unsigned char class)
 	return i;
 }
 
-static void add_word(struct words *w, const char *text, enum words_bit bit)
+static void words_add_word(struct words *w, const char *text, enum words_bit bit)
 {
 	uint16_t at = 0;
 
@@ -67,7 +67,7 @@ static void add_word(struct words *w, const char *text, enum words_bit bit)
 	w->node[at].said |= UINT64_C(1) << bit;
 }
 
-static uint16_t step(const struct words *w, uint16_t at, unsigned char class)
+static uint16_t words_step(const struct words *w, uint16_t at, unsigned char class)
 {
 	uint16_t next = child(w, at, class);
 
@@ -93,7 +93,7 @@ static void link_nodes(struct words *w)
 		for (uint16_t i = w->node[at].child; i; i = w->node[i].sibling) {
 			struct words_node *n = &w->node[i];
 
-			n->fail = step(w, w->node[at].fail, n->class);
+			n->fail = words_step(w, w->node[at].fail, n->class);
 			n->said |= w->node[n->fail].said;
 			queue[tail++] = i;
 		}
@@ -115,7 +115,7 @@ void words_init(struct words *w)
 	}
 	w->shallow = w->n - 1;
 	for (size_t i = 0; i < WORDS_N; i++)
-		add_word(w, words[i].text, words[i].bit);
+		words_add_word(w, words[i].text, words[i].bit);
 	link_nodes(w);
 	for (unsigned a = 0; a < w->classes; a++) {
 		memcpy(w->pair[a], w->root, sizeof(w->pair[a]));
@@ -139,7 +139,7 @@ uint64_t words_in(const struct words *w, struct slice line)
 		if (at <= w->shallow) {
 			at = w->pair[before][class];
 		} else {
-			at = step(w, at, class);
+			at = words_step(w, at, class);
 			bits |= w->node[at].said;
 		}
 		before = class;

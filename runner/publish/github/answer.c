@@ -17,7 +17,7 @@ void answer_done(struct answer *a)
 
 /* --- the reason ------------------------------------------------------------------ */
 
-static const char *text_of(const json_t *j, const char *key)
+static const char *github_answer_text_of(const json_t *j, const char *key)
 {
 	const char *s = json_string_value(json_object_get(j, key));
 
@@ -29,25 +29,25 @@ static void add_error(const json_t *one, char *out, size_t n)
 {
 	size_t at = strlen(out);
 	const char *message =
-	    json_is_string(one) ? json_string_value(one) : text_of(one, "message");
+	    json_is_string(one) ? json_string_value(one) : github_answer_text_of(one, "message");
 
 	if (at + 4 >= n)
 		return;
 	if (*message)
 		(void)snprintf(out + at, n - at, "; %s", message);
 	else
-		(void)snprintf(out + at, n - at, "; %s %s", text_of(one, "field"),
-			       text_of(one, "code"));
+		(void)snprintf(out + at, n - at, "; %s %s", github_answer_text_of(one, "field"),
+			       github_answer_text_of(one, "code"));
 }
 
 /* Secrets are hidden before the text is cut, because a cut secret is not recognised. */
-static void say(const struct http_reply *reply, const json_t *body, const struct token *t,
-		struct answer *out)
+static void github_answer_say(const struct http_reply *reply, const json_t *body,
+			      const struct token *t, struct answer *out)
 {
 	const json_t *errors = json_object_get(body, "errors");
 	char raw[2048];
 
-	const char *words = text_of(body, "message");
+	const char *words = github_answer_text_of(body, "message");
 
 	if (reply->elsewhere) /* the answer's text has no more information */
 		words = "it points to another host, and was not followed";
@@ -163,7 +163,7 @@ void answer_judge(const struct http_reply *reply, const struct token *t, struct 
 		judge_success(out);
 		return;
 	}
-	say(reply, out->body, t, out);
+	github_answer_say(reply, out->body, t, out);
 	judge_status(&reply->headers, out);
 }
 

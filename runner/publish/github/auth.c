@@ -66,7 +66,7 @@ static void holds_for_all(struct answer *a)
 	a->whole_host = true;
 }
 
-static bool exchange(struct github *g, struct answer *a)
+static bool github_auth_exchange(struct github *g, struct answer *a)
 {
 	char path[96];
 	const char *text, *expires;
@@ -101,7 +101,7 @@ bool auth_bearer(struct github *g, const char **ret, struct answer *a)
 	*ret = token_bearer(g->token, github_server_now(g));
 	if (*ret)
 		return true;
-	if (!exchange(g, a))
+	if (!github_auth_exchange(g, a))
 		return false;
 	*ret = token_bearer(g->token, github_server_now(g));
 	if (*ret)
@@ -145,7 +145,7 @@ bool auth_login(struct github *g, struct answer *a)
 	return true;
 }
 
-static bool is_text(const json_t *j, const char *key, const char *want)
+static bool github_auth_is_text(const json_t *j, const char *key, const char *want)
 {
 	const char *s = json_string_value(json_object_get(j, key));
 
@@ -155,7 +155,7 @@ static bool is_text(const json_t *j, const char *key, const char *want)
 /* On a server other than GitHub that gives neither an account nor an association, every marker
  * counts.  A stranger's marker, which a user can remove, is better than a second issue of each
  * crash. */
-static bool is_blind(struct github *g, const json_t *item)
+static bool github_auth_is_blind(struct github *g, const json_t *item)
 {
 	if (g->login[0] || json_is_string(json_object_get(item, "author_association")) ||
 	    strcmp(g->config->api, "https://api.github.com") == 0)
@@ -169,13 +169,13 @@ bool auth_trusts(struct github *g, const json_t *item)
 	const json_t *user = json_object_get(item, "user");
 	const json_t *app = json_object_get(item, "performed_via_github_app");
 
-	if (is_text(item, "author_association", "OWNER") ||
-	    is_text(item, "author_association", "MEMBER") ||
-	    is_text(item, "author_association", "COLLABORATOR"))
+	if (github_auth_is_text(item, "author_association", "OWNER") ||
+	    github_auth_is_text(item, "author_association", "MEMBER") ||
+	    github_auth_is_text(item, "author_association", "COLLABORATOR"))
 		return true;
 	if (g->login[0])
-		return is_text(user, "login", g->login) ||
+		return github_auth_is_text(user, "login", g->login) ||
 		       (g->config->app != 0 && json_integer_value(json_object_get(app, "id")) ==
 						   (json_int_t)g->config->app);
-	return is_text(user, "type", "Bot") || is_blind(g, item);
+	return github_auth_is_text(user, "type", "Bot") || github_auth_is_blind(g, item);
 }

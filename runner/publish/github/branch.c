@@ -20,7 +20,7 @@ static bool take_sha(const struct answer *a, char out[SHA_MAX])
 }
 
 /* Sends a request that creates an object, and reads the object's name.  Takes ownership of body. */
-static bool make(struct work *w, const char *what, json_t *body, struct answer *a)
+static bool github_branch_make(struct work *w, const char *what, json_t *body, struct answer *a)
 {
 	char path[REPO_MAX + 32];
 
@@ -41,15 +41,17 @@ static bool make_commit(struct work *w, char commit[SHA_MAX], struct answer *a)
 				     "fuzzcell. Issues link to them.\n";
 	char tree[SHA_MAX];
 
-	return make(w, "trees",
-		    json_pack("{s:[{s:s, s:s, s:s, s:s}]}", "tree", "path", "README.md", "mode",
-			      "100644", "type", "blob", "content", readme),
-		    a) &&
+	return github_branch_make(w, "trees",
+				  json_pack("{s:[{s:s, s:s, s:s, s:s}]}", "tree", "path",
+					    "README.md", "mode", "100644", "type", "blob",
+					    "content", readme),
+				  a) &&
 	       take_sha(a, tree) &&
-	       make(w, "commits",
-		    json_pack("{s:s, s:s, s:[]}", "message", "fuzzcell: a place for reproducers",
-			      "tree", tree, "parents"),
-		    a) &&
+	       github_branch_make(w, "commits",
+				  json_pack("{s:s, s:s, s:[]}", "message",
+					    "fuzzcell: a place for reproducers", "tree", tree,
+					    "parents"),
+				  a) &&
 	       take_sha(a, commit);
 }
 
@@ -61,7 +63,8 @@ static bool make_branch(struct work *w, struct answer *a)
 		return false;
 	(void)snprintf(ref, sizeof(ref), "refs/heads/%s", w->g->config->upload_branch);
 	/* 422: the branch was created meanwhile. */
-	return make(w, "refs", json_pack("{s:s, s:s}", "ref", ref, "sha", commit), a) ||
+	return github_branch_make(w, "refs", json_pack("{s:s, s:s}", "ref", ref, "sha", commit),
+				  a) ||
 	       a->kind == ANSWER_INVALID;
 }
 

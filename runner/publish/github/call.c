@@ -20,7 +20,7 @@ uint64_t github_server_now(const struct github *g)
 	return t > 0 ? (uint64_t)t : 0;
 }
 
-static void rest(struct github *g, uint64_t ms)
+static void github_call_rest(struct github *g, uint64_t ms)
 {
 	struct timespec ts = {.tv_sec = (time_t)(ms / 1000),
 			      .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -37,12 +37,13 @@ static void pace(struct github *g)
 	uint64_t now = clock_mono_us() / USEC_PER_MSEC;
 
 	if (g->wrote_ms != 0 && (g->o.wait || now < g->wrote_ms + WRITE_EVERY_MS))
-		rest(g, g->o.wait ? WRITE_EVERY_MS : g->wrote_ms + WRITE_EVERY_MS - now);
+		github_call_rest(g,
+				 g->o.wait ? WRITE_EVERY_MS : g->wrote_ms + WRITE_EVERY_MS - now);
 }
 
 /* --- one request ----------------------------------------------------------------- */
 
-static void learn(struct github *g, const struct http_headers *h)
+static void github_call_learn(struct github *g, const struct http_headers *h)
 {
 	if (h->date_s != 0)
 		g->skew_s = (int64_t)h->date_s - (int64_t)github_now(g);
@@ -64,8 +65,8 @@ static int full_url(const struct github *g, const char *path, char out[HTTP_URL_
 	return 0;
 }
 
-static int ask(struct github *g, const struct http_request *like, const char *path,
-	       const json_t *body, struct http_reply *reply, struct err *e)
+static int github_call_ask(struct github *g, const struct http_request *like, const char *path,
+			   const json_t *body, struct http_reply *reply, struct err *e)
 {
 	_autofree_ char *text = NULL;
 	struct http_request q = *like;
@@ -93,13 +94,13 @@ void github_ask(struct github *g, const char *method, const char *path, const ch
 	struct http_request q = {
 	    .method = method, .headers = body ? headers : bare, .authorization = bearer};
 	struct err e;
-	int r = ask(g, &q, path, body, &reply, &e);
+	int r = github_call_ask(g, &q, path, body, &reply, &e);
 
 	answer_done(a);
 	if (r < 0) {
 		answer_failed(r, e.msg, a);
 	} else {
-		learn(g, &reply.headers);
+		github_call_learn(g, &reply.headers);
 		answer_judge(&reply, g->token, a);
 		/* No requests remain: the next request waits, this one was answered. */
 		if (a->kind == ANSWER_OK && reply.headers.has_remaining &&
@@ -114,7 +115,7 @@ void github_ask(struct github *g, const char *method, const char *path, const ch
 /* --- a request with pauses and retries -------------------------------------------- */
 
 /* True while the host is in backoff: then no request is sent. */
-static bool paused(struct github *g, struct answer *a)
+static bool github_call_paused(struct github *g, struct answer *a)
 {
 	uint64_t now = github_now(g);
 
@@ -158,7 +159,7 @@ static bool once(struct github *g, const char *method, const char *path, const j
 void github_call(struct github *g, const char *method, const char *path, const json_t *body,
 		 struct answer *a)
 {
-	if (paused(g, a))
+	if (github_call_paused(g, a))
 		return;
 	/* An installation's token may have expired early: retry once with a new one. */
 	if (once(g, method, path, body, a) && token_is_app(g->token)) {

@@ -11,16 +11,17 @@ struct found {
 	bool this, other; /* of this delivery; "again" of another one since the issue was closed */
 };
 
-static const char *text_of(const json_t *j, const char *key)
+static const char *github_comment_text_of(const json_t *j, const char *key)
 {
 	const char *s = json_string_value(json_object_get(j, key));
 
 	return s ? s : "";
 }
 
-static void look_at(const struct work *w, const json_t *comment, const char *key, struct found *out)
+static void github_comment_look_at(const struct work *w, const json_t *comment, const char *key,
+				   struct found *out)
 {
-	struct slice rest = slice_of(text_of(comment, "body")), one;
+	struct slice rest = slice_of(github_comment_text_of(comment, "body")), one;
 
 	if (!auth_trusts(w->g, comment))
 		return;
@@ -28,7 +29,8 @@ static void look_at(const struct work *w, const json_t *comment, const char *key
 		if (slice_eq(one, slice_of(key)))
 			out->this = true;
 		else if (w->kind == EVENT_AGAIN && scan_lit(&one, SLICE("delivery: again ")) &&
-			 text_iso_read(text_of(comment, "created_at")) >= w->issue.closed_s)
+			 text_iso_read(github_comment_text_of(comment, "created_at")) >=
+			     w->issue.closed_s)
 			out->other = true;
 	}
 }
@@ -47,7 +49,7 @@ static uint64_t since(const struct work *w)
 	return from > SLACK_S ? from - SLACK_S : 0;
 }
 
-static bool look(struct work *w, const char *key, struct found *out)
+static bool github_comment_look(struct work *w, const char *key, struct found *out)
 {
 	char url[HTTP_URL_MAX], iso[ISO_MAX];
 	int n;
@@ -63,7 +65,7 @@ static bool look(struct work *w, const char *key, struct found *out)
 		if (!work_ok(w, &a, "read the comments"))
 			return false;
 		for (size_t i = 0; i < json_array_size(a.body); i++)
-			look_at(w, json_array_get(a.body, i), key, out);
+			github_comment_look_at(w, json_array_get(a.body, i), key, out);
 		memcpy(url, a.next, sizeof(url));
 	}
 	if (url[0]) /* a missing comment is better than a duplicate */
@@ -81,7 +83,7 @@ static bool post(struct work *w, const char *key)
 
 	if (snprintf(url, sizeof(url), "%s/comments", w->issue.url) >= (int)sizeof(url))
 		return work_refuse(w, "the issue's URL is too long");
-	if (text_body(text_of(w->d->event, "comment"), NULL, key, &text, &e) < 0)
+	if (text_body(github_comment_text_of(w->d->event, "comment"), NULL, key, &text, &e) < 0)
 		return work_error(w, &e);
 	body = json_pack("{s:s}", "body", buf_str(&text));
 	if (!body)
@@ -107,14 +109,14 @@ bool comment_once(struct work *w)
 
 	if (work_get(w, "commented") != 0)
 		return true;
-	if (*text_of(w->d->event, "comment") == '\0')
+	if (*github_comment_text_of(w->d->event, "comment") == '\0')
 		return true;
 	(void)snprintf(key, sizeof(key), "delivery: %.20s %s", w->event, w->d->id);
 	if (!work_settled(w, "commenting"))
 		return false;
 	if (!auth_login(w->g, &a))
 		return work_ok(w, &a, "get the token's account");
-	if (!look(w, key, &f))
+	if (!github_comment_look(w, key, &f))
 		return false;
 	if (f.this)
 		return work_set(w, "commented", 1);

@@ -23,7 +23,7 @@ static bool has_label(const json_t *issue, const char *want)
 	return false;
 }
 
-static const char *text_of(const json_t *j, const char *key)
+static const char *github_find_text_of(const json_t *j, const char *key)
 {
 	const char *s = json_string_value(json_object_get(j, key));
 
@@ -40,9 +40,9 @@ static bool url_clean(const char *s)
 }
 
 /* A moved issue, or an issue of a moved repository, has a new URL, which has to be used. */
-static bool read_url(struct work *w, const json_t *j)
+static bool github_find_read_url(struct work *w, const json_t *j)
 {
-	const char *url = text_of(j, "url");
+	const char *url = github_find_text_of(j, "url");
 	int n;
 
 	if (*url && url_clean(url) && http_same_origin(url, w->g->config->api) &&
@@ -56,19 +56,20 @@ static bool read_url(struct work *w, const json_t *j)
 
 static bool read_issue(struct work *w, const json_t *j)
 {
-	const char *html = text_of(j, "html_url"), *reason = text_of(j, "state_reason");
+	const char *html = github_find_text_of(j, "html_url"),
+		   *reason = github_find_text_of(j, "state_reason");
 	json_int_t number = json_integer_value(json_object_get(j, "number"));
 
 	w->issue = (struct issue){.number = number > 0 ? (uint64_t)number : 0};
-	if (w->issue.number == 0 || !read_url(w, j))
+	if (w->issue.number == 0 || !github_find_read_url(w, j))
 		return work_later(w, SERVER_WAIT_S, "the answer is not an issue");
 	if (url_clean(html) && strlen(html) < sizeof(w->issue.html))
 		memcpy(w->issue.html, html, strlen(html) + 1);
 	token_hide(w->g->token, w->issue.html);
 	(void)snprintf(w->d->url, sizeof(w->d->url), "%s", w->issue.html);
-	w->issue.open = strcmp(text_of(j, "state"), "open") == 0;
+	w->issue.open = strcmp(github_find_text_of(j, "state"), "open") == 0;
 	w->issue.set_aside = strcmp(reason, "not_planned") == 0 || strcmp(reason, "duplicate") == 0;
-	w->issue.closed_s = text_iso_read(text_of(j, "closed_at"));
+	w->issue.closed_s = text_iso_read(github_find_text_of(j, "closed_at"));
 	w->issue.ignore = has_label(j, "ignore");
 	w->issue.wrong = has_label(j, "wrong");
 	return true;
@@ -76,7 +77,7 @@ static bool read_issue(struct work *w, const json_t *j)
 
 /* Loads an issue; with `marked`, only if it (still) has our marker.  w->issue.number 0: it has
  * not, or the issue is gone. */
-static bool load(struct work *w, uint64_t number, bool marked)
+static bool github_find_load(struct work *w, uint64_t number, bool marked)
 {
 	_autoanswer_ struct answer a = ANSWER_INIT;
 	char path[REPO_MAX + 48];
@@ -88,8 +89,8 @@ static bool load(struct work *w, uint64_t number, bool marked)
 		return true;
 	if (!work_ok(w, &a, "read the issue"))
 		return false;
-	if (marked &&
-	    (!text_has_marker(text_of(a.body, "body"), w->key) || !auth_trusts(w->g, a.body)))
+	if (marked && (!text_has_marker(github_find_text_of(a.body, "body"), w->key) ||
+		       !auth_trusts(w->g, a.body)))
 		return true;
 	return read_issue(w, a.body);
 }
@@ -97,7 +98,7 @@ static bool load(struct work *w, uint64_t number, bool marked)
 /* The number in ".../owner/name/issues/12" of this repository; 0: another URL. */
 static uint64_t hint_of(const struct work *w, const json_t *from)
 {
-	const char *url = text_of(from, "issue_url"), *hit = NULL, *next = url;
+	const char *url = github_find_text_of(from, "issue_url"), *hit = NULL, *next = url;
 	char want[REPO_MAX + 16];
 	struct slice rest;
 	uint64_t number;
@@ -113,30 +114,30 @@ static uint64_t hint_of(const struct work *w, const json_t *from)
 
 /* Searches the list of issues, which is read up to now, or at least up to a minute after an
  * issue was requested. */
-static bool search(struct work *w)
+static bool github_find_search(struct work *w)
 {
 	uint64_t posting = work_get(w, "posting"), number;
 
 	if (!index_refresh(w, posting ? posting + REPLICATION_S : 0))
 		return false;
 	number = index_get(w->g->index, w->key);
-	return number == 0 || load(w, number, true);
+	return number == 0 || github_find_load(w, number, true);
 }
 
-static bool find(struct work *w)
+static bool github_find_find(struct work *w)
 {
 	_autoanswer_ struct answer a = ANSWER_INIT;
 	uint64_t number = work_get(w, "issue");
 
 	if (number != 0) { /* our issue; if it was deleted, there is nothing to send */
-		if (!load(w, number, false))
+		if (!github_find_load(w, number, false))
 			return false;
 		w->deleted = w->issue.number == 0;
 		return true;
 	}
 	number = hint_of(w, w->d->progress);
 	number = number ? number : hint_of(w, w->d->event);
-	if (number != 0 && (!load(w, number, false) || w->issue.number != 0))
+	if (number != 0 && (!github_find_load(w, number, false) || w->issue.number != 0))
 		return w->issue.number != 0;
 	/* The issue is not at its known place.  The list shows whether the repository exists,
 	 * and whether a user moved the marker to another issue. */
@@ -145,18 +146,18 @@ static bool find(struct work *w)
 		return false;
 	if (!auth_login(w->g, &a))
 		return work_ok(w, &a, "get the token's account");
-	if (!index_open(w) || !search(w))
+	if (!index_open(w) || !github_find_search(w))
 		return false;
 	if (w->issue.number != 0 || index_get(w->g->index, w->key) == 0)
 		return true;
 	/* The cached list is out of date: read all of it. */
 	index_reset(w->g->index);
-	return search(w);
+	return github_find_search(w);
 }
 
 bool issue_find(struct work *w)
 {
-	if (!find(w))
+	if (!github_find_find(w))
 		return false;
 	w->deleted = w->deleted && w->issue.number == 0;
 	return true;

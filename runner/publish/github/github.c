@@ -59,7 +59,7 @@ static bool does(const struct work *w, const char *action)
 }
 
 /* False: the delivery has ended, or must be tried again. */
-static bool is_wanted(struct work *w)
+static bool github_is_wanted(struct work *w)
 {
 	if (!issue_find(w))
 		return false;
@@ -74,7 +74,7 @@ static bool is_wanted(struct work *w)
 
 static void tell_new(struct work *w)
 {
-	if (is_wanted(w) && (w->issue.number != 0 || issue_open(w)))
+	if (github_is_wanted(w) && (w->issue.number != 0 || issue_open(w)))
 		work_end(w);
 }
 
@@ -141,7 +141,7 @@ static void tell_found(struct work *w)
 
 static void tell_more(struct work *w)
 {
-	if (is_wanted(w) && (w->issue.number != 0 ? tell_there(w) : tell_missing(w)))
+	if (github_is_wanted(w) && (w->issue.number != 0 ? tell_there(w) : tell_missing(w)))
 		work_end(w);
 }
 

@@ -45,7 +45,7 @@ int index_put(struct index *i, const char *key, uint64_t number, struct err *e)
 
 /* --- on disk --------------------------------------------------------------------- */
 
-static uint64_t number_of(const json_t *j, const char *key)
+static uint64_t github_index_number_of(const json_t *j, const char *key)
 {
 	json_int_t v = json_integer_value(json_object_get(j, key));
 
@@ -64,7 +64,7 @@ static bool numbers_ok(json_t *issues)
 }
 
 /* On any error the cache is rebuilt. */
-static void load(struct index *i, int dirfd)
+static void github_index_load(struct index *i, int dirfd)
 {
 	_autojson_ json_t *j = NULL;
 	json_t *issues;
@@ -75,25 +75,25 @@ static void load(struct index *i, int dirfd)
 		return;
 	issues = json_object_get(j, "issues");
 	next = json_string_value(json_object_get(j, "next"));
-	if (number_of(j, "version") != VERSION || !numbers_ok(issues) || !next ||
+	if (github_index_number_of(j, "version") != VERSION || !numbers_ok(issues) || !next ||
 	    strlen(next) >= sizeof(i->next))
 		return;
 	json_decref(i->issues);
 	i->issues = json_incref(issues);
-	i->since_s = number_of(j, "since");
-	i->began_s = number_of(j, "began");
-	i->began_server_s = number_of(j, "began_server");
+	i->since_s = github_index_number_of(j, "since");
+	i->began_s = github_index_number_of(j, "began");
+	i->began_server_s = github_index_number_of(j, "began_server");
 	memcpy(i->next, next, strlen(next) + 1);
 }
 
-static int open_dir(const struct work *w, int *ret_fd, struct err *e)
+static int github_index_open_dir(const struct work *w, int *ret_fd, struct err *e)
 {
 	int r = fs_mkdirs(w->d->state_dirfd, "outbox", 0750, e);
 
 	return r < 0 ? r : fs_open_dir(w->d->state_dirfd, "outbox", ret_fd, e);
 }
 
-static int save(struct work *w, const struct index *i, struct err *e)
+static int github_index_save(struct work *w, const struct index *i, struct err *e)
 {
 	_autoclose_ int dirfd = -1;
 	_autofree_ char *text = NULL;
@@ -105,7 +105,7 @@ static int save(struct work *w, const struct index *i, struct err *e)
 
 	if (!j)
 		return err_set(e, ENOMEM, "print the index of issues");
-	r = open_dir(w, &dirfd, e);
+	r = github_index_open_dir(w, &dirfd, e);
 	r = r ? r : json_print(j, 0, &text, e);
 	return r ? r : fs_replace(dirfd, i->name, slice_of(text), e);
 }
@@ -114,7 +114,8 @@ void index_save(struct work *w)
 {
 	struct err e;
 
-	(void)save(w, w->g->index, &e); /* without the cache the whole list is read again */
+	(void)github_index_save(w, w->g->index,
+				&e); /* without the cache the whole list is read again */
 }
 
 /* --- of a repository ------------------------------------------------------------- */
@@ -134,7 +135,7 @@ static int make_name(const struct work *w, struct index *i, struct err *e)
 	return 0;
 }
 
-static int make(struct work *w, struct index **ret, struct err *e)
+static int github_index_make(struct work *w, struct index **ret, struct err *e)
 {
 	_autoclose_ int dirfd = -1;
 	struct index *i = sys_calloc(1, sizeof(*i));
@@ -149,8 +150,8 @@ static int make(struct work *w, struct index **ret, struct err *e)
 		index_free(i);
 		return r;
 	}
-	if (open_dir(w, &dirfd, e) == 0)
-		load(i, dirfd);
+	if (github_index_open_dir(w, &dirfd, e) == 0)
+		github_index_load(i, dirfd);
 	*ret = i;
 	return 0;
 }
@@ -163,7 +164,7 @@ bool index_open(struct work *w)
 
 	if (g->index && strcasecmp(g->index->repo, w->repo) == 0)
 		return true;
-	if (make(w, &i, &e) < 0)
+	if (github_index_make(w, &i, &e) < 0)
 		return work_error(w, &e);
 	index_free(g->index);
 	g->index = i;

@@ -7,7 +7,7 @@
 
 enum { TEXT_MAX = 1 << 20, BODY_MAX = 65536 };
 
-static const char *event_text(const struct work *w, const char *key)
+static const char *github_issue_event_text(const struct work *w, const char *key)
 {
 	const char *s = json_string_value(json_object_get(w->d->event, key));
 
@@ -35,9 +35,9 @@ static int make_text(const struct work *w, json_t *into, struct err *e)
 {
 	_autobuf_ struct buf title = BUF_INIT(TEXT_MAX), body = BUF_INIT(TEXT_MAX);
 	const char *reproducer = json_string_value(json_object_get(w->d->progress, "reproducer"));
-	int r = text_title(event_text(w, "title"), &title, e);
+	int r = text_title(github_issue_event_text(w, "title"), &title, e);
 
-	r = r ? r : text_body(event_text(w, "body"), reproducer, w->key, &body, e);
+	r = r ? r : text_body(github_issue_event_text(w, "body"), reproducer, w->key, &body, e);
 	if (r < 0)
 		return r;
 	if (title.n == 0)
@@ -127,12 +127,12 @@ bool issue_edit(struct work *w)
 		return false;
 	reproducer = json_string_value(json_object_get(w->d->progress, "reproducer"));
 	if (reproducer && strncmp(reproducer, UPLOAD_NOT, strlen(UPLOAD_NOT)) == 0 &&
-	    strstr(event_text(w, "body"), RENDER_REPRODUCER))
+	    strstr(github_issue_event_text(w, "body"), RENDER_REPRODUCER))
 		return true; /* the issue keeps its reproducer */
 	github_call(w->g, "GET", w->issue.url, NULL, &was);
 	if (!work_ok(w, &was, "read the issue"))
 		return false;
-	r = text_body(event_text(w, "body"), reproducer, w->key, &now, &e);
+	r = text_body(github_issue_event_text(w, "body"), reproducer, w->key, &now, &e);
 	r = r ? r : edited(json_get_text(was.body, "body"), buf_str(&now), &text, &e);
 	if (r < 0)
 		return work_error(w, &e);

@@ -16,7 +16,7 @@ enum {
 	KEYS_MAX = 200000,
 };
 
-static bool remember(struct work *w, const json_t *issue)
+static bool github_scan_remember(struct work *w, const json_t *issue)
 {
 	struct index *i = w->g->index;
 	const char *body = json_string_value(json_object_get(issue, "body"));
@@ -43,7 +43,7 @@ static bool remember(struct work *w, const json_t *issue)
 	return true;
 }
 
-static bool begin(struct work *w)
+static bool github_scan_begin(struct work *w)
 {
 	struct index *i = w->g->index;
 	char since[ISO_MAX + 8] = "", iso[ISO_MAX];
@@ -94,7 +94,7 @@ static bool take_page(struct work *w, const struct answer *a)
 	if (i->began_server_s == 0)
 		i->began_server_s = github_server_now(w->g);
 	for (size_t n = 0; n < json_array_size(a->body); n++)
-		if (!remember(w, json_array_get(a->body, n)))
+		if (!github_scan_remember(w, json_array_get(a->body, n)))
 			return false;
 	memcpy(i->next, a->next, sizeof(i->next));
 	if (i->next[0])
@@ -105,12 +105,12 @@ static bool take_page(struct work *w, const struct answer *a)
 }
 
 /* Reads one page, or restarts from the beginning. */
-static bool step(struct work *w, bool resumed)
+static bool github_scan_step(struct work *w, bool resumed)
 {
 	_autoanswer_ struct answer a = ANSWER_INIT;
 	struct index *i = w->g->index;
 
-	if (!i->next[0] && !begin(w))
+	if (!i->next[0] && !github_scan_begin(w))
 		return false;
 	github_call(w->g, "GET", i->next, NULL, &a);
 	if (smaller(i, &a) || forgotten(i, &a, resumed))
@@ -133,7 +133,7 @@ bool index_refresh(struct work *w, uint64_t not_before_s)
 	int pages = 0;
 
 	while (!fresh(w, not_before_s)) {
-		ok = pages < PAGES_MAX && step(w, resumed);
+		ok = pages < PAGES_MAX && github_scan_step(w, resumed);
 		if (!ok)
 			break;
 		pages++;

@@ -17,18 +17,18 @@ void text_clean(const char *from, char *out, size_t n)
 
 /* --- names ----------------------------------------------------------------------- */
 
-static bool plain(char c, const char *also)
+static bool github_text_plain(char c, const char *also)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       (c && strchr(also, c));
 }
 
-static bool name_ok(struct slice s)
+static bool github_text_name_ok(struct slice s)
 {
 	if (s.n == 0 || s.n > 100 || slice_eq(s, SLICE(".")) || slice_eq(s, SLICE("..")))
 		return false;
 	for (size_t i = 0; i < s.n; i++)
-		if (!plain(s.p[i], "._-"))
+		if (!github_text_plain(s.p[i], "._-"))
 			return false;
 	return true;
 }
@@ -38,7 +38,7 @@ bool text_repository_ok(const char *repo)
 	struct slice s = slice_of(repo), owner;
 
 	return s.n < REPO_MAX && scan_until(&s, '/', s.n, &owner) && scan_lit(&s, SLICE("/")) &&
-	       name_ok(owner) && name_ok(s);
+	       github_text_name_ok(owner) && github_text_name_ok(s);
 }
 
 bool text_id_ok(const char *id)
@@ -46,7 +46,7 @@ bool text_id_ok(const char *id)
 	size_t n = strlen(id);
 
 	for (size_t i = 0; i < n; i++)
-		if (!plain(id[i], "._-:"))
+		if (!github_text_plain(id[i], "._-:"))
 			return false;
 	return n > 0 && n <= 150;
 }
@@ -63,7 +63,7 @@ void text_iso(uint64_t s, char out[ISO_MAX])
 		out[0] = '\0';
 }
 
-static bool number(struct slice *in, size_t digits, int *out)
+static bool github_text_number(struct slice *in, size_t digits, int *out)
 {
 	struct slice part = {in->p, digits};
 	uint64_t v;
@@ -82,12 +82,12 @@ uint64_t text_iso_read(const char *s)
 	struct tm tm = {0};
 	time_t t;
 
-	if (!number(&in, 4, &tm.tm_year) || !scan_lit(&in, SLICE("-")) ||
-	    !number(&in, 2, &tm.tm_mon) || !scan_lit(&in, SLICE("-")) ||
-	    !number(&in, 2, &tm.tm_mday) || !scan_lit(&in, SLICE("T")) ||
-	    !number(&in, 2, &tm.tm_hour) || !scan_lit(&in, SLICE(":")) ||
-	    !number(&in, 2, &tm.tm_min) || !scan_lit(&in, SLICE(":")) ||
-	    !number(&in, 2, &tm.tm_sec) || !slice_eq(in, SLICE("Z")))
+	if (!github_text_number(&in, 4, &tm.tm_year) || !scan_lit(&in, SLICE("-")) ||
+	    !github_text_number(&in, 2, &tm.tm_mon) || !scan_lit(&in, SLICE("-")) ||
+	    !github_text_number(&in, 2, &tm.tm_mday) || !scan_lit(&in, SLICE("T")) ||
+	    !github_text_number(&in, 2, &tm.tm_hour) || !scan_lit(&in, SLICE(":")) ||
+	    !github_text_number(&in, 2, &tm.tm_min) || !scan_lit(&in, SLICE(":")) ||
+	    !github_text_number(&in, 2, &tm.tm_sec) || !slice_eq(in, SLICE("Z")))
 		return 0;
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
@@ -168,7 +168,7 @@ int text_base64(struct slice data, struct buf *out, struct err *e)
 }
 
 /* The first `max` characters of UTF-8 text. */
-static struct slice cut(struct slice s, size_t max)
+static struct slice github_text_cut(struct slice s, size_t max)
 {
 	size_t seen = 0;
 
@@ -180,7 +180,7 @@ static struct slice cut(struct slice s, size_t max)
 
 int text_title(const char *title, struct buf *out, struct err *e)
 {
-	return buf_add(out, cut(slice_of(title), 250), e);
+	return buf_add(out, github_text_cut(slice_of(title), 250), e);
 }
 
 /* The body is cut here, to leave room for the marker and a note; GitHub's limit is 65536. */
@@ -203,7 +203,7 @@ int text_body(const char *body, const char *reproducer, const char *key, struct 
 	r = r ? r : buf_add(&all, slice_of(body), e);
 	if (r < 0)
 		return r;
-	part = cut(buf_slice(&all), BODY_MAX);
+	part = github_text_cut(buf_slice(&all), BODY_MAX);
 	r = buf_add(out, part, e);
 	if (r == 0 && part.n < all.n)
 		r = buf_add(out, SLICE("\n\n(cut: too long for an issue)"), e);

@@ -77,7 +77,7 @@ static int blob_name(struct file *f, struct err *e)
 }
 
 /* DIR/SIGNATURE/BLOB */
-static int place(const struct work *w, struct file *f, struct err *e)
+static int github_upload_place(const struct work *w, struct file *f, struct err *e)
 {
 	_autobuf_ struct buf all = BUF_INIT(sizeof(f->at) - 1);
 	const char *dir = w->g->config->upload_dir;
@@ -100,7 +100,7 @@ static int read_file(const struct work *w, struct file *f, struct err *e)
 	int r = fs_read(w->d->state_dirfd, f->path, BYTES_MAX, &f->data, &f->n, e);
 
 	r = r ? r : blob_name(f, e);
-	return r ? r : place(w, f, e);
+	return r ? r : github_upload_place(w, f, e);
 }
 
 /* --- on the branch --------------------------------------------------------------- */
@@ -116,7 +116,8 @@ static void keep_html(const struct work *w, struct file *f, const json_t *from)
 }
 
 /* Looks up the file on the branch.  *ret_sha: its content's name; "": no file. */
-static bool look(struct work *w, struct file *f, char ret_sha[DIGEST_SHA1_HEX], struct answer *a)
+static bool github_upload_look(struct work *w, struct file *f, char ret_sha[DIGEST_SHA1_HEX],
+			       struct answer *a)
 {
 	_autobuf_ struct buf url = BUF_INIT(HTTP_URL_MAX);
 	const char *sha;
@@ -156,13 +157,13 @@ static int make_put(const struct work *w, const struct file *f, const char *sha,
 	return *ret ? 0 : err_set(e, ENOMEM, "print a file for a branch");
 }
 
-static bool put(struct work *w, struct file *f, struct answer *a)
+static bool github_upload_put(struct work *w, struct file *f, struct answer *a)
 {
 	_autojson_ json_t *body = NULL;
 	char sha[DIGEST_SHA1_HEX];
 	struct err e;
 
-	if (!look(w, f, sha, a))
+	if (!github_upload_look(w, f, sha, a))
 		return false;
 	if (strcmp(sha, f->blob) == 0)
 		return true;
@@ -177,7 +178,7 @@ static bool put(struct work *w, struct file *f, struct answer *a)
 }
 
 /* Limits the attempts, so that a server that fails for days does not delay the issue. */
-static bool waits(struct work *w, const struct answer *a)
+static bool github_upload_waits(struct work *w, const struct answer *a)
 {
 	uint64_t tries = work_get(w, "uploading") + 1;
 
@@ -188,13 +189,13 @@ static bool waits(struct work *w, const struct answer *a)
 	return tries <= TRIES_MAX && work_set(w, "uploading", tries);
 }
 
-static bool upload(struct work *w, struct file *f)
+static bool github_upload_upload(struct work *w, struct file *f)
 {
 	_autoanswer_ struct answer a = ANSWER_INIT;
 	char text[HTTP_URL_MAX + 64];
 
-	if (!upload_branch(w, &a) || !put(w, f, &a)) {
-		if (waits(w, &a))
+	if (!upload_branch(w, &a) || !github_upload_put(w, f, &a)) {
+		if (github_upload_waits(w, &a))
 			return work_ok(w, &a, "upload the reproducer");
 		return not_there(w, f->path, a.why);
 	}
@@ -222,5 +223,5 @@ bool upload_reproducer(struct work *w)
 		return not_there(w, path, "as configured");
 	if (read_file(w, &f, &e) < 0)
 		return e.code == ENOMEM ? work_error(w, &e) : not_there(w, path, e.msg);
-	return upload(w, &f);
+	return github_upload_upload(w, &f);
 }

@@ -63,7 +63,7 @@ uint64_t work_get(const struct work *w, const char *name)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-static bool save(struct work *w)
+static bool github_work_save(struct work *w)
 {
 	struct err e;
 
@@ -77,14 +77,14 @@ bool work_set(struct work *w, const char *name, uint64_t v)
 	struct err e;
 
 	if (json_object_set_new(w->d->progress, name, json_integer((json_int_t)v)) == 0)
-		return save(w);
+		return github_work_save(w);
 	(void)err_set(&e, ENOMEM, "note the progress");
 	return work_error(w, &e);
 }
 
 bool work_unset(struct work *w, const char *name)
 {
-	return json_object_del(w->d->progress, name) < 0 || save(w);
+	return json_object_del(w->d->progress, name) < 0 || github_work_save(w);
 }
 
 bool work_settled(struct work *w, const char *name)
@@ -104,14 +104,14 @@ bool work_settled(struct work *w, const char *name)
 
 /* --- the event ----------------------------------------------------------------------- */
 
-static const char *text_of(const struct work *w, const char *key)
+static const char *github_work_text_of(const struct work *w, const char *key)
 {
 	const char *s = json_string_value(json_object_get(w->d->event, key));
 
 	return s ? s : "";
 }
 
-static enum event_kind kind_of(const char *event)
+static enum event_kind github_work_kind_of(const char *event)
 {
 	static const char *const names[] = {
 	    [EVENT_NEW] = "new",	[EVENT_AGAIN] = "again", [EVENT_REGRESSED] = "regressed",
@@ -124,9 +124,9 @@ static enum event_kind kind_of(const char *event)
 	return EVENT_OTHER;
 }
 
-static bool make_key(struct work *w)
+static bool github_work_make_key(struct work *w)
 {
-	const char *signature = text_of(w, "signature");
+	const char *signature = github_work_text_of(w, "signature");
 
 	if (!text_id_ok(w->d->id))
 		return work_refuse(w, "not a valid delivery id");
@@ -142,13 +142,13 @@ static bool make_key(struct work *w)
 bool work_init(struct work *w, struct github *g, struct delivery *d)
 {
 	*w = (struct work){.g = g, .d = d};
-	w->event = text_of(w, "event");
-	w->repo = text_of(w, "repository");
-	w->action = text_of(w, "action");
-	w->kind = kind_of(w->event);
+	w->event = github_work_text_of(w, "event");
+	w->repo = github_work_text_of(w, "repository");
+	w->action = github_work_text_of(w, "action");
+	w->kind = github_work_kind_of(w->event);
 	if (!text_repository_ok(w->repo))
 		return work_refuse(w, "the repository is not \"owner/name\"");
 	if (!text_id_ok(w->event))
 		return work_refuse(w, "not an event");
-	return make_key(w);
+	return github_work_make_key(w);
 }

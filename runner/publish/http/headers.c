@@ -89,7 +89,7 @@ static void copy_url(struct slice text, char out[HTTP_URL_MAX])
 }
 
 /* <URL>; rel="next", <URL>; rel="last" */
-static void read_link(struct http_headers *h, struct slice text)
+static void headers_read_link(struct http_headers *h, struct slice text)
 {
 	struct slice url, rest;
 
@@ -130,28 +130,28 @@ static void read_retry_after(struct http_headers *h, struct slice text)
 	}
 }
 
-static bool named(struct slice name, const char *want)
+static bool headers_named(struct slice name, const char *want)
 {
 	return name.n == strlen(want) && strncasecmp(name.p, want, name.n) == 0;
 }
 
-static void read_field(struct http_headers *h, struct slice name, struct slice value)
+static void headers_read_field(struct http_headers *h, struct slice name, struct slice value)
 {
 	uint64_t v;
 
-	if (named(name, "date") && http_date(value, &v)) {
+	if (headers_named(name, "date") && http_date(value, &v)) {
 		h->date_s = v;
 		count_from_date(h);
-	} else if (named(name, "retry-after"))
+	} else if (headers_named(name, "retry-after"))
 		read_retry_after(h, value);
-	else if (named(name, "x-ratelimit-remaining"))
+	else if (headers_named(name, "x-ratelimit-remaining"))
 		h->has_remaining = whole_number(value, &h->remaining);
-	else if (named(name, "x-ratelimit-reset") && whole_number(value, &v))
+	else if (headers_named(name, "x-ratelimit-reset") && whole_number(value, &v))
 		h->reset_s = v;
-	else if (named(name, "location"))
+	else if (headers_named(name, "location"))
 		copy_url(value, h->location);
-	else if (named(name, "link"))
-		read_link(h, value);
+	else if (headers_named(name, "link"))
+		headers_read_link(h, value);
 }
 
 void http_headers_line(struct http_headers *h, struct slice line)
@@ -163,7 +163,7 @@ void http_headers_line(struct http_headers *h, struct slice line)
 	if (!scan_until(&line, ':', 64, &name) || !scan_lit(&line, SLICE(":")))
 		return;
 	scan_blanks(&line);
-	read_field(h, name, line);
+	headers_read_field(h, name, line);
 }
 
 static bool is_unreserved(char c)

@@ -45,7 +45,7 @@ struct place {
 	bool loopback;
 };
 
-static bool part(CURLU *u, CURLUPart what, unsigned flags, char *out, size_t n)
+static bool http_part(CURLU *u, CURLUPart what, unsigned flags, char *out, size_t n)
 {
 	CLEANUP(curl_free_p) char *text = NULL;
 
@@ -64,34 +64,34 @@ static bool is_loopback(const char *host)
 	return inet_pton(AF_INET, host, &a) == 1 && (ntohl(a.s_addr) >> 24) == 127;
 }
 
-static bool has(CURLU *u, CURLUPart what)
+static bool http_has(CURLU *u, CURLUPart what)
 {
 	CLEANUP(curl_free_p) char *text = NULL;
 
 	return curl_url_get(u, what, &text, 0) == CURLUE_OK;
 }
 
-static bool place_of(CURLU *u, struct place *out)
+static bool http_place_of(CURLU *u, struct place *out)
 {
-	if (!part(u, CURLUPART_SCHEME, 0, out->scheme, sizeof(out->scheme)) ||
-	    !part(u, CURLUPART_HOST, 0, out->host, sizeof(out->host)) ||
-	    !part(u, CURLUPART_PORT, CURLU_DEFAULT_PORT, out->port, sizeof(out->port)))
+	if (!http_part(u, CURLUPART_SCHEME, 0, out->scheme, sizeof(out->scheme)) ||
+	    !http_part(u, CURLUPART_HOST, 0, out->host, sizeof(out->host)) ||
+	    !http_part(u, CURLUPART_PORT, CURLU_DEFAULT_PORT, out->port, sizeof(out->port)))
 		return false;
 	out->loopback = is_loopback(out->host);
 	return true;
 }
 
 /* The destination of a URL, if the URL is allowed. */
-static int read_url(const char *url, struct place *out, struct err *e)
+static int http_read_url(const char *url, struct place *out, struct err *e)
 {
 	CLEANUP(curl_url_cleanup_p) CURLU *u = curl_url();
 
 	if (!u)
 		return err_set(e, ENOMEM, "allocate a URL");
 	if (strlen(url) >= HTTP_URL_MAX || curl_url_set(u, CURLUPART_URL, url, 0) != CURLUE_OK ||
-	    !place_of(u, out))
+	    !http_place_of(u, out))
 		return err_set(e, EINVAL, "not a URL of http or https");
-	if (has(u, CURLUPART_USER) || has(u, CURLUPART_PASSWORD))
+	if (http_has(u, CURLUPART_USER) || http_has(u, CURLUPART_PASSWORD))
 		return err_set(e, EINVAL, "a URL with a user or a password in it");
 	if (strcmp(out->scheme, "https") == 0 ||
 	    (strcmp(out->scheme, "http") == 0 && out->loopback))
@@ -103,7 +103,7 @@ int http_url_ok(const char *url, struct err *e)
 {
 	struct place p;
 
-	return read_url(url, &p, e);
+	return http_read_url(url, &p, e);
 }
 
 bool http_same_origin(const char *a, const char *b)
@@ -111,7 +111,7 @@ bool http_same_origin(const char *a, const char *b)
 	struct place x, y;
 	struct err e;
 
-	return read_url(a, &x, &e) == 0 && read_url(b, &y, &e) == 0 &&
+	return http_read_url(a, &x, &e) == 0 && http_read_url(b, &y, &e) == 0 &&
 	       strcmp(x.scheme, y.scheme) == 0 && strcasecmp(x.host, y.host) == 0 &&
 	       strcmp(x.port, y.port) == 0;
 }
@@ -123,7 +123,7 @@ static bool resolve(const char *from, const char *to, char out[HTTP_URL_MAX])
 
 	return u && curl_url_set(u, CURLUPART_URL, from, 0) == CURLUE_OK &&
 	       curl_url_set(u, CURLUPART_URL, to, 0) == CURLUE_OK &&
-	       part(u, CURLUPART_URL, 0, out, HTTP_URL_MAX) && http_same_origin(from, out);
+	       http_part(u, CURLUPART_URL, 0, out, HTTP_URL_MAX) && http_same_origin(from, out);
 }
 
 /* --- the answer ------------------------------------------------------------------ */
@@ -134,7 +134,7 @@ struct sink {
 	bool too_large, no_memory;
 };
 
-static size_t take_body(char *p, size_t one, size_t n, void *arg)
+static size_t http_take_body(char *p, size_t one, size_t n, void *arg)
 {
 	struct sink *s = arg;
 	struct err e;
@@ -197,7 +197,7 @@ static int make_headers(const struct http_request *q, struct curl_slist **io, st
 
 #define SET(option, value) (rc = rc ? rc : curl_easy_setopt(c, (option), (value)))
 
-static CURLcode set_limits(CURL *c, const struct http_limits *l, const struct place *p)
+static CURLcode http_set_limits(CURL *c, const struct http_limits *l, const struct place *p)
 {
 	CURLcode rc = CURLE_OK;
 
@@ -238,7 +238,7 @@ static CURLcode set_request(CURL *c, const struct http_request *q, const char *u
 
 	SET(CURLOPT_URL, url);
 	SET(CURLOPT_HTTPHEADER, headers);
-	SET(CURLOPT_WRITEFUNCTION, take_body);
+	SET(CURLOPT_WRITEFUNCTION, http_take_body);
 	SET(CURLOPT_WRITEDATA, sink);
 	SET(CURLOPT_HEADERFUNCTION, take_header);
 	SET(CURLOPT_HEADERDATA, sink);
@@ -247,8 +247,8 @@ static CURLcode set_request(CURL *c, const struct http_request *q, const char *u
 #undef SET
 
 /* Converts a failed transfer to an error. */
-static int failed(struct http *h, const struct http_request *q, const struct place *p,
-		  const struct sink *s, CURLcode rc, struct err *e)
+static int http_failed(struct http *h, const struct http_request *q, const struct place *p,
+		       const struct sink *s, CURLcode rc, struct err *e)
 {
 	curl_off_t began = 0;
 
@@ -272,7 +272,7 @@ static int perform(struct http *h, const struct http_request *q, const char *url
 	struct place p;
 	long status = 0;
 	CURLcode rc;
-	int r = read_url(url, &p, e);
+	int r = http_read_url(url, &p, e);
 
 	if (r < 0)
 		return r;
@@ -281,7 +281,7 @@ static int perform(struct http *h, const struct http_request *q, const char *url
 		return r;
 	curl_easy_reset(h->curl); /* connections stay */
 	ret->body = BUF_INIT(h->limits.reply_max);
-	rc = set_limits(h->curl, &h->limits, &p);
+	rc = http_set_limits(h->curl, &h->limits, &p);
 	rc = rc ? rc : set_request(h->curl, q, url, headers, &sink);
 	if (rc)
 		return err_set(e, ENOMEM, "libcurl: %s", curl_easy_strerror(rc));
@@ -294,7 +294,7 @@ static int perform(struct http *h, const struct http_request *q, const char *url
 		rc = curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, NULL);
 	if (rc)
-		return failed(h, q, &p, &sink, rc, e);
+		return http_failed(h, q, &p, &sink, rc, e);
 	ret->status = status > 0 && status < 1000 ? (unsigned)status : 0;
 	return 0;
 }

@@ -65,7 +65,7 @@ static void secrets_free(struct secrets *s)
 
 /* --- reading --------------------------------------------------------------------- */
 
-static int check_file(int fd, const char *path, struct err *e)
+static int token_check_file(int fd, const char *path, struct err *e)
 {
 	struct stat st;
 
@@ -89,7 +89,7 @@ int token_read_file(const char *path, char *out, size_t max, size_t *ret_n, stru
 
 	if (fd < 0)
 		return err_sys(e, "open '%s'", path);
-	r = check_file(fd, path, e);
+	r = token_check_file(fd, path, e);
 	if (r < 0)
 		return r;
 	do {
@@ -104,16 +104,16 @@ int token_read_file(const char *path, char *out, size_t max, size_t *ret_n, stru
 	return 0;
 }
 
-static bool blank(char c)
+static bool token_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static struct slice trimmed(struct slice s)
+static struct slice token_trimmed(struct slice s)
 {
-	while (s.n > 0 && blank(s.p[s.n - 1]))
+	while (s.n > 0 && token_blank(s.p[s.n - 1]))
 		s.n--;
-	while (s.n > 0 && blank(*s.p)) {
+	while (s.n > 0 && token_blank(*s.p)) {
 		s.p++;
 		s.n--;
 	}
@@ -123,7 +123,7 @@ static struct slice trimmed(struct slice s)
 /* Sets the header's value from text; `from` names the text's source. */
 static int set_bearer(struct secrets *s, struct slice text, const char *from, struct err *e)
 {
-	text = trimmed(text);
+	text = token_trimmed(text);
 	if (text.n == 0)
 		return err_set(e, EINVAL, "no token in %s", from);
 	if (text.n > TOKEN_MAX)
@@ -173,7 +173,7 @@ static int from_app(struct token *t, const struct github_config *c, struct err *
 	return token_read_file(c->app_key_file, t->s->key, sizeof(t->s->key), &t->s->key_n, e);
 }
 
-static int read_token(struct token *t, const struct github_config *c, struct err *e)
+static int token_read_token(struct token *t, const struct github_config *c, struct err *e)
 {
 	int r = secrets_new(&t->s, e);
 
@@ -211,7 +211,7 @@ int token_new(const struct github_config *c, struct token **ret, struct err *e)
 
 	if (!t)
 		return err_sys(e, "allocate a token");
-	r = read_token(t, c, e);
+	r = token_read_token(t, c, e);
 	if (r < 0) {
 		token_free(t);
 		return r;

@@ -41,7 +41,7 @@ static void kept_free(struct kept *k)
 	(void)munmap(k, sizeof(*k));
 }
 
-static void forget(const char *name)
+static void token_env_forget(const char *name)
 {
 	for (struct kept **at = &all; *at; at = &(*at)->next)
 		if (strcmp((*at)->text, name) == 0) {
@@ -54,16 +54,16 @@ static void forget(const char *name)
 }
 
 /* text is "NAME=VALUE"; the list takes ownership of k. */
-static void keep(struct kept *k, char *equals)
+static void token_env_keep(struct kept *k, char *equals)
 {
 	*equals = '\0';
 	k->value = (size_t)(equals - k->text) + 1;
-	forget(k->text);
+	token_env_forget(k->text);
 	k->next = all;
 	all = k;
 }
 
-static const struct kept *find(const char *name)
+static const struct kept *token_env_find(const char *name)
 {
 	const struct kept *k = all;
 
@@ -74,7 +74,7 @@ static const struct kept *find(const char *name)
 
 const char *token_env_value(const char *name)
 {
-	const struct kept *k = find(name);
+	const struct kept *k = token_env_find(name);
 
 	return k ? k->text + k->value : NULL;
 }
@@ -91,7 +91,7 @@ static char *next_entry(char ***at, const char *name)
 }
 
 /* Wipes every occurrence: a variable may occur more than once. */
-static void wipe(const char *name)
+static void token_env_wipe(const char *name)
 {
 	char **at = environ, *entry, *value;
 
@@ -116,9 +116,9 @@ int token_env_take(const char *name, struct err *e)
 			      : kept_new(&k, e);
 	if (r == 0) {
 		memcpy(k->text, entry, n);
-		keep(k, k->text + strlen(name));
+		token_env_keep(k, k->text + strlen(name));
 	}
-	wipe(name);
+	token_env_wipe(name);
 	return r;
 }
 
@@ -126,7 +126,7 @@ int token_env_take(const char *name, struct err *e)
 
 int token_env_pipe(const char *name, int *ret_fd, struct err *e)
 {
-	const struct kept *k = find(name);
+	const struct kept *k = token_env_find(name);
 	_autoclose_ int rd = -1;
 	_autoclose_ int wr = -1;
 	int p[2];
@@ -146,7 +146,7 @@ int token_env_pipe(const char *name, int *ret_fd, struct err *e)
 	return 0;
 }
 
-static int read_all(int fd, struct kept *k, size_t *ret_n, struct err *e)
+static int token_env_read_all(int fd, struct kept *k, size_t *ret_n, struct err *e)
 {
 	size_t n = 0;
 	ssize_t got;
@@ -169,13 +169,13 @@ int token_env_read(int fd, struct err *e)
 	int r = kept_new(&k, e);
 
 	if (r == 0)
-		r = read_all(fd, k, &n, e);
+		r = token_env_read_all(fd, k, &n, e);
 	if (r == 0)
 		end = memchr(k->text, '\0', n);
 	if (r == 0 && (!end || end == k->text || n == sizeof(k->text)))
 		r = err_set(e, EINVAL, "the pipe holds no token with its name");
 	if (r == 0)
-		keep(k, end);
+		token_env_keep(k, end);
 	else
 		kept_free(k);
 	return r;

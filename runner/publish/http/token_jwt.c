@@ -27,7 +27,7 @@ static int no_phrase(char *buf, int size, int writing, void *arg)
 	return -1;
 }
 
-static int read_key(struct slice pem, EVP_PKEY **ret, struct err *e)
+static int token_jwt_read_key(struct slice pem, EVP_PKEY **ret, struct err *e)
 {
 	CLEANUP(BIO_vfree_p) BIO *bio = NULL;
 	CLEANUP(EVP_PKEY_free_p) EVP_PKEY *key = NULL;
@@ -49,7 +49,7 @@ static int read_key(struct slice pem, EVP_PKEY **ret, struct err *e)
 
 /* base64url without padding (RFC 4648, section 5).  out has room for 4 bytes for each three, and
  * one more.  Returns the length. */
-static size_t encode(const unsigned char *p, size_t n, char *out)
+static size_t token_jwt_encode(const unsigned char *p, size_t n, char *out)
 {
 	size_t len;
 
@@ -82,7 +82,7 @@ int token_jwt(struct slice pem, uint64_t app, uint64_t now_s, char *out, size_t 
 	unsigned char signature[SIGNATURE_MAX];
 	size_t sn = sizeof(signature), at;
 	char claims[CLAIMS_MAX];
-	int r = read_key(pem, &key, e);
+	int r = token_jwt_read_key(pem, &key, e);
 	int cn = snprintf(claims, sizeof(claims),
 			  "{\"iat\":%" PRIu64 ",\"exp\":%" PRIu64 ",\"iss\":%" PRIu64 "}",
 			  now_s - BACK_S, now_s + FOR_S, app);
@@ -92,13 +92,13 @@ int token_jwt(struct slice pem, uint64_t app, uint64_t now_s, char *out, size_t 
 	/* base64 makes four bytes of three, and each part is followed by a dot or NUL */
 	if (n < (sizeof(header) + CLAIMS_MAX + SIGNATURE_MAX) / 3 * 4 + 16)
 		return err_set(e, EINVAL, "no room for a JWT");
-	at = encode((const unsigned char *)header, sizeof(header) - 1, out);
+	at = token_jwt_encode((const unsigned char *)header, sizeof(header) - 1, out);
 	out[at++] = '.';
-	at += encode((const unsigned char *)claims, (size_t)cn, out + at);
+	at += token_jwt_encode((const unsigned char *)claims, (size_t)cn, out + at);
 	r = sign(key, (struct slice){out, at}, signature, &sn, e);
 	if (r < 0)
 		return r;
 	out[at++] = '.';
-	(void)encode(signature, sn, out + at);
+	(void)token_jwt_encode(signature, sn, out + at);
 	return 0;
 }

@@ -182,8 +182,9 @@ int outbox_chain_noted(struct outbox *o, const char *chain, struct err *e)
 	return r;
 }
 
-static int each(struct outbox *o, const char *file, const char *place,
-		int (*fn)(void *arg, const json_t *record, struct err *e), void *arg, struct err *e)
+static int outbox_done_each(struct outbox *o, const char *file, const char *place,
+			    int (*fn)(void *arg, const json_t *record, struct err *e), void *arg,
+			    struct err *e)
 {
 	_autojson_ json_t *record = NULL;
 	char chain[OUTBOX_NAME];
@@ -212,7 +213,7 @@ int outbox_each_chain(struct outbox *o, const char *place,
 	if (!d)
 		return err_sys(e, "open directory 'outbox/done'");
 	while (r == 0 && (ent = sys_readdir(d)))
-		r = each(o, ent->d_name, place, fn, arg, e);
+		r = outbox_done_each(o, ent->d_name, place, fn, arg, e);
 	if (r == 0 && errno)
 		r = err_sys(e, "read directory 'outbox/done'");
 	return r;

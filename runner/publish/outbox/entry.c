@@ -11,7 +11,7 @@
 enum { NAME_CUT = OUTBOX_PART - DIGEST_SHA1_HEX - 2 }; /* leaves room for "::" and a SHA-1 */
 #define NUMBER_MAX (UINT64_C(1) << 53)
 
-static bool is_plain(char c)
+static bool outbox_entry_is_plain(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_' || c == '-' || c == '.';
@@ -26,7 +26,7 @@ void outbox_name(struct slice text, char out[OUTBOX_PART])
 	for (; i < text.n && n + 3 < OUTBOX_PART; i++) {
 		char c = text.p[i];
 
-		if (is_plain(c) && (n > 0 || c != '.'))
+		if (outbox_entry_is_plain(c) && (n > 0 || c != '.'))
 			out[n++] = c;
 		else
 			n += (size_t)snprintf(out + n, 4, ":%02X", (unsigned char)c);
@@ -50,7 +50,7 @@ bool outbox_name_ok(const char *name)
 	    (strncmp(name, "github-", 7) != 0 && strncmp(name, "hook-", 5) != 0))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!is_plain(name[i]) && name[i] != ':')
+		if (!outbox_entry_is_plain(name[i]) && name[i] != ':')
 			return false;
 	return true;
 }
@@ -80,7 +80,8 @@ void outbox_full_done(struct outbox_full *f)
 	*f = (struct outbox_full){0};
 }
 
-static int take_text(const json_t *j, const char *key, char *to, size_t cap, struct err *e)
+static int outbox_entry_take_text(const json_t *j, const char *key, char *to, size_t cap,
+				  struct err *e)
 {
 	const char *s = json_string_value(json_object_get(j, key));
 
@@ -90,7 +91,7 @@ static int take_text(const json_t *j, const char *key, char *to, size_t cap, str
 	return strcmp(s, to) == 0 ? 0 : err_set(e, EBADMSG, "\"%s\" is not printable", key);
 }
 
-static int take_number(const json_t *j, const char *key, uint64_t *ret, struct err *e)
+static int outbox_entry_take_number(const json_t *j, const char *key, uint64_t *ret, struct err *e)
 {
 	const json_t *v = json_object_get(j, key);
 
@@ -114,7 +115,7 @@ static int take_numbers(const json_t *j, struct outbox_entry *t, struct err *e)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(v) / sizeof(v[0]); i++)
-		r = take_number(j, v[i].key, v[i].to, e);
+		r = outbox_entry_take_number(j, v[i].key, v[i].to, e);
 	return r;
 }
 
@@ -128,7 +129,7 @@ static int take_subject(const json_t *j, struct outbox_entry *t, struct err *e)
 	return t->subject ? 0 : err_sys(e, "copy a subject");
 }
 
-static int check_names(const struct outbox_entry *t, const char *id, struct err *e)
+static int outbox_entry_check_names(const struct outbox_entry *t, const char *id, struct err *e)
 {
 	size_t n = strlen(t->place);
 
@@ -142,25 +143,27 @@ static int check_names(const struct outbox_entry *t, const char *id, struct err 
 	return 0;
 }
 
-static int take_entry(const json_t *j, const char *id, struct outbox_entry *t, struct err *e)
+static int outbox_entry_take_entry(const json_t *j, const char *id, struct outbox_entry *t,
+				   struct err *e)
 {
 	const json_t *refused = json_object_get(j, "refused");
-	int r = take_text(j, "id", t->id, sizeof(t->id), e);
+	int r = outbox_entry_take_text(j, "id", t->id, sizeof(t->id), e);
 
 	if (r == 0)
-		r = take_text(j, "chain", t->chain, sizeof(t->chain), e);
+		r = outbox_entry_take_text(j, "chain", t->chain, sizeof(t->chain), e);
 	if (r == 0)
-		r = take_text(j, "place", t->place, sizeof(t->place), e);
+		r = outbox_entry_take_text(j, "place", t->place, sizeof(t->place), e);
 	if (r == 0)
-		r = take_text(j, "why", t->why, sizeof(t->why), e);
+		r = outbox_entry_take_text(j, "why", t->why, sizeof(t->why), e);
 	if (r == 0)
 		r = take_numbers(j, t, e);
 	if (r == 0)
 		r = take_subject(j, t, e);
 	if (r == 0)
-		r = take_text(json_object_get(j, "event"), "event", t->event, sizeof(t->event), e);
+		r = outbox_entry_take_text(json_object_get(j, "event"), "event", t->event,
+					   sizeof(t->event), e);
 	if (r == 0)
-		r = check_names(t, id, e);
+		r = outbox_entry_check_names(t, id, e);
 	if (r == 0 && !json_is_boolean(refused))
 		r = err_set(e, EBADMSG, "\"refused\" is neither true nor false");
 	t->refused = json_is_true(refused);
@@ -186,7 +189,7 @@ int outbox_entry_parse(struct slice text, const char *id, struct outbox_full *re
 	f.entry = sys_calloc(1, sizeof(*f.entry));
 	if (!f.entry)
 		return err_sys(e, "allocate an entry");
-	r = take_entry(j, id, f.entry, e);
+	r = outbox_entry_take_entry(j, id, f.entry, e);
 	if (r < 0) {
 		outbox_full_done(&f);
 		return r;

@@ -33,7 +33,7 @@ void outbox_release(struct outbox *o)
 	(void)flock(o->write_fd, LOCK_UN); /* the end of the process releases it, too */
 }
 
-static const char *file_of(const char *id, char out[NAME_MAX + 1])
+static const char *outbox_files_file_of(const char *id, char out[NAME_MAX + 1])
 {
 	snprintf(out, NAME_MAX + 1, "%s.json", id);
 	return out;
@@ -43,7 +43,8 @@ bool outbox_exists(const struct outbox *o, const char *id)
 {
 	char name[NAME_MAX + 1];
 
-	return o->dir >= 0 && faccessat(o->dir, file_of(id, name), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return o->dir >= 0 &&
+	       faccessat(o->dir, outbox_files_file_of(id, name), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int outbox_load(struct outbox *o, const char *id, struct outbox_full *ret, struct err *e)
@@ -51,7 +52,8 @@ int outbox_load(struct outbox *o, const char *id, struct outbox_full *ret, struc
 	_autofree_ char *text = NULL;
 	char name[NAME_MAX + 1];
 	size_t n;
-	int r = fs_read(o->dir, file_of(id, name), OUTBOX_ENTRY_BYTES_MAX, &text, &n, e);
+	int r =
+	    fs_read(o->dir, outbox_files_file_of(id, name), OUTBOX_ENTRY_BYTES_MAX, &text, &n, e);
 
 	if (r == 0)
 		r = outbox_entry_parse((struct slice){text, n}, id, ret, e);
@@ -68,7 +70,7 @@ int outbox_write(struct outbox *o, const struct outbox_entry *t, const json_t *e
 	if (r == 0 && strlen(text) > OUTBOX_ENTRY_BYTES_MAX)
 		r = err_set(e, EFBIG, "more than %d bytes", (int)OUTBOX_ENTRY_BYTES_MAX);
 	if (r == 0)
-		r = fs_replace(o->dir, file_of(t->id, name), slice_of(text), e);
+		r = fs_replace(o->dir, outbox_files_file_of(t->id, name), slice_of(text), e);
 	return r < 0 ? err_wrap(e, "outbox entry '%s'", t->id) : 0;
 }
 
@@ -77,7 +79,7 @@ int outbox_unlink(struct outbox *o, const char *id, struct err *e)
 {
 	char name[NAME_MAX + 1];
 
-	if (sys_unlinkat(o->dir, file_of(id, name), 0) < 0 && errno != ENOENT)
+	if (sys_unlinkat(o->dir, outbox_files_file_of(id, name), 0) < 0 && errno != ENOENT)
 		return err_sys(e, "remove 'outbox/%s'", name);
 	return 0;
 }
@@ -87,7 +89,8 @@ bool outbox_damage(int r)
 	return r == -EBADMSG || r == -EFBIG || r == -EINVAL || r == -ELOOP || r == -EISDIR;
 }
 
-static void warn(struct outbox *o, const char *name, const char *where, const char *why)
+static void outbox_files_warn(struct outbox *o, const char *name, const char *where,
+			      const char *why)
 {
 	char text[sizeof(o->warning)];
 
@@ -103,7 +106,7 @@ void outbox_set_aside(struct outbox *o, int dir, const char *name, const char *w
 	struct err e;
 
 	if (o->write_fd < 0) {
-		warn(o, name, "", why);
+		outbox_files_warn(o, name, "", why);
 		return;
 	}
 	if (fs_mkdirs(o->dir, "damaged", MODE_DIR, &e) == 0)
@@ -113,10 +116,10 @@ void outbox_set_aside(struct outbox *o, int dir, const char *name, const char *w
 				continue;
 			if (sys_rename_to(dir, name, o->dir, to) < 0)
 				break;
-			warn(o, name, ": set aside in outbox/damaged", why);
+			outbox_files_warn(o, name, ": set aside in outbox/damaged", why);
 			return;
 		}
-	warn(o, name, ", and cannot be set aside", why);
+	outbox_files_warn(o, name, ", and cannot be set aside", why);
 }
 
 /* --- places ----------------------------------------------------------------- */

@@ -40,7 +40,7 @@ static int by_chain(const void *a, const void *b)
 	return c ? c : by_seq(a, b);
 }
 
-static void sort(struct outbox *o)
+static void outbox_sort(struct outbox *o)
 {
 	if (o->n == 0)
 		return;
@@ -102,7 +102,7 @@ const char *outbox_warning(const struct outbox *o)
 
 /* --- reading ---------------------------------------------------------------- */
 
-static int read_entry(struct outbox *o, const char *name, struct err *e)
+static int outbox_read_entry(struct outbox *o, const char *name, struct err *e)
 {
 	struct outbox_full f = {0};
 	char id[OUTBOX_NAME];
@@ -126,32 +126,33 @@ static int read_entry(struct outbox *o, const char *name, struct err *e)
 
 /* Removes a temporary file of a killed fs_replace().  The lock of outbox_hold() is held, so no
  * process is writing it. */
-static void sweep(const struct outbox *o, int dir, const char *name)
+static void outbox_sweep(const struct outbox *o, int dir, const char *name)
 {
 	if (o->write_fd >= 0)
 		(void)sys_unlinkat(dir, name, 0); /* on failure the next process does it */
 }
 
-static bool ends(const char *name, const char *tail)
+static bool outbox_ends(const char *name, const char *tail)
 {
 	size_t n = strlen(name), m = strlen(tail);
 
 	return n > m && strcmp(name + n - m, tail) == 0;
 }
 
-static bool is_entry(const char *name)
+static bool outbox_is_entry(const char *name)
 {
 	char id[OUTBOX_NAME];
 	size_t n = strlen(name);
 
-	if (!ends(name, ".json") || n - 5 >= OUTBOX_NAME)
+	if (!outbox_ends(name, ".json") || n - 5 >= OUTBOX_NAME)
 		return false;
 	snprintf(id, sizeof(id), "%.*s", (int)(n - 5), name);
 	return outbox_name_ok(id);
 }
 
-static int read_names(struct outbox *o, int at,
-		      int (*take)(struct outbox *, const char *, struct err *), struct err *e)
+static int outbox_read_names(struct outbox *o, int at,
+			     int (*take)(struct outbox *, const char *, struct err *),
+			     struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, ".");
 	const struct dirent *ent;
@@ -160,10 +161,10 @@ static int read_names(struct outbox *o, int at,
 	if (!d)
 		return err_sys(e, "open directory 'outbox'");
 	while (r == 0 && (ent = sys_readdir(d))) {
-		if (ent->d_name[0] == '.' && ends(ent->d_name, ".json.new") &&
+		if (ent->d_name[0] == '.' && outbox_ends(ent->d_name, ".json.new") &&
 		    strncmp(ent->d_name, ".index-", 7) != 0)
-			sweep(o, at, ent->d_name);
-		else if (take && is_entry(ent->d_name))
+			outbox_sweep(o, at, ent->d_name);
+		else if (take && outbox_is_entry(ent->d_name))
 			r = take(o, ent->d_name, e);
 	}
 	if (r == 0 && !ent && errno)
@@ -171,19 +172,19 @@ static int read_names(struct outbox *o, int at,
 	return r;
 }
 
-static int read_all(struct outbox *o, struct err *e)
+static int outbox_read_all(struct outbox *o, struct err *e)
 {
 	int r = outbox_places_load(o, e);
 
 	if (r == 0 && o->dir >= 0)
-		r = read_names(o, o->dir, read_entry, e);
+		r = outbox_read_names(o, o->dir, outbox_read_entry, e);
 	if (r == 0 && o->write_fd >= 0 && o->done >= 0)
-		r = read_names(o, o->done, NULL, e);
-	sort(o);
+		r = outbox_read_names(o, o->done, NULL, e);
+	outbox_sort(o);
 	return r;
 }
 
-static int open_dirs(struct outbox *o, struct err *e)
+static int outbox_open_dirs(struct outbox *o, struct err *e)
 {
 	int r = fs_open_dir(o->state, "outbox", &o->dir, e);
 
@@ -192,12 +193,12 @@ static int open_dirs(struct outbox *o, struct err *e)
 	return r;
 }
 
-static int make_dirs(struct outbox *o, struct err *e)
+static int outbox_make_dirs(struct outbox *o, struct err *e)
 {
 	int r = fs_mkdirs(o->state, "outbox/done", MODE_DIR, e);
 
 	if (r == 0)
-		r = open_dirs(o, e);
+		r = outbox_open_dirs(o, e);
 	/* The directories' names must be on disk before their content. */
 	if (r == 0 && (sys_fsync(o->state) < 0 || sys_fsync(o->dir) < 0))
 		r = err_sys(e, "fsync directory 'outbox'");
@@ -225,11 +226,11 @@ int outbox_open(int state_dirfd, struct outbox **ret, struct err *e)
 
 	if (!o)
 		return err_sys(e, "allocate the outbox");
-	r = make_dirs(o, e);
+	r = outbox_make_dirs(o, e);
 	if (r == 0)
 		r = outbox_hold(o, e);
 	if (r == 0) {
-		r = read_all(o, e);
+		r = outbox_read_all(o, e);
 		outbox_release(o);
 	}
 	if (r < 0) {
@@ -247,9 +248,9 @@ int outbox_read(int state_dirfd, struct outbox **ret, struct err *e)
 
 	if (!o)
 		return err_sys(e, "allocate the outbox");
-	r = open_dirs(o, e);
+	r = outbox_open_dirs(o, e);
 	if (r == 0 || r == -ENOENT)
-		r = read_all(o, e);
+		r = outbox_read_all(o, e);
 	if (r < 0) {
 		outbox_close(o);
 		return err_wrap(e, "outbox");

@@ -18,7 +18,7 @@ uint64_t policy_jitter(uint64_t *seed, uint64_t n)
 	return n ? v % n : 0;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t outbox_policy_least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -28,12 +28,13 @@ uint64_t policy_wait(uint64_t tries, uint64_t wish, uint64_t most, uint64_t *see
 	uint64_t wait = POLICY_FIRST_WAIT;
 
 	if (wish > 0) {
-		wish = least(wish, POLICY_DAY);
-		return wish + policy_jitter(seed, least(wish / 8, POLICY_FIRST_WAIT) + 1);
+		wish = outbox_policy_least(wish, POLICY_DAY);
+		return wish +
+		       policy_jitter(seed, outbox_policy_least(wish / 8, POLICY_FIRST_WAIT) + 1);
 	}
 	for (uint64_t i = 1; i < tries && wait < most; i++)
 		wait *= 2;
-	wait = least(wait, most);
+	wait = outbox_policy_least(wait, most);
 	wait -= policy_jitter(seed, wait / 4 + 1);
 	return wait ? wait : 1;
 }

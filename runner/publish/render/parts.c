@@ -131,7 +131,7 @@ static int frames_text(const struct known_crash *c, struct buf *out, struct err 
 	return r;
 }
 
-static bool has_any(struct slice line, const struct slice *of, size_t n)
+static bool render_parts_has_any(struct slice line, const struct slice *of, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (memmem(line.p, line.n, of[i].p, of[i].n))
@@ -152,7 +152,7 @@ static bool is_foreign_frame(struct slice line)
 		line.n--;
 	}
 	return line.n > 0 && *line.p == '#' &&
-	       has_any(line, marks, sizeof(marks) / sizeof(marks[0]));
+	       render_parts_has_any(line, marks, sizeof(marks) / sizeof(marks[0]));
 }
 
 /* Lines that only concern the engine. */
@@ -238,7 +238,7 @@ bool render_is_inline(const struct render_crash *r)
 }
 
 /* Can the input be shown unchanged and copied from the page? */
-static bool is_text(struct slice s)
+static bool render_parts_is_text(struct slice s)
 {
 	if (s.n == 0)
 		return false;
@@ -253,7 +253,7 @@ static bool is_text(struct slice s)
 	return true;
 }
 
-static bool is_same(struct slice a, const struct buf *b)
+static bool render_parts_is_same(struct slice a, const struct buf *b)
 {
 	return slice_eq(a, buf_slice(b));
 }
@@ -263,7 +263,7 @@ static int as_text(struct slice input, struct buf *out, struct err *e)
 	_autobuf_ struct buf clean = BUF_INIT(RENDER_BODY_MAX);
 	int r = render_clean(input, RENDER_LINES, NULL, &clean, e);
 
-	if (r < 0 || !is_same(input, &clean))
+	if (r < 0 || !render_parts_is_same(input, &clean))
 		return r; /* cleaning would change the input */
 	r = render_fence(input, "text", out, e);
 	if (r == 0 && input.p[input.n - 1] != '\n')
@@ -324,7 +324,7 @@ int render_input(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = buf_add(out, SLICE(".\n\n"), e);
 	if (rc == 0 && !render_is_inline(r))
 		return elsewhere(r, out, e);
-	if (rc == 0 && is_text(r->input))
+	if (rc == 0 && render_parts_is_text(r->input))
 		rc = as_text(r->input, out, e);
 	return rc == 0 ? as_base64(r->input, out, e) : rc;
 }
@@ -407,7 +407,7 @@ static bool is_of_cell(struct slice option)
 }
 
 /* Are these options relevant for this kind of crash? */
-static bool is_wanted(const char *kind, const char *var)
+static bool render_parts_is_wanted(const char *kind, const char *var)
 {
 	static const struct {
 		const char *kind, *first, *second;
@@ -529,7 +529,7 @@ static int by_hand(const struct render_crash *r, struct buf *out, struct err *e)
 	if (rc == 0)
 		rc = sources(r, out, e);
 	for (size_t i = 0; rc == 0 && r->env && r->env[i]; i++)
-		if (is_wanted(r->crash->kind, r->env[i]))
+		if (render_parts_is_wanted(r->crash->kind, r->env[i]))
 			rc = sanitizer_options(r->env[i], r->crash->kind, &r->hide, out, e);
 	if (rc == 0)
 		rc = render_word(buf_str(&path), out, e);

@@ -61,7 +61,7 @@ int render_title(const struct render_crash *r, struct buf *out, struct err *e)
 
 /* --- the facts ----------------------------------------------------------------- */
 
-static const char *sanitizer(const char *kind)
+static const char *render_sanitizer(const char *kind)
 {
 	static const char *const names[][2] = {
 	    {"asan", "AddressSanitizer"},    {"ubsan", "UndefinedBehaviorSanitizer"},
@@ -149,7 +149,7 @@ static int type(const struct known_crash *c, struct buf *out, struct err *e)
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
-static int rate(const struct known_crash *c, struct buf *out, struct err *e)
+static int render_rate(const struct known_crash *c, struct buf *out, struct err *e)
 {
 	uint64_t tries = c->reproduction.tries, hits = c->reproduction.hits;
 
@@ -172,7 +172,7 @@ static int severity(const struct known_crash *c, struct buf *out, struct err *e)
 			c->security ? ", security-relevant" : "");
 }
 
-static int seen(const struct known_crash *c, struct buf *out, struct err *e)
+static int render_seen(const struct known_crash *c, struct buf *out, struct err *e)
 {
 	char date[32], last[32];
 	int r = buf_addf(out, e, "**Date:** %s\n", render_time(c->first_seen.time, date));
@@ -183,20 +183,20 @@ static int seen(const struct known_crash *c, struct buf *out, struct err *e)
 	return r;
 }
 
-static const char *text_of(const char *s)
+static const char *render_text_of(const char *s)
 {
 	return s ? s : "";
 }
 
-static int facts(const struct render_crash *r, struct buf *out, struct err *e)
+static int render_facts(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	const struct known_crash *c = r->crash;
 	int rc = fuzzers(c, out, e);
 
 	if (rc == 0)
-		rc = fact("Label", text_of(r->label), out, e);
+		rc = fact("Label", render_text_of(r->label), out, e);
 	if (rc == 0)
-		rc = fact("Corpus", text_of(r->corpus), out, e);
+		rc = fact("Corpus", render_text_of(r->corpus), out, e);
 	if (rc == 0)
 		rc = type(c, out, e);
 	if (rc == 0)
@@ -206,15 +206,16 @@ static int facts(const struct render_crash *r, struct buf *out, struct err *e)
 	if (rc == 0)
 		rc = severity(c, out, e);
 	if (rc == 0)
-		rc = buf_addf(out, e, "**Found by:** %s\n", sanitizer(c->kind));
+		rc = buf_addf(out, e, "**Found by:** %s\n", render_sanitizer(c->kind));
 	if (rc == 0)
-		rc = rate(c, out, e);
+		rc = render_rate(c, out, e);
 	if (rc == 0)
 		rc = fact("Commit", c->first_seen.commit, out, e);
 	if (rc == 0)
-		rc = fact("Last commit that was fuzzed without it", text_of(r->clean_at), out, e);
+		rc = fact("Last commit that was fuzzed without it", render_text_of(r->clean_at),
+			  out, e);
 	if (rc == 0)
-		rc = seen(c, out, e);
+		rc = render_seen(c, out, e);
 	if (rc == 0)
 		rc = fact("Crash", c->signature, out, e);
 	return rc == 0 ? fact("Likely the same as", c->similar, out, e) : rc;
@@ -222,7 +223,7 @@ static int facts(const struct render_crash *r, struct buf *out, struct err *e)
 
 /* --- body ---------------------------------------------------------------------- */
 
-static int head(const struct render_crash *r, struct buf *out, struct err *e)
+static int render_head(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	return buf_addf(out, e, "<!-- fuzzcell-signature: %s -->\n## Fuzzing crash report\n\n",
 			r->name);
@@ -235,12 +236,12 @@ static const char footer[] =
 static int redacted(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf command = BUF_INIT(RENDER_BODY_MAX);
-	int rc = head(r, out, e);
+	int rc = render_head(r, out, e);
 
 	if (rc == 0)
 		rc = fuzzers(r->crash, out, e);
 	if (rc == 0)
-		rc = seen(r->crash, out, e);
+		rc = render_seen(r->crash, out, e);
 	if (rc == 0)
 		rc = fact("Crash", r->crash->signature, out, e);
 	if (rc == 0)
@@ -288,9 +289,9 @@ int render_body(const struct render_crash *r, struct buf *out, struct err *e)
 
 	if (r->redacted)
 		return redacted(r, out, e);
-	rc = head(r, &first, e);
+	rc = render_head(r, &first, e);
 	if (rc == 0)
-		rc = facts(r, &first, e);
+		rc = render_facts(r, &first, e);
 	if (rc == 0)
 		rc = tail(r, &last, e);
 	if (rc == 0)
@@ -348,7 +349,7 @@ static int in_targets(const struct known_crash *c, struct buf *out, struct err *
 static int found_details(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf last = BUF_INIT(RENDER_BODY_MAX);
-	int rc = facts(r, out, e);
+	int rc = render_facts(r, out, e);
 
 	if (rc == 0)
 		rc = render_input(r, &last, e);

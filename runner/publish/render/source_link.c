@@ -83,7 +83,7 @@ static size_t parent(const char *path, size_t n)
 /* Normalises a path as text: removes "." and empty components, and resolves "..".  A leading
  * ".." is dropped, because it leaves an unknown directory.  The caller checks whether the file
  * exists.  False: the result is empty or too long. */
-static bool tidy(const char *file, char out[SOURCE_PATH_MAX])
+static bool render_source_link_tidy(const char *file, char out[SOURCE_PATH_MAX])
 {
 	struct slice rest = slice_of(file), part;
 	size_t n = 0;
@@ -113,7 +113,7 @@ static bool tidy(const char *file, char out[SOURCE_PATH_MAX])
 	return n > 0;
 }
 
-static bool is_file(int dirfd, const char *path)
+static bool render_source_link_is_file(int dirfd, const char *path)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
@@ -128,14 +128,15 @@ bool source_path(const struct sources *s, const char *file, char ret[SOURCE_PATH
 	size_t n;
 	const char *at;
 
-	if (!s->dir || s->dirfd < 0 || !tidy(file, ret))
+	if (!s->dir || s->dirfd < 0 || !render_source_link_tidy(file, ret))
 		return false;
 	n = strlen(s->dir);
-	if (strncmp(file, s->dir, n) == 0 && file[n] == '/' && tidy(file + n, ret))
-		return is_file(s->dirfd, ret);
+	if (strncmp(file, s->dir, n) == 0 && file[n] == '/' &&
+	    render_source_link_tidy(file + n, ret))
+		return render_source_link_is_file(s->dirfd, ret);
 	if (strncmp(file, "/usr/", 5) == 0 && strncmp(file, "/usr/src/", 9) != 0)
 		return false;
-	for (at = ret; !is_file(s->dirfd, at); at++) {
+	for (at = ret; !render_source_link_is_file(s->dirfd, at); at++) {
 		at = strchr(at, '/');
 		if (!at)
 			return false;

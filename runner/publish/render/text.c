@@ -53,7 +53,7 @@ struct word {
 	struct slice text, as;
 };
 
-static const struct word *word_at(struct slice s, const struct word *words, size_t n)
+static const struct word *render_text_word_at(struct slice s, const struct word *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (words[i].text.n > 0 && scan_lit(&s, words[i].text))
@@ -83,7 +83,8 @@ enum { SOURCE_DIR = 4, WORDS };
 static const struct word *word_here(const char *begin, struct slice rest,
 				    const struct word words[WORDS])
 {
-	const struct word *w = strchr("<%`/", *rest.p) ? word_at(rest, words, SOURCE_DIR) : NULL;
+	const struct word *w =
+	    strchr("<%`/", *rest.p) ? render_text_word_at(rest, words, SOURCE_DIR) : NULL;
 
 	if (w)
 		return w;
@@ -91,7 +92,8 @@ static const struct word *word_here(const char *begin, struct slice rest,
 }
 
 /* No replacement, and no junction of two parts, creates one of the words again. */
-static int replace(struct slice s, const struct render_hide *hide, struct buf *out, struct err *e)
+static int render_text_replace(struct slice s, const struct render_hide *hide, struct buf *out,
+			       struct err *e)
 {
 	const struct word words[WORDS] = {
 	    {SLICE("<!--"), SLICE("<! --")},
@@ -128,7 +130,7 @@ int render_clean(struct slice text, enum render_how how, const struct render_hid
 	_autobuf_ struct buf seen = BUF_INIT(CLEAN_MAX);
 	int r = render_visible(text, how, &seen, e);
 
-	return r < 0 ? r : replace(buf_slice(&seen), hide, out, e);
+	return r < 0 ? r : render_text_replace(buf_slice(&seen), hide, out, e);
 }
 
 struct slice render_cut(struct slice text, size_t max)
@@ -202,7 +204,7 @@ int render_fence(struct slice clean, const char *language, struct buf *out, stru
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
-static bool needs_quotes(const char *s)
+static bool render_text_needs_quotes(const char *s)
 {
 	for (; *s; s++)
 		if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
@@ -215,7 +217,7 @@ int render_word(const char *text, struct buf *out, struct err *e)
 {
 	int r = 0;
 
-	if (*text && *text != '-' && !needs_quotes(text))
+	if (*text && *text != '-' && !render_text_needs_quotes(text))
 		return buf_add(out, slice_of(text), e);
 	r = buf_add(out, SLICE("'"), e);
 	for (; r == 0 && *text; text++)
@@ -236,7 +238,7 @@ const char *render_time(uint64_t seconds, char out[32])
 }
 
 /* Four digits of up to three bytes. */
-static void encode(struct slice three, char out[4])
+static void render_text_encode(struct slice three, char out[4])
 {
 	static const char digits[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -260,7 +262,7 @@ int render_base64(struct slice bytes, struct buf *out, struct err *e)
 		struct slice three = {bytes.p + i, bytes.n - i < 3 ? bytes.n - i : 3};
 		char four[4];
 
-		encode(three, four);
+		render_text_encode(three, four);
 		r = buf_add(out, (struct slice){four, 4}, e);
 		if (r == 0 && ((i + 3) % LINE_OF_BASE64 == 0 || i + 3 >= bytes.n))
 			r = buf_add(out, SLICE("\n"), e);

@@ -23,7 +23,7 @@ bool webhook_wants(const struct webhook_config *c, const char *event)
 }
 
 /* Plain text, one line. */
-static int plain(const char *text, size_t max, struct buf *out, struct err *e)
+static int webhook_payload_plain(const char *text, size_t max, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf clean = BUF_INIT(ROOM);
 	int r = render_clean((struct slice){text, strnlen(text, max + 1)}, RENDER_LINE, NULL,
@@ -37,7 +37,7 @@ static int plain(const char *text, size_t max, struct buf *out, struct err *e)
 static int mrkdwn(const char *text, bool code, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf clean = BUF_INIT(ROOM);
-	int r = plain(text, PART_MAX, &clean, e);
+	int r = webhook_payload_plain(text, PART_MAX, &clean, e);
 
 	if (r == 0 && code)
 		r = buf_add(out, SLICE("`"), e);
@@ -62,7 +62,7 @@ typedef int write_fn(const char *text, struct buf *out, struct err *e);
 
 static int as_plain(const char *text, struct buf *out, struct err *e)
 {
-	return plain(text, PART_MAX, out, e);
+	return webhook_payload_plain(text, PART_MAX, out, e);
 }
 
 static int as_code(const char *text, struct buf *out, struct err *e)
@@ -129,7 +129,7 @@ static int line(const struct webhook_message *m, bool slack, struct buf *out, st
 		r = crash_line(m, slack ? as_code : as_plain, &text, e);
 	else
 		r = slack ? mrkdwn(m->text ? m->text : "", false, &text, e)
-			  : plain(m->text ? m->text : "", PART_MAX, &text, e);
+			  : webhook_payload_plain(m->text ? m->text : "", PART_MAX, &text, e);
 	return r == 0 ? buf_add(out, render_cut(buf_slice(&text), TEXT_MAX), e) : r;
 }
 
@@ -195,31 +195,33 @@ static int slack(const struct webhook_message *m, json_t **ret, struct err *e)
 
 /* --- generic ------------------------------------------------------------------- */
 
-static json_t *text_json(const char *s)
+static json_t *webhook_payload_text_json(const char *s)
 {
 	_autobuf_ struct buf clean = BUF_INIT(ROOM);
 	struct err e;
 
 	if (!s || !*s)
 		return json_null();
-	return plain(s, PART_MAX, &clean, &e) == 0 ? json_string(buf_str(&clean)) : NULL;
+	return webhook_payload_plain(s, PART_MAX, &clean, &e) == 0 ? json_string(buf_str(&clean))
+								   : NULL;
 }
 
-static json_t *crash_json(const struct webhook_message *m)
+static json_t *webhook_payload_crash_json(const struct webhook_message *m)
 {
 	const struct known_crash *c = m->crash;
 
 	if (!c)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:{s:I, s:I}, s:I, s:I, s:I, s:o}",
-			 "signature", text_json(c->signature), "target", text_json(c->fuzzer),
-			 "crash_type", text_json(c->crash_type), "top_frame",
-			 text_json(c->top_frame), "severity", text_json(c->severity), "state",
-			 ledger_state_name(c->state), "security", c->security, "reproduces", "hits",
-			 (json_int_t)c->reproduction.hits, "tries",
-			 (json_int_t)c->reproduction.tries, "count", (json_int_t)c->count,
-			 "first_seen", (json_int_t)c->first_seen.time, "last_seen",
-			 (json_int_t)c->last_seen.time, "issue_url", text_json(m->issue_url));
+	return json_pack(
+	    "{s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:{s:I, s:I}, s:I, s:I, s:I, s:o}", "signature",
+	    webhook_payload_text_json(c->signature), "target", webhook_payload_text_json(c->fuzzer),
+	    "crash_type", webhook_payload_text_json(c->crash_type), "top_frame",
+	    webhook_payload_text_json(c->top_frame), "severity",
+	    webhook_payload_text_json(c->severity), "state", ledger_state_name(c->state),
+	    "security", c->security, "reproduces", "hits", (json_int_t)c->reproduction.hits,
+	    "tries", (json_int_t)c->reproduction.tries, "count", (json_int_t)c->count, "first_seen",
+	    (json_int_t)c->first_seen.time, "last_seen", (json_int_t)c->last_seen.time, "issue_url",
+	    webhook_payload_text_json(m->issue_url));
 }
 
 static int generic(const struct webhook_message *m, json_t **ret, struct err *e)
@@ -229,10 +231,12 @@ static int generic(const struct webhook_message *m, json_t **ret, struct err *e)
 
 	if (r < 0)
 		return r;
-	*ret = json_pack("{s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "event", m->event, "id", m->id,
-			 "time", (json_int_t)m->time, "text", buf_str(&text), "target",
-			 text_json(m->crash ? m->crash->fuzzer : m->target), "run",
-			 text_json(m->run), "commit", text_json(m->commit), "crash", crash_json(m));
+	*ret =
+	    json_pack("{s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "event", m->event, "id", m->id,
+		      "time", (json_int_t)m->time, "text", buf_str(&text), "target",
+		      webhook_payload_text_json(m->crash ? m->crash->fuzzer : m->target), "run",
+		      webhook_payload_text_json(m->run), "commit",
+		      webhook_payload_text_json(m->commit), "crash", webhook_payload_crash_json(m));
 	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
 }
 

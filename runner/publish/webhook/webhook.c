@@ -19,7 +19,7 @@ struct webhook {
 	char *url, *key; /* NULL: not yet read; key "": not signed */
 };
 
-static void wipe(char *secret)
+static void webhook_wipe(char *secret)
 {
 	if (secret)
 		explicit_bzero(secret, strlen(secret));
@@ -50,8 +50,8 @@ void webhook_free(struct webhook *w)
 	if (!w)
 		return;
 	http_free(w->http);
-	wipe(w->url);
-	wipe(w->key);
+	webhook_wipe(w->url);
+	webhook_wipe(w->key);
 	free(w);
 }
 
@@ -93,14 +93,14 @@ static int read_secrets(struct webhook *w, struct err *e)
 	return r;
 }
 
-static void say(struct delivery *d, enum delivery_result result, const char *why)
+static void webhook_say(struct delivery *d, enum delivery_result result, const char *why)
 {
 	d->result = result;
 	snprintf(d->why, sizeof(d->why), "%.250s", why);
 }
 
 /* 408, 425 and 429 mean "not now" (RFC 9110, 8470, 6585). */
-static void judge(const struct http_reply *r, struct delivery *d)
+static void webhook_judge(const struct http_reply *r, struct delivery *d)
 {
 	bool busy = r->status == 408 || r->status == 425 || r->status == 429 || r->status >= 500;
 	char why[128];
@@ -111,7 +111,7 @@ static void judge(const struct http_reply *r, struct delivery *d)
 	}
 	snprintf(why, sizeof(why), "the server answered with status %u%s", r->status,
 		 r->elsewhere ? ": it points to another host, and was not followed" : "");
-	say(d, busy ? DELIVERY_LATER : DELIVERY_REFUSED, why);
+	webhook_say(d, busy ? DELIVERY_LATER : DELIVERY_REFUSED, why);
 	d->whole_host = busy;
 	if (busy && r->headers.has_retry_after)
 		d->wait_s = r->headers.retry_after_s;
@@ -137,9 +137,9 @@ static void send_body(struct webhook *w, struct delivery *d, const char *body)
 	if (r == 0)
 		r = http_request(w->http, &q, &reply, &e);
 	if (r == 0)
-		judge(&reply, d);
+		webhook_judge(&reply, d);
 	else
-		say(d, r == -EINVAL ? DELIVERY_REFUSED : DELIVERY_LATER, e.msg);
+		webhook_say(d, r == -EINVAL ? DELIVERY_REFUSED : DELIVERY_LATER, e.msg);
 	d->whole_host |= r < 0;
 	http_reply_done(&reply);
 }
@@ -152,16 +152,16 @@ void webhook_deliver(struct webhook *w, struct delivery *d)
 	struct err e;
 
 	if (!json_is_object(payload)) {
-		say(d, DELIVERY_REFUSED, "the entry has no payload");
+		webhook_say(d, DELIVERY_REFUSED, "the entry has no payload");
 		return;
 	}
 	if (read_secrets(w, &e) < 0) {
-		say(d, DELIVERY_LATER, e.msg);
+		webhook_say(d, DELIVERY_LATER, e.msg);
 		d->unasked = true;
 		return;
 	}
 	if (json_print(payload, 0, &body, &e) < 0)
-		say(d, DELIVERY_LATER, e.msg);
+		webhook_say(d, DELIVERY_LATER, e.msg);
 	else
 		send_body(w, d, body);
 }

@@ -6,7 +6,7 @@
 #define DAY_US	(86400 * USEC_PER_SEC)
 #define LOOK_US (10 * USEC_PER_SEC)
 
-static bool is_due(const struct dispatch *d, const struct job *j, uint64_t now)
+static bool dispatch_days_is_due(const struct dispatch *d, const struct job *j, uint64_t now)
 {
 	return now - (j->tidied_at_us ? j->tidied_at_us : d->began_us) >= DAY_US;
 }
@@ -19,7 +19,7 @@ void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle)
 		struct job *j = &d->jobs[i];
 
 		if (!job_untidy(j) || !dispatch_fits(d, j) ||
-		    !(is_due(d, j, now) || (idle && j->fleet->resting)))
+		    !(dispatch_days_is_due(d, j, now) || (idle && j->fleet->resting)))
 			continue;
 		dispatch_take(d, j);
 		j->fleet->phase = FLEET_BUSY;

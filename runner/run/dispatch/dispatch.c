@@ -92,7 +92,7 @@ void dispatch_take(struct dispatch *d, struct job *j)
 	d->memory_used += j->cfg->memory;
 }
 
-static void release(struct dispatch *d, struct job *j)
+static void dispatch_release(struct dispatch *d, struct job *j)
 {
 	if (!j->active)
 		return;
@@ -210,7 +210,7 @@ static unsigned count_leaving(const struct dispatch *d)
 	return n;
 }
 
-static struct fleet_order decide(struct dispatch *d, uint64_t now)
+static struct fleet_order dispatch_decide(struct dispatch *d, uint64_t now)
 {
 	unsigned all = dispatch_workers(d), fuzz = dispatch_fuzzing(d);
 	unsigned others = d->busy - fuzz - count_leaving(d); /* merging, or lent */
@@ -252,7 +252,7 @@ static void ask_again(struct dispatch *d)
 }
 
 /* Moves the fleet's times on if this process was suspended: its cells were suspended, too. */
-static void wake_up(struct dispatch *d, uint64_t now)
+static void dispatch_wake_up(struct dispatch *d, uint64_t now)
 {
 	if (d->asked_us && now - d->asked_us >= SLEPT_US)
 		fleet_slept(&d->fleet, now - d->asked_us);
@@ -268,7 +268,7 @@ void dispatch_next(struct dispatch *d)
 	if (d->deciding)
 		return;
 	d->deciding = true;
-	wake_up(d, clock_mono_us());
+	dispatch_wake_up(d, clock_mono_us());
 	ask_again(d);
 	while (d->again && !stands(d) && !d->held) {
 		now = clock_mono_us();
@@ -277,7 +277,7 @@ void dispatch_next(struct dispatch *d)
 		if (!d->closed && d->fleet.rules.continuous)
 			dispatch_tidy(d, now, false);
 		if (!d->closed)
-			o = decide(d, now);
+			o = dispatch_decide(d, now);
 		carry_out(d, &o, now);
 		if (o.what == FLEET_NOTHING && !d->closed && d->fleet.rules.continuous)
 			dispatch_tidy(d, now, true);
@@ -306,7 +306,7 @@ bool dispatch_disk(struct dispatch *d, bool full)
 
 void dispatch_left(struct dispatch *d, struct job *j)
 {
-	release(d, j);
+	dispatch_release(d, j);
 	if (j->phase == PHASE_DONE || job_wraps_up(j))
 		j->fleet->phase = FLEET_OUT;
 	else

@@ -26,7 +26,7 @@ void dispatch_stop(struct dispatch *d, struct job *j, bool now)
 }
 
 /* The job waits, is the next to start, and gets new limits. */
-static void choose(struct dispatch *d, struct job *j)
+static void dispatch_user_choose(struct dispatch *d, struct job *j)
 {
 	j->granted_us = job_fuzzed_us(j, clock_mono_us());
 	fleet_choose(&d->fleet, j->fleet);
@@ -37,11 +37,11 @@ void dispatch_start(struct dispatch *d, struct job *j)
 	j->off = false;
 	if (j->phase == PHASE_DONE) {
 		job_revive(j);
-		choose(d, j);
+		dispatch_user_choose(d, j);
 	} else if (j->pending != REASON_NONE) {
 		j->wanted = true;
 	} else if (j->fleet->phase != FLEET_RUNS) {
-		choose(d, j);
+		dispatch_user_choose(d, j);
 	}
 	dispatch_next(d);
 }

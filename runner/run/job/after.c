@@ -77,7 +77,7 @@ static bool waits_for_its_end(const struct job *j)
 	       job_after_last(j) != EVENT_FINAL;
 }
 
-static void next_step(struct job *j)
+static void job_after_next_step(struct job *j)
 {
 	uint64_t now = clock_mono_us();
 
@@ -106,7 +106,7 @@ static void next_step(struct job *j)
 	job_step(j, j->pending == REASON_NONE ? EVENT_AGAIN : job_after_last(j));
 }
 
-static void add_sum(struct job *j, const struct triage_sum *s)
+static void job_after_add_sum(struct job *j, const struct triage_sum *s)
 {
 	j->crashes.found += s->found;
 	j->crashes.regressed += s->regressed;
@@ -154,13 +154,13 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	if (j->shrinks) /* minimising that was cut short goes on later, if the job goes on */
 		j->unshrunk = (j->ask == ASK_PAUSE && j->in_a_hurry) ||
 			      (j->pending == REASON_NONE && triage_left(j) == 0);
-	add_sum(j, sum);
+	job_after_add_sum(j, sum);
 	count_overrun(j, sum->overran);
-	next_step(j);
+	job_after_next_step(j);
 }
 
 /* When to kill a replay in work, which may take minutes: the run's end must be kept. */
-static uint64_t cut_at(const struct job *j)
+static uint64_t job_after_cut_at(const struct job *j)
 {
 	return j->env->end_us ? j->env->end_us + j->cfg->grace_us : 0;
 }
@@ -184,7 +184,7 @@ void job_triage(struct job *j)
 	    .rebuilt = job_is_rebuilt(j),
 	    .stages = TRIAGE_QUEUE,
 	    .budget_us = triage_now(j),
-	    .until_us = cut_at(j),
+	    .until_us = job_after_cut_at(j),
 	    .work = work,
 	    .done = on_triaged,
 	    .arg = j,
@@ -306,7 +306,7 @@ void job_after_collect(struct job *j)
 	    !(j->ask == ASK_PAUSE && j->in_a_hurry))
 		job_step(j, EVENT_TRIAGE);
 	else
-		next_step(j);
+		job_after_next_step(j);
 }
 
 /* --- the corpus ----------------------------------------------------------- */
@@ -335,7 +335,7 @@ static void on_history(void *arg, struct slice result, const char *failed)
 	(void)result;
 	if (failed)
 		job_set_note(j, "%s", failed);
-	next_step(j);
+	job_after_next_step(j);
 }
 
 static void on_merged(void *arg, const struct merge_result *r)
@@ -427,7 +427,7 @@ static void print_what(const struct known_crash *c, bool waits, char *out, size_
 
 /* waits: the exit status of this run must count the crash, because the run that found it was
  * killed. */
-static void tell(struct job *j, const struct known_crash *c, uint64_t count, bool waits)
+static void job_after_tell(struct job *j, const struct known_crash *c, uint64_t count, bool waits)
 {
 	struct row_crash r = {.count = count ? count : c->count,
 			      .hits = c->reproduction.hits,
@@ -509,7 +509,7 @@ void job_tell_crashes(struct job *j)
 		j->uncounted_regressed += waits && own->state == LEDGER_REGRESSED;
 		j->uncounted_new += waits && own->state != LEDGER_REGRESSED;
 		if (n > 0 || waits)
-			tell(j, own, n, waits);
+			job_after_tell(j, own, n, waits);
 	}
 	if (j->reason == REASON_CRASH_LOOP && j->n_seen > 0)
 		job_set_note(j, "most often %s: %s", j->seen[0].signature, j->seen[0].what);

@@ -48,7 +48,7 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 }
 
 /* Borrows memory for a symbolizer.  Without it a known crash ends the cell, as any other crash. */
-static bool borrow(const struct job *j, struct attempt *a)
+static bool attempt_borrow(const struct job *j, struct attempt *a)
 {
 	const struct triage_env *env = &j->env->triage_env;
 	uint64_t bytes = j->cfg->symbolizer_memory;
@@ -97,7 +97,7 @@ static int mount_suppressions(struct setup *s, const struct job *j, struct attem
 		r = suppress_undefined(l, j->target->name, &j->unsuppressed, &undefined, e);
 	if (r < 0 && r != -EFBIG) /* -EFBIG: a full buffer is valid */
 		return r;
-	if (leaks.n + undefined.n == 0 || !borrow(j, a))
+	if (leaks.n + undefined.n == 0 || !attempt_borrow(j, a))
 		return 0;
 	r = leaks.n > 0 ? mount_text(s, j, "known-leaks", SETUP_FILE_LEAKS, buf_slice(&leaks), e)
 			: 0;
@@ -135,7 +135,7 @@ static bool has_known_hang(const struct job *j)
 /* The time that an input may take.  A known hang costs the engine this time whenever it is met.  If
  * the whole corpus ran quickly, no input needs long, so the time is shorter.  Triage then counts a
  * slow input for the known hang. */
-static uint64_t may_take(const struct job *j)
+static uint64_t attempt_may_take(const struct job *j)
 {
 	uint64_t us = j->cfg->input_timeout_us, shorter = us / HANG_SHARE;
 
@@ -147,13 +147,13 @@ static uint64_t may_take(const struct job *j)
 static uint64_t input_timeout_s(const struct job *j)
 {
 	double starved = fmax(j->fleet->clock.starved, j->starved);
-	uint64_t us = attempt_input_timeout(may_take(j), starved);
+	uint64_t us = attempt_input_timeout(attempt_may_take(j), starved);
 
 	return (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
 }
 
-static int engine_command(struct setup *s, const struct job *j, const struct attempt *a,
-			  struct err *e)
+static int attempt_engine_command(struct setup *s, const struct job *j, const struct attempt *a,
+				  struct err *e)
 {
 	static const char *const seed_dirs[] = {SETUP_DIR_SEEDS, NULL};
 	struct engine_fuzz f = {
@@ -189,7 +189,8 @@ static int mount_dictionary(struct setup *s, const struct job *j, struct err *e)
 	return given ? setup_mount(s, SETUP_FILE_DICT, false, e, "%s", given) : 0;
 }
 
-static int make_setup(struct setup *s, const struct job *j, struct attempt *a, struct err *e)
+static int attempt_make_setup(struct setup *s, const struct job *j, struct attempt *a,
+			      struct err *e)
 {
 	int r = setup_init(s, j->target, j->cfg, e);
 
@@ -204,7 +205,7 @@ static int make_setup(struct setup *s, const struct job *j, struct attempt *a, s
 	if (r == 0)
 		r = mount_suppressions(s, j, a, e);
 	if (r == 0)
-		r = engine_command(s, j, a, e);
+		r = attempt_engine_command(s, j, a, e);
 	return r;
 }
 
@@ -239,8 +240,8 @@ static int start_in_seat(struct job *j, const struct setup *s, const struct setu
 	return 0;
 }
 
-static int start_cell(struct job *j, const struct setup *s, const struct cell_ops *ops,
-		      struct attempt *a, struct err *e)
+static int attempt_start_cell(struct job *j, const struct setup *s, const struct cell_ops *ops,
+			      struct attempt *a, struct err *e)
 {
 	char id[64];
 	struct setup_cell c = {.host = j->env->host,
@@ -257,7 +258,7 @@ static int start_cell(struct job *j, const struct setup *s, const struct cell_op
 }
 
 /* Counters of a cgroup that could not be read are zero. */
-static void less(uint64_t *io, uint64_t before)
+static void attempt_less(uint64_t *io, uint64_t before)
 {
 	*io = *io > before ? *io - before : 0;
 }
@@ -266,16 +267,16 @@ void attempt_share(const struct attempt *a, struct cgroup_counters *io)
 {
 	const struct cgroup_counters *from = &a->from;
 
-	less(&io->usage_us, from->usage_us);
-	less(&io->user_us, from->user_us);
-	less(&io->system_us, from->system_us);
-	less(&io->throttled_us, from->throttled_us);
-	less(&io->mem_high_events, from->mem_high_events);
-	less(&io->oom_kills, from->oom_kills);
-	less(&io->pids_refused, from->pids_refused);
-	less(&io->cpu.full_us, from->cpu.full_us);
-	less(&io->memory.full_us, from->memory.full_us);
-	less(&io->io.full_us, from->io.full_us);
+	attempt_less(&io->usage_us, from->usage_us);
+	attempt_less(&io->user_us, from->user_us);
+	attempt_less(&io->system_us, from->system_us);
+	attempt_less(&io->throttled_us, from->throttled_us);
+	attempt_less(&io->mem_high_events, from->mem_high_events);
+	attempt_less(&io->oom_kills, from->oom_kills);
+	attempt_less(&io->pids_refused, from->pids_refused);
+	attempt_less(&io->cpu.full_us, from->cpu.full_us);
+	attempt_less(&io->memory.full_us, from->memory.full_us);
+	attempt_less(&io->io.full_us, from->io.full_us);
 }
 
 int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e)
@@ -313,10 +314,10 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	a->lost.own = CRASH_OWN_NONE;
 	if (!kept_file_look(j->target->binary, &a->binary))
 		a->binary.size = 0;
-	r = make_setup(&s, j, a, e);
+	r = attempt_make_setup(&s, j, a, e);
 	if (r == 0) {
 		a->max_len = s.cmd.max_len;
-		r = start_cell(j, &s, ops, a, e);
+		r = attempt_start_cell(j, &s, ops, a, e);
 	}
 	setup_done(&s);
 	if (r < 0) {

@@ -14,7 +14,7 @@
 /* At so many quanta the health counters are halved, so that recent quanta count more. */
 enum { LATELY = 16 };
 
-static void adopt(struct job *j, const struct progress *p)
+static void job_build_adopt(struct job *j, const struct progress *p)
 {
 	j->fleet->known = true;
 	j->fleet->curve = p->curve;
@@ -28,7 +28,7 @@ static void adopt(struct job *j, const struct progress *p)
 }
 
 /* The progress of the build.  As long as the build is not identified, it is the stored progress. */
-static struct progress known(const struct job *j)
+static struct progress job_build_known(const struct job *j)
 {
 	struct progress p = {.build = j->build};
 
@@ -59,7 +59,7 @@ void job_load_progress(struct job *j)
 		return;
 	if (!j->cfg->plateau.forget && kept_file_look(j->target->binary, &now) &&
 	    kept_file_same(&now, &p.build.binary)) {
-		adopt(j, &p);
+		job_build_adopt(j, &p);
 		return;
 	}
 	j->kept = sys_malloc(sizeof(*j->kept));
@@ -69,7 +69,7 @@ void job_load_progress(struct job *j)
 
 void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 {
-	struct progress p = known(j);
+	struct progress p = job_build_known(j);
 	bool other = progress_take(&p, file, id);
 
 	j->build = p.build;
@@ -88,7 +88,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 		j->cov = j->ft = 0;
 		memset(&j->said, 0, sizeof(j->said));
 	} else if (j->kept && !j->fleet->known && !j->cfg->plateau.forget && p.curve.build_us > 0) {
-		adopt(j, &p); /* the same program was built again */
+		job_build_adopt(j, &p); /* the same program was built again */
 	}
 	free(j->kept);
 	j->kept = NULL;
@@ -96,14 +96,14 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 
 int job_save_progress(const struct job *j, struct err *e)
 {
-	struct progress p = known(j);
+	struct progress p = job_build_known(j);
 
 	if (!j->fleet->known || !*p.build.id)
 		return 0;
 	return progress_save(j->env->state->dirfd, j->target->name, &p, e);
 }
 
-static struct job_binary look(const struct job *j)
+static struct job_binary job_build_look(const struct job *j)
 {
 	struct job_binary b = {0};
 
@@ -124,12 +124,12 @@ uint64_t job_runs_left(const struct job *j)
 
 void job_look_at_binary(struct job *j)
 {
-	j->binary = look(j);
+	j->binary = job_build_look(j);
 }
 
 bool job_other_binary(const struct job *j)
 {
-	const struct job_binary *was = &j->binary, now = look(j);
+	const struct job_binary *was = &j->binary, now = job_build_look(j);
 
 	return now.file.size > 0 &&
 	       (!kept_file_same(&now.file, &was->file) || now.error != was->error);

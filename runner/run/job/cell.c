@@ -60,7 +60,7 @@ static void note_said(struct job *j)
 		j->said.dict_entries = s->dict_entries;
 }
 
-static void on_line(void *arg, struct slice line)
+static void job_cell_on_line(void *arg, struct slice line)
 {
 	struct job *j = arg;
 	const struct engine_state *s = &j->attempt->engine;
@@ -96,7 +96,7 @@ static void end_restarted(struct job *j)
 	job_step(j, EVENT_KILL);
 }
 
-static void on_output(void *arg, struct slice bytes)
+static void job_cell_on_output(void *arg, struct slice bytes)
 {
 	struct job *j = arg;
 	struct attempt *a = j->attempt;
@@ -109,7 +109,7 @@ static void on_output(void *arg, struct slice bytes)
 	memcpy(a->head + a->n_head, bytes.p, room);
 	a->n_head += room;
 	joblog_write(&j->log, bytes);
-	lines_feed(&a->lines, bytes, on_line, j);
+	lines_feed(&a->lines, bytes, job_cell_on_line, j);
 	if (!a->ran && a->engine.running) {
 		a->ran = true;
 		j->starts_quickly = clock_mono_us() - a->launched_us <= QUICKLY_US;
@@ -136,7 +136,7 @@ static void save_input(struct job *j, enum ask why)
 
 /* The call's place in the table of refused calls.  When the table is full, other names share the
  * last place.  NULL: there is no memory to count the call; it is still a finding. */
-static struct job_refused *place_of(struct job *j, const char *name)
+static struct job_refused *job_cell_place_of(struct job *j, const char *name)
 {
 	const size_t size = sizeof(j->refused[0].name);
 	size_t i = 0;
@@ -162,10 +162,10 @@ static struct job_refused *place_of(struct job *j, const char *name)
 /* A refused call is a finding once per run and name: the first input that makes it is saved.  A
  * call before fuzzing began may belong to the target's start, so no input is saved for it.  The
  * first input that repeats the call is the finding. */
-static void on_refused(void *arg, const char *name)
+static void job_cell_on_refused(void *arg, const char *name)
 {
 	struct job *j = arg;
-	struct job_refused *r = place_of(j, name);
+	struct job_refused *r = job_cell_place_of(j, name);
 
 	if (r)
 		r->n++;
@@ -177,7 +177,7 @@ static void on_refused(void *arg, const char *name)
 	save_input(j, ASK_SYSCALL);
 }
 
-static void on_memory(void *arg, bool halted)
+static void job_cell_on_memory(void *arg, bool halted)
 {
 	struct job *j = arg;
 	struct err e;
@@ -346,7 +346,7 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 
 /* Whether the cell's time ended while this process was suspended.  Then a kill by the keeper, or by
  * the limit of CPU time, is no failure. */
-static bool is_overdue(const struct job *j, const struct cell_end *end)
+static bool job_cell_is_overdue(const struct job *j, const struct cell_end *end)
 {
 	const struct attempt *a = j->attempt;
 	/* Our own timer may fire before we see the end of a cell that died long ago. */
@@ -404,7 +404,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 	j->knew = j->named_is_new = false;
 	if (f.fuzzed)
 		j->stillborn = j->taken = 0;
-	if (is_overdue(j, end)) {
+	if (job_cell_is_overdue(j, end)) {
 		judge_overdue(j);
 		return;
 	}
@@ -433,12 +433,12 @@ void job_judge(struct job *j, const struct cell_end *end)
 		j->pending = reason_after(&f, what, &g);
 }
 
-static double share(uint64_t now, uint64_t before, uint64_t wall)
+static double job_cell_share(uint64_t now, uint64_t before, uint64_t wall)
 {
 	return wall > 0 && now > before ? (double)(now - before) / (double)wall : 0;
 }
 
-static void mark(struct job *j)
+static void job_cell_mark(struct job *j)
 {
 	const struct effective *c = &j->fleet->clock;
 
@@ -453,15 +453,16 @@ double job_waited_lately(const struct job *j)
 {
 	const struct effective *c = &j->fleet->clock;
 
-	return share(c->waited_us, j->marks[1].waited_us, c->wall_us - j->marks[1].wall_us);
+	return job_cell_share(c->waited_us, j->marks[1].waited_us,
+			      c->wall_us - j->marks[1].wall_us);
 }
 
-static uint64_t grown(uint64_t now, uint64_t before)
+static uint64_t job_cell_grown(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
 
-static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64_t now_us)
+static void job_cell_read_pressure(struct job *j, const struct cgroup_counters *c, uint64_t now_us)
 {
 	uint64_t wall =
 	    now_us > j->fleet->clock.last.at_us ? now_us - j->fleet->clock.last.at_us : 0;
@@ -474,15 +475,15 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 	    .io_stall_us = c->io.full_us,
 	};
 
-	const uint64_t stalled[3] = {grown(c->cpu.full_us, j->now.cpu.full_us),
-				     grown(c->memory.full_us, j->now.memory.full_us),
-				     grown(c->io.full_us, j->now.io.full_us)};
+	const uint64_t stalled[3] = {job_cell_grown(c->cpu.full_us, j->now.cpu.full_us),
+				     job_cell_grown(c->memory.full_us, j->now.memory.full_us),
+				     job_cell_grown(c->io.full_us, j->now.io.full_us)};
 
 	for (size_t i = 0; i < 3 && wall >= PRESSURE_US; i++)
 		j->pressure[i] = (double)stalled[i] / (double)wall;
 	series_stalled(&j->series, wall, stalled);
 	fleet_read(j->fleet, &r);
-	mark(j);
+	job_cell_mark(j);
 }
 
 /* The program has ended, and the cell is gone or parked.  end->last counts this program alone. */
@@ -492,7 +493,7 @@ static void program_ended(struct job *j, const struct cell_end *end)
 	struct engine_state *s = &a->engine;
 	uint64_t rss = j->now.mem_now; /* end->last has no memory left */
 
-	lines_end(&a->lines, on_line, j);
+	lines_end(&a->lines, job_cell_on_line, j);
 	job_claims_ended(j, end->last.usage_us);
 	j->line_dropped += a->lines.dropped;
 	a->execs = max_u64(s->execs, s->final.execs);
@@ -503,14 +504,14 @@ static void program_ended(struct job *j, const struct cell_end *end)
 	j->kept_before.by_dict += s->kept_by_dict;
 	j->kept_before.by_cmp += s->kept_by_cmp;
 	s->kept = s->kept_by_dict = s->kept_by_cmp = 0;
-	a->absent_us = grown(clock_mono_us(), j->fleet->clock.last.at_us);
-	read_pressure(j, &end->last, clock_mono_us());
+	a->absent_us = job_cell_grown(clock_mono_us(), j->fleet->clock.last.at_us);
+	job_cell_read_pressure(j, &end->last, clock_mono_us());
 	add_counters(j, &end->last);
 	job_sample(j, clock_mono_us(), rss, true);
 	memset(j->pressure, 0, sizeof(j->pressure)); /* no task is left to wait */
 	j->cells_us += clock_mono_us() - a->launched_us;
-	j->starved =
-	    share(j->fleet->clock.waited_us, a->waited_us, clock_mono_us() - a->launched_us);
+	j->starved = job_cell_share(j->fleet->clock.waited_us, a->waited_us,
+				    clock_mono_us() - a->launched_us);
 	job_judge(j, end);
 	a->cell = NULL; /* freed when we return */
 	j->held = false;
@@ -519,7 +520,7 @@ static void program_ended(struct job *j, const struct cell_end *end)
 	job_step(j, EVENT_ENDED);
 }
 
-static void on_ended(void *arg, const struct cell_end *cell)
+static void job_cell_on_ended(void *arg, const struct cell_end *cell)
 {
 	struct job *j = arg;
 	struct cell_end end = *cell;
@@ -530,7 +531,7 @@ static void on_ended(void *arg, const struct cell_end *cell)
 
 /* Whether the engine may start again in its cell.  A failure that involves the cell's limits or our
  * signals ends the cell. */
-static bool was_harmless(const struct job *j, const struct cgroup_counters *c)
+static bool job_cell_was_harmless(const struct job *j, const struct cgroup_counters *c)
 {
 	const struct attempt *a = j->attempt;
 
@@ -540,13 +541,14 @@ static bool was_harmless(const struct job *j, const struct cgroup_counters *c)
 }
 
 /* The program in the cell of j->seat has exited. */
-static void on_exited(void *arg, const struct cell_end *cell, bool left)
+static void job_cell_on_exited(void *arg, const struct cell_end *cell, bool left)
 {
 	struct job *j = arg;
 	struct cell_end end = *cell;
 	struct err e;
 
-	if (left || attempt_read(j->attempt, &end.last, &e) < 0 || !was_harmless(j, &end.last)) {
+	if (left || attempt_read(j->attempt, &end.last, &e) < 0 ||
+	    !job_cell_was_harmless(j, &end.last)) {
 		if (cell_kill(j->attempt->cell, &e) < 0)
 			job_step(j, EVENT_KILL); /* retries until the kill succeeds */
 		return;
@@ -556,11 +558,11 @@ static void on_exited(void *arg, const struct cell_end *cell, bool left)
 }
 
 const struct cell_ops job_cell_ops = {
-    .output = on_output,
-    .refused = on_refused,
-    .memory = on_memory,
-    .exited = on_exited,
-    .ended = on_ended,
+    .output = job_cell_on_output,
+    .refused = job_cell_on_refused,
+    .memory = job_cell_on_memory,
+    .exited = job_cell_on_exited,
+    .ended = job_cell_on_ended,
 };
 
 static void watch_mark(struct job *j, uint64_t now_us)
@@ -585,7 +587,7 @@ void job_tick(struct job *j, uint64_t now_us)
 
 	if (j->phase != PHASE_RUNNING || attempt_read(j->attempt, &c, &e) < 0)
 		return; /* the cell is just ending: its end brings the last counters */
-	read_pressure(j, &c, now_us);
+	job_cell_read_pressure(j, &c, now_us);
 	j->now = c;
 	job_claims_tick(j, c.usage_us);
 	if (j->attempt->stats_at_us && !j->attempt->stats_cpu_us)

@@ -65,7 +65,7 @@ static uint64_t execs_now(const struct job *j)
 	return (j->now.usage_us + since + LATE_US) * EXECS_PER_US;
 }
 
-static void mark(struct job *j)
+static void job_claims_mark(struct job *j)
 {
 	char text[240];
 
@@ -85,11 +85,11 @@ static void refused(struct job *j)
 	if (c->refused++ == 0)
 		snprintf(c->text, sizeof(c->text), "%s", j->attempt->engine.refused_text);
 	if (!c->forged && c->refused >= REFUSED_LEAST && c->refused * REFUSED_SHARE >= lines)
-		mark(j);
+		job_claims_mark(j);
 }
 
 /* Counts the edges of the files that the process maps now.  False: that is not possible now. */
-static bool look(struct job *j)
+static bool job_claims_look(struct job *j)
 {
 	struct attempt *a = j->attempt;
 	uint64_t edges, now = clock_mono_us();
@@ -113,7 +113,7 @@ static bool look(struct job *j)
 	return true;
 }
 
-static void hold(struct attempt *a, struct slice line)
+static void job_claims_hold(struct attempt *a, struct slice line)
 {
 	if (line.n + 1 > sizeof(a->held) - a->n_held)
 		return;
@@ -137,13 +137,13 @@ void job_claims_line(struct job *j, struct slice line)
 		return;
 	}
 	/* The program may have loaded libraries since the last count. */
-	looked = look(j);
+	looked = job_claims_look(j);
 	if (looked && s->refused_edges <= s->edges_most)
 		j->target->engine->line(line, s);
 	else if (looked)
 		refused(j);
 	else
-		hold(j->attempt, line);
+		job_claims_hold(j->attempt, line);
 }
 
 /* Judges the lines that could not be judged at once.  They are old: their coverage does not count
@@ -154,7 +154,7 @@ static void judge_held(struct job *j)
 	struct slice in = {a->held, a->n_held}, line;
 	uint64_t before;
 
-	if (a->n_held == 0 || !look(j))
+	if (a->n_held == 0 || !job_claims_look(j))
 		return;
 	a->n_held = 0;
 	while (scan_line(&in, &line)) {
@@ -172,8 +172,8 @@ static void judge_kept(struct job *j)
 	struct fleet_target *t = j->fleet;
 	char text[200];
 
-	if (!t->known || j->claims.edges == 0 || t->curve.cov <= j->claims.edges || !look(j) ||
-	    j->claims.edges == 0 || t->curve.cov <= j->claims.edges)
+	if (!t->known || j->claims.edges == 0 || t->curve.cov <= j->claims.edges ||
+	    !job_claims_look(j) || j->claims.edges == 0 || t->curve.cov <= j->claims.edges)
 		return;
 	snprintf(text, sizeof(text),
 		 "an earlier run noted %llu edges, the program has %llu: the progress is reset",

@@ -36,7 +36,7 @@ struct prepared {
 	char wordless[200]; /* why there are no words; "": no error */
 };
 
-static struct job_program look_at_program(const struct target *t)
+static struct job_program job_disk_look_at_program(const struct target *t)
 {
 	_autoclose_ int fd =
 	    rights_open(&t->rights, AT_FDCWD, t->binary, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -79,7 +79,7 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 		r = workdir_prepare(&p, &done.seeds, note, e);
 	if (progress_identify(&j->build, j->target->binary, &done.file, done.build, &ignored) < 0)
 		*done.build = '\0';
-	done.program = look_at_program(j->target);
+	done.program = job_disk_look_at_program(j->target);
 	if (r == 0 && job_words_prepare(j, &done.words, &ignored) < 0)
 		snprintf(done.wordless, sizeof(done.wordless), "%.199s", ignored.msg);
 	if (r == 0)
@@ -122,7 +122,7 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 }
 
 /* The kind of the artifact, from the end of the cell. */
-static enum engine_artifact cause_of(const struct job *j)
+static enum engine_artifact job_disk_cause_of(const struct job *j)
 {
 	if (!j->attempt)
 		return ENGINE_ARTIFACT_NONE;
@@ -154,7 +154,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .quarantine = j->env->quarantine,
 	    .triage = j->env->triage,
 	    .engine = j->target->engine,
-	    .cause = cause_of(j),
+	    .cause = job_disk_cause_of(j),
 	    .unanswered = j->attempt && j->attempt->asked && j->attempt->dumped_us,
 	    .forced_ns = j->attempt ? j->attempt->forced_ns : 0,
 	    .named = *said->artifact ? said->artifact : NULL,
@@ -210,7 +210,7 @@ static void take_saved(struct job *j, const struct workdir_found *f)
 	}
 }
 
-static void take_found(struct job *j, struct slice result)
+static void job_disk_take_found(struct job *j, struct slice result)
 {
 	struct collected done;
 	struct err e;
@@ -266,7 +266,7 @@ static void on_collected(void *arg, struct slice result, const char *failed)
 	j->collects = 0;
 	if (!failed && result.n >= sizeof(struct collected)) {
 		j->uncollected = false; /* this also collected the rest of earlier cells */
-		take_found(j, result);
+		job_disk_take_found(j, result);
 		job_words_collected(j);
 	} else {
 		cannot_collect(j, failed ? failed : "collecting gave no result");

@@ -51,7 +51,7 @@ struct exec {
 	uint64_t ring_n;
 };
 
-static void on_line(void *arg, struct slice line)
+static void exec_on_line(void *arg, struct slice line)
 {
 	struct exec *x = arg;
 
@@ -79,7 +79,7 @@ static void keep_tail(struct exec *x, struct slice bytes)
 	}
 }
 
-static void keep(struct exec *x, struct slice bytes)
+static void exec_keep(struct exec *x, struct slice bytes)
 {
 	size_t room = HALF - x->head.n;
 	struct slice first = {bytes.p, bytes.n < room ? bytes.n : room};
@@ -135,7 +135,7 @@ static void limit_input(struct exec *x)
 		(void)!set_timer(x, at, &e); /* on failure the deadline ends it */
 }
 
-/* on_ended() reports the result. */
+/* exec_on_ended() reports the result. */
 static void kill_now(struct exec *x)
 {
 	struct err e;
@@ -145,17 +145,17 @@ static void kill_now(struct exec *x)
 	(void)!set_timer(x, clock_mono_us() + KILL_RETRY_US, &e);
 }
 
-static void on_output(void *arg, struct slice bytes)
+static void exec_on_output(void *arg, struct slice bytes)
 {
 	struct exec *x = arg;
 	bool ran = x->engine.replaying;
 	struct cgroup_counters c;
 	struct err e;
 
-	keep(x, bytes);
+	exec_keep(x, bytes);
 	if (x->spec.output)
 		x->spec.output(x->spec.arg, bytes);
-	lines_feed(&x->lines, bytes, on_line, x);
+	lines_feed(&x->lines, bytes, exec_on_line, x);
 	if (x->engine.restarted && x->ask == ASK_NOTHING) {
 		x->ask = ASK_RESTART;
 		kill_now(x);
@@ -210,7 +210,7 @@ static void end_watch(struct exec *x)
 	(void)is_ended_for(x, ASK_MEMORY, DUMP_MARK_GRACE_US - DUMP_WATCHDOG_US);
 }
 
-static void on_timer(void *arg)
+static void exec_on_timer(void *arg)
 {
 	struct exec *x = arg;
 	uint64_t now = clock_mono_us(), deadline = x->began_us + x->spec.deadline_us;
@@ -246,7 +246,7 @@ static void on_look(void *arg)
 		(void)!loop_set_timer(x->look, now + LOOK_US, &e); /* on failure: the deadline */
 }
 
-static void on_refused(void *arg, const char *name)
+static void exec_on_refused(void *arg, const char *name)
 {
 	struct exec *x = arg;
 
@@ -255,7 +255,7 @@ static void on_refused(void *arg, const char *name)
 		snprintf(x->refused, sizeof(x->refused), "%.31s", name);
 }
 
-static void on_memory(void *arg, bool halted)
+static void exec_on_memory(void *arg, bool halted)
 {
 	struct exec *x = arg;
 	struct err e;
@@ -274,7 +274,7 @@ static void exec_free(struct exec *x)
 	free(x);
 }
 
-static bool is_overdue(const struct exec *x, const struct cell_end *cell)
+static bool exec_is_overdue(const struct exec *x, const struct cell_end *cell)
 {
 	return cell->overdue && x->ask == ASK_NOTHING;
 }
@@ -296,11 +296,11 @@ static void fill_end(const struct exec *x, const struct cell_end *cell, struct e
 
 	f.end = x->target->engine->classify(&x->engine, f.code, f.signo);
 	/* If the keeper killed the cell, the input's result is not known. */
-	f.started = f.started && !is_overdue(x, cell);
+	f.started = f.started && !exec_is_overdue(x, cell);
 	*ret = (struct exec_end){
 	    .failure = failure_of(&f),
 	    .started = f.started,
-	    .late = x->late || is_overdue(x, cell),
+	    .late = x->late || exec_is_overdue(x, cell),
 	    .stopped = x->stopped,
 	    .code = f.code,
 	    .signo = f.signo,
@@ -314,18 +314,18 @@ static void fill_end(const struct exec *x, const struct cell_end *cell, struct e
 	    .wall_us = clock_mono_us() - x->began_us,
 	    .waited_us = cell->last.cpu.full_us - before->cpu.full_us,
 	    .memory_peak = cell->last.mem_peak,
-	    .why =
-		is_overdue(x, cell) ? "fuzzcell itself did not run until its deadline" : cell->why,
+	    .why = exec_is_overdue(x, cell) ? "fuzzcell itself did not run until its deadline"
+					    : cell->why,
 	};
 }
 
-static void on_ended(void *arg, const struct cell_end *cell)
+static void exec_on_ended(void *arg, const struct cell_end *cell)
 {
 	struct exec *x = arg;
 	struct exec_end end;
 
 	x->cell = NULL;
-	lines_end(&x->lines, on_line, x);
+	lines_end(&x->lines, exec_on_line, x);
 	join_output(x);
 	fill_end(x, cell, &end);
 	x->spec.done(x->spec.arg, &end);
@@ -333,36 +333,36 @@ static void on_ended(void *arg, const struct cell_end *cell)
 }
 
 /* Whether the next command may run in the same cell. */
-static bool was_harmless(const struct exec *x, const struct cgroup_counters *last)
+static bool exec_was_harmless(const struct exec *x, const struct cgroup_counters *last)
 {
 	return x->ask == ASK_NOTHING && !x->late && !x->stopped && !x->marked && !*x->refused &&
 	       !x->engine.restarted && last->oom_kills == x->before.oom_kills &&
 	       last->pids_refused == x->before.pids_refused;
 }
 
-static void on_exited(void *arg, const struct cell_end *cell, bool left)
+static void exec_on_exited(void *arg, const struct cell_end *cell, bool left)
 {
 	struct exec *x = arg;
 	struct cell_end end = *cell;
 	struct err e;
 
-	if (left || cell_read(x->cell, &end.last, &e) < 0 || !was_harmless(x, &end.last)) {
+	if (left || cell_read(x->cell, &end.last, &e) < 0 || !exec_was_harmless(x, &end.last)) {
 		(void)!cell_kill(x->cell, &e); /* on failure the timer does */
 		return;
 	}
 	seat_park(x->spec.seat);
-	on_ended(x, &end);
+	exec_on_ended(x, &end);
 }
 
 static const struct cell_ops ops = {
-    .output = on_output,
-    .refused = on_refused,
-    .memory = on_memory,
-    .exited = on_exited,
-    .ended = on_ended,
+    .output = exec_on_output,
+    .refused = exec_on_refused,
+    .memory = exec_on_memory,
+    .exited = exec_on_exited,
+    .ended = exec_on_ended,
 };
 
-static int start_cell(struct exec *x, const struct setup_cell *c, struct err *e)
+static int exec_start_cell(struct exec *x, const struct setup_cell *c, struct err *e)
 {
 	const struct exec_spec *spec = &x->spec;
 	uid_t uid = setup_uid(spec->index);
@@ -401,11 +401,12 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 	x->head = BUF_INIT(HALF + 1);
 	x->began_us = clock_mono_us();
 	snprintf(id, sizeof(id), "%s-%zu-x%u", env->run, spec->index, serial++);
-	r = loop_add_timer(env->loop, x->began_us + spec->deadline_us, on_timer, x, &x->timer, e);
+	r = loop_add_timer(env->loop, x->began_us + spec->deadline_us, exec_on_timer, x, &x->timer,
+			   e);
 	if (r == 0 && spec->forks_end_it)
 		r = loop_add_timer(env->loop, x->began_us + LOOK_US, on_look, x, &x->look, e);
 	if (r == 0)
-		r = start_cell(x, &c, e);
+		r = exec_start_cell(x, &c, e);
 	if (r < 0) {
 		exec_free(x);
 		return r;

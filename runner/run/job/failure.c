@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* The cell's limits come before the target's report: they may have caused it. */
-static enum crash_own cause_of(const struct job *j)
+static enum crash_own job_failure_cause_of(const struct job *j)
 {
 	if (j->last_failure == FAILURE_PIDS)
 		return CRASH_OWN_PIDS;
@@ -30,7 +30,8 @@ static bool has_report(const struct job *j)
 	if (!j->attempt)
 		return false;
 	a = j->target->engine->artifact(slice_of(j->attempt->engine.artifact));
-	return (j->ask == ASK_NOTHING || cause_of(j) != CRASH_OWN_NONE || !j->attempt->forced) &&
+	return (j->ask == ASK_NOTHING || job_failure_cause_of(j) != CRASH_OWN_NONE ||
+		!j->attempt->forced) &&
 	       a != ENGINE_ARTIFACT_NONE && a != ENGINE_ARTIFACT_SLOW;
 }
 
@@ -40,7 +41,7 @@ static const char *saved_name(const struct job *j, char out[KEPT_NAME])
 	const char *kind = engine_artifact_name(failure_artifact(j->last_failure));
 	const char *sha1 = strrchr(j->attempt->engine.artifact, '-');
 
-	if (cause_of(j) == CRASH_OWN_NONE || !kind || !sha1)
+	if (job_failure_cause_of(j) == CRASH_OWN_NONE || !kind || !sha1)
 		return j->attempt->engine.artifact;
 	snprintf(out, KEPT_NAME, "%s%s", kind, sha1);
 	return out;
@@ -69,7 +70,7 @@ int job_keep_report(const struct job *j, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
 	_autoclose_ int queue = -1;
-	enum crash_own cause = cause_of(j);
+	enum crash_own cause = job_failure_cause_of(j);
 	char name[KEPT_NAME];
 	struct kept k;
 	int r;
@@ -99,7 +100,7 @@ const struct known_crash *job_known_failure(const struct job *j, bool *ret_new)
 	struct err ignored;
 
 	*ret_new = false;
-	if (!has_report(j) || cause_of(j) != CRASH_OWN_NONE ||
+	if (!has_report(j) || job_failure_cause_of(j) != CRASH_OWN_NONE ||
 	    kept_text(&j->attempt->kept, &text, &ignored) < 0)
 		return NULL;
 	o.build = kept_file_text(&j->attempt->binary, build);

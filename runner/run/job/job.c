@@ -105,7 +105,7 @@ static void check_dump_ignored(struct job *j)
 	    c.usage_us >= a->stats_cpu_us + j->cfg->input_timeout_us;
 }
 
-static void on_timer(void *arg)
+static void job_on_timer(void *arg)
 {
 	struct job *j = arg;
 	uint64_t now = clock_mono_us();
@@ -145,7 +145,7 @@ static void arm(struct job *j)
 	if (j->timer)
 		r = loop_set_timer(j->timer, at, &e);
 	else
-		r = loop_add_timer(j->env->loop, at, on_timer, j, &j->timer, &e);
+		r = loop_add_timer(j->env->loop, at, job_on_timer, j, &j->timer, &e);
 	if (r < 0) { /* without the timer nothing would end the cell */
 		job_set_note(j, "%s", e.msg);
 		job_kill(j, REASON_LOST);
@@ -352,7 +352,7 @@ static void do_finish(struct job *j)
 	j->env->news(j->env->arg, j, JOB_ENDED);
 }
 
-static void act(struct job *j, enum phase_action a)
+static void job_act(struct job *j, enum phase_action a)
 {
 	switch (a) {
 	case ACTION_PREPARE:
@@ -414,7 +414,7 @@ void job_step(struct job *j, enum phase_event ev)
 	struct phase_step s = phase_step(j->phase, ev);
 
 	j->phase = s.next;
-	act(j, s.action);
+	job_act(j, s.action);
 }
 
 void job_start(struct job *j, uint64_t budget_us)

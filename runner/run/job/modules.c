@@ -49,7 +49,7 @@ size_t modules_in(char *maps, const char *ret[MODULES_MAX])
 }
 
 /* The path is checked before it is opened: by now it may be a device. */
-static int open_file(int root, const char *path)
+static int modules_open_file(int root, const char *path)
 {
 	_autoclose_ int at = sys_openat(root, path, O_PATH, 0);
 	struct stat st;
@@ -61,9 +61,9 @@ static int open_file(int root, const char *path)
 	return sys_openat(AT_FDCWD, self, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 }
 
-static enum modules_look add(int root, const char *path, uint64_t *io)
+static enum modules_look modules_add(int root, const char *path, uint64_t *io)
 {
-	_autoclose_ int fd = open_file(root, path + strspn(path, "/"));
+	_autoclose_ int fd = modules_open_file(root, path + strspn(path, "/"));
 	uint64_t edges;
 
 	if (fd < 0)
@@ -100,6 +100,6 @@ enum modules_look modules_edges(pid_t pid, uint64_t *ret)
 	if (n == 0 || n > MODULES_MAX)
 		return MODULES_GONE;
 	for (size_t i = 0; r == MODULES_COUNTED && i < n; i++)
-		r = add(root, paths[i], ret);
+		r = modules_add(root, paths[i], ret);
 	return r == MODULES_COUNTED && *ret == 0 ? MODULES_UNKNOWN : r;
 }

@@ -43,7 +43,7 @@ static const struct number numbers[] = {
 #undef AT
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
-static uint64_t *number_at(struct progress *p, size_t i)
+static uint64_t *progress_number_at(struct progress *p, size_t i)
 {
 	return (uint64_t *)((char *)p + numbers[i].offset);
 }
@@ -85,7 +85,7 @@ static void read_forged(const json_t *from, struct progress *p)
 			*c = '?';
 }
 
-static bool read_all(const json_t *from, struct progress *p)
+static bool progress_read_all(const json_t *from, struct progress *p)
 {
 	const char *build = json_string_value(json_object_get(from, "build"));
 	const json_t *f1 = json_object_get(from, "window_f1"),
@@ -104,7 +104,7 @@ static bool read_all(const json_t *from, struct progress *p)
 	p->build.binary.mtime_ns = json_integer_value(mtime);
 	p->build.binary.ctime_ns = json_integer_value(ctime);
 	for (size_t i = 0; i < NUMBERS; i++)
-		if (!read_count(json_object_get(from, numbers[i].name), number_at(p, i)))
+		if (!read_count(json_object_get(from, numbers[i].name), progress_number_at(p, i)))
 			return false;
 	return read_points(from, &p->curve) && curve_sane(&p->curve) &&
 	       h->not_started <= h->quanta && h->limited <= h->quanta && h->crashed <= h->quanta;
@@ -121,7 +121,7 @@ void progress_load(int state, const char *target, struct progress *ret, char war
 	*ret = (struct progress){0};
 	snprintf(path, sizeof(path), "%s/%s.json", dir_name, target);
 	r = json_load(state, path, FILE_MAX, &j, &e);
-	if (r == 0 && read_all(j, ret))
+	if (r == 0 && progress_read_all(j, ret))
 		return;
 	*ret = (struct progress){0};
 	if (r != -ENOENT)
@@ -146,7 +146,7 @@ static json_t *to_json(const struct progress *p)
 
 	for (size_t i = 0; r == 0 && i < NUMBERS; i++)
 		r = json_object_set_new(j, numbers[i].name,
-					json_integer((json_int_t)*number_at(&copy, i)));
+					json_integer((json_int_t)*progress_number_at(&copy, i)));
 	for (uint32_t i = 0; r == 0 && i < p->curve.n; i++)
 		r = json_array_append_new(points, json_integer((json_int_t)p->curve.points[i]));
 	if (r == 0)

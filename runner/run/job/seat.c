@@ -30,7 +30,7 @@ struct seat {
 
 /* The cell's end is reported later.  A kill needs a descriptor.  If it fails, the next call tries
  * it again. */
-static int end(struct seat *s, struct err *e)
+static int seat_end(struct seat *s, struct err *e)
 {
 	int r = s->now ? cell_kill(s->now->cell, e) : 0;
 
@@ -46,7 +46,7 @@ static void end_soon(struct seat *s)
 {
 	struct err e;
 
-	if (end(s, &e) < 0)
+	if (seat_end(s, &e) < 0)
 		LOG(LOG_WARN, "cell", f_str("what", e.msg));
 }
 
@@ -80,7 +80,7 @@ void seat_close(struct seat *s, void (*closed)(void *arg), void *arg)
 
 /* --- events of the cell --------------------------------------------------- */
 
-static void on_output(void *arg, struct slice bytes)
+static void seat_on_output(void *arg, struct slice bytes)
 {
 	struct held *h = arg;
 
@@ -89,33 +89,33 @@ static void on_output(void *arg, struct slice bytes)
 }
 
 /* An event between two commands, when nothing should run: ends the cell. */
-static void odd(struct held *h)
+static void seat_odd(struct held *h)
 {
 	if (h->seat->now == h)
 		end_soon(h->seat);
 }
 
-static void on_refused(void *arg, const char *name)
+static void seat_on_refused(void *arg, const char *name)
 {
 	struct held *h = arg;
 
 	if (h->ops)
 		h->ops->refused(h->arg, name);
 	else
-		odd(h);
+		seat_odd(h);
 }
 
-static void on_memory(void *arg, bool halted)
+static void seat_on_memory(void *arg, bool halted)
 {
 	struct held *h = arg;
 
 	if (h->ops)
 		h->ops->memory(h->arg, halted);
 	else
-		odd(h);
+		seat_odd(h);
 }
 
-static void on_exited(void *arg, const struct cell_end *ended, bool left)
+static void seat_on_exited(void *arg, const struct cell_end *ended, bool left)
 {
 	struct held *h = arg;
 
@@ -123,7 +123,7 @@ static void on_exited(void *arg, const struct cell_end *ended, bool left)
 		h->ops->exited(h->arg, ended, left);
 }
 
-static void on_ended(void *arg, const struct cell_end *ended)
+static void seat_on_ended(void *arg, const struct cell_end *ended)
 {
 	struct held h = *(struct held *)arg;
 	struct seat *s = h.seat;
@@ -141,16 +141,16 @@ static void on_ended(void *arg, const struct cell_end *ended)
 }
 
 static const struct cell_ops held_ops = {
-    .output = on_output,
-    .refused = on_refused,
-    .memory = on_memory,
-    .exited = on_exited,
-    .ended = on_ended,
+    .output = seat_on_output,
+    .refused = seat_on_refused,
+    .memory = seat_on_memory,
+    .exited = seat_on_exited,
+    .ended = seat_on_ended,
 };
 
 /* --- the same command ----------------------------------------------------- */
 
-static int add_all(struct buf *b, const struct strv *v, struct err *e)
+static int seat_add_all(struct buf *b, const struct strv *v, struct err *e)
 {
 	int r = 0;
 
@@ -174,15 +174,15 @@ static int add_numbers(struct buf *b, const struct setup *s, const struct setup_
 }
 
 /* A text of all that determines a cell: the arguments of setup_start(), and the program's file. */
-static int make_key(const struct setup *s, const struct setup_cell *c, uid_t uid, char **ret,
-		    struct err *e)
+static int seat_make_key(const struct setup *s, const struct setup_cell *c, uid_t uid, char **ret,
+			 struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(KEY_MAX);
 	char file[KEPT_FILE_TEXT];
-	int r = add_all(&b, &s->cmd.argv, e);
+	int r = seat_add_all(&b, &s->cmd.argv, e);
 
 	if (r == 0)
-		r = add_all(&b, &s->cmd.env, e);
+		r = seat_add_all(&b, &s->cmd.env, e);
 	for (size_t i = 0; r == 0 && i < s->n; i++)
 		r = buf_addf(&b, e, "%s %s %d%d\n", s->mounts[i].source, s->mounts[i].target,
 			     s->mounts[i].writable, s->mounts[i].exec);
@@ -197,8 +197,8 @@ static int make_key(const struct setup *s, const struct setup_cell *c, uid_t uid
 	return *ret ? 0 : err_sys(e, "allocate a text");
 }
 
-static bool go_on(struct seat *s, const char *key, const struct cell_ops *ops, void *arg,
-		  struct cell **ret)
+static bool seat_go_on(struct seat *s, const char *key, const struct cell_ops *ops, void *arg,
+		       struct cell **ret)
 {
 	struct err e;
 
@@ -236,13 +236,13 @@ int seat_start(struct seat *s, const struct setup *setup, const struct setup_cel
 	       struct err *e)
 {
 	_autofree_ char *key = NULL;
-	int r = make_key(setup, c, uid, &key, e);
+	int r = seat_make_key(setup, c, uid, &key, e);
 
 	if (r < 0)
 		return r;
-	*ret_again = go_on(s, key, ops, arg, ret);
+	*ret_again = seat_go_on(s, key, ops, arg, ret);
 	if (!*ret_again)
-		r = end(s, e);
+		r = seat_end(s, e);
 	if (r == 0 && !*ret_again)
 		r = start(s, setup, *c, uid, ops, arg, ret, e);
 	if (r < 0)

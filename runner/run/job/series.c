@@ -2,7 +2,7 @@
 /* A job's curves. */
 #include "runner/run/job/internal.h"
 
-static struct series_of series_of(const struct job *j)
+static struct series_of job_series_of(const struct job *j)
 {
 	return (struct series_of){.target = j->target->name,
 				  .run = j->env->dirs->id,
@@ -11,7 +11,7 @@ static struct series_of series_of(const struct job *j)
 
 void job_sample(struct job *j, uint64_t now_us, uint64_t rss, bool end)
 {
-	struct series_of of = series_of(j);
+	struct series_of of = job_series_of(j);
 	struct series_point p = {
 	    .t_us = now_us > j->env->began_us ? now_us - j->env->began_us : 0,
 	    .execs = j->execs_before + job_execs(j),
@@ -28,7 +28,7 @@ void job_sample(struct job *j, uint64_t now_us, uint64_t rss, bool end)
 
 void job_end_series(struct job *j)
 {
-	struct series_of of = series_of(j);
+	struct series_of of = job_series_of(j);
 
 	series_flush(&j->series, j->env->dirs->logs, &of);
 }

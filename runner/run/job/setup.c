@@ -54,7 +54,7 @@ int setup_mount(struct setup *s, const char *at, bool writable, struct err *e, c
 	return r;
 }
 
-static const char *base_name(const char *path)
+static const char *setup_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -68,7 +68,7 @@ static int mount_target(struct setup *s, const struct target *t, struct err *e)
 	bool inside = n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/';
 
 	s->binary =
-	    sys_asprintf(DIR_TARGET "/%s", inside ? t->binary + n + 1 : base_name(t->binary));
+	    sys_asprintf(DIR_TARGET "/%s", inside ? t->binary + n + 1 : setup_base_name(t->binary));
 	if (!s->binary)
 		return err_sys(e, "allocate a path");
 	if (t->dir)
@@ -78,7 +78,7 @@ static int mount_target(struct setup *s, const struct target *t, struct err *e)
 	return 0;
 }
 
-static int append(struct strv *out, const struct strv *more, struct err *e)
+static int setup_append(struct strv *out, const struct strv *more, struct err *e)
 {
 	int r = 0;
 
@@ -124,11 +124,11 @@ int setup_init(struct setup *s, const struct target *t, const struct target_conf
 	if (r == 0)
 		r = append_target_flags(s, e);
 	if (r == 0)
-		r = append(&s->flags, &cfg->flags, e);
+		r = setup_append(&s->flags, &cfg->flags, e);
 	if (r == 0)
-		r = append(&s->env, &t->env, e);
+		r = setup_append(&s->env, &t->env, e);
 	if (r == 0)
-		r = append(&s->env, &cfg->env, e);
+		r = setup_append(&s->env, &cfg->env, e);
 	return r;
 }
 
@@ -143,7 +143,7 @@ void setup_done(struct setup *s)
 }
 
 /* namer NULL: the configuration. */
-static int check_path(const struct rights *namer, const char *path, struct err *e)
+static int setup_check_path(const struct rights *namer, const char *path, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct rights as;
@@ -167,13 +167,14 @@ static int check_rights(const struct target *t, const struct target_config *cfg,
 	int r;
 
 	anywhere.tree_ino = 0; /* a build may put a program outside of the work tree */
-	r = check_path(&anywhere, t->binary, e);
+	r = setup_check_path(&anywhere, t->binary, e);
 
 	for (size_t i = 0; r == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
 		if (paths[i])
-			r = check_path(&t->rights, paths[i], e);
-	return r == 0 && cfg->dictionary && *cfg->dictionary ? check_path(NULL, cfg->dictionary, e)
-							     : r;
+			r = setup_check_path(&t->rights, paths[i], e);
+	return r == 0 && cfg->dictionary && *cfg->dictionary
+		   ? setup_check_path(NULL, cfg->dictionary, e)
+		   : r;
 }
 
 /* A safeguard for the case that neither fuzzcell nor the keeper runs: a limit of CPU time.  A cell

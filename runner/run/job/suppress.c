@@ -18,7 +18,7 @@ struct name {
 };
 
 /* Splits a name like "a::b::c". */
-static struct name split(const char *function)
+static struct name suppress_split(const char *function)
 {
 	struct name ret = {.whole = function};
 	const char *at = function + strlen(function);
@@ -57,17 +57,17 @@ static int add_pattern(const char *type, const struct name *name, unsigned templ
 }
 
 /* "{lambda}" stands for many names. */
-static bool is_plain(const char *function)
+static bool suppress_is_plain(const char *function)
 {
 	return *function && !strpbrk(function, "\r\n{}*^$") && strlen(function) < PATTERN_MAX / 2;
 }
 
 int suppress_function(const char *type, const char *function, struct buf *ret, struct err *e)
 {
-	struct name name = split(function);
+	struct name name = suppress_split(function);
 	int r = 0;
 
-	if (!is_plain(function))
+	if (!suppress_is_plain(function))
 		return 0;
 	for (unsigned t = 0; r == 0 && t < 1U << name.n; t++)
 		r = add_pattern(type, &name, t, ret, e);
@@ -97,8 +97,8 @@ const char *suppress_leaking(const struct ledger_list *frames)
 }
 
 /* The target's own entry of the crash, if it is open and of that kind; otherwise NULL. */
-static const struct known_crash *open_crash(const struct known_crash *c, const char *target,
-					    const char *kind)
+static const struct known_crash *suppress_open_crash(const struct known_crash *c,
+						     const char *target, const char *kind)
 {
 	const struct known_crash *own = ledger_entry(c, target);
 
@@ -110,7 +110,8 @@ int suppress_leaks(const struct ledger *l, const char *target, struct buf *ret, 
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ledger_count(l); i++) {
-		const struct known_crash *own = open_crash(ledger_at(l, i), target, "lsan");
+		const struct known_crash *own =
+		    suppress_open_crash(ledger_at(l, i), target, "lsan");
 		const char *function = own ? suppress_leaking(&own->frames) : NULL;
 
 		if (function)
@@ -150,7 +151,7 @@ bool suppress_goes_on(const struct known_crash *own)
 {
 	for (size_t i = 0; i < sizeof(goes_on) / sizeof(goes_on[0]); i++)
 		if (strcmp(own->kind, "ubsan") == 0 && own->frames.n > 0 &&
-		    is_plain(own->frames.v[0]) &&
+		    suppress_is_plain(own->frames.v[0]) &&
 		    strcmp(own->crash_type, goes_on[i].crash_type) == 0)
 			return true;
 	return false;
@@ -199,7 +200,8 @@ int suppress_undefined(const struct ledger *l, const char *target,
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ledger_count(l); i++) {
-		const struct known_crash *own = open_crash(ledger_at(l, i), target, "ubsan");
+		const struct known_crash *own =
+		    suppress_open_crash(ledger_at(l, i), target, "ubsan");
 
 		if (own && own->frames.n > 0 && !is_left_out(without, own->signature))
 			r = suppress_crash(own, ret, e);

@@ -38,9 +38,9 @@ unsigned merge_all_share(unsigned free, size_t waiting, uint64_t limit, uint64_t
 	return share;
 }
 
-static void fill(struct all *a);
+static void merge_all_fill(struct all *a);
 
-static void release(struct one *one)
+static void merge_all_release(struct one *one)
 {
 	struct all *a = one->all;
 
@@ -50,17 +50,17 @@ static void release(struct one *one)
 	one->merge = NULL;
 }
 
-static void on_done(void *arg, const struct merge_result *r)
+static void merge_all_on_done(void *arg, const struct merge_result *r)
 {
 	struct one *one = arg;
 	struct all *a = one->all;
 
-	release(one);
+	merge_all_release(one);
 	a->o->ended(a->o->arg, one->entry, r);
-	fill(a);
+	merge_all_fill(a);
 }
 
-static void start(struct one *one)
+static void merge_all_start(struct one *one)
 {
 	const struct all *a = one->all;
 	const struct target_config *cfg = &one->entry->cfg;
@@ -72,7 +72,7 @@ static void start(struct one *one)
 	    .budget_us = cfg->merge_us ? cfg->merge_us : UNLIMITED_US,
 	    .what = a->o->what,
 	    .force = a->o->force,
-	    .done = on_done,
+	    .done = merge_all_on_done,
 	    .arg = one,
 	};
 	struct merge_result failed = {.verdict = MERGE_FAILED};
@@ -81,11 +81,11 @@ static void start(struct one *one)
 	if (merge_start(&a->o->env, &spec, &one->merge, &e) == 0)
 		return;
 	snprintf(failed.why, sizeof(failed.why), "%.*s", (int)sizeof(failed.why) - 1, e.msg);
-	release(one);
+	merge_all_release(one);
 	a->o->ended(a->o->arg, one->entry, &failed);
 }
 
-static void fill(struct all *a)
+static void merge_all_fill(struct all *a)
 {
 	const struct merge_all_opts *o = a->o;
 
@@ -103,13 +103,13 @@ static void fill(struct all *a)
 		a->running++;
 		a->cells += one->cells;
 		a->memory += one->cells * limit;
-		start(one);
+		merge_all_start(one);
 	}
 	if (a->running == 0)
 		loop_stop(o->env.exec.loop);
 }
 
-static void on_signal(void *arg, int signo)
+static void merge_all_on_signal(void *arg, int signo)
 {
 	struct all *a = arg;
 
@@ -120,14 +120,14 @@ static void on_signal(void *arg, int signo)
 			merge_stop(a->v[i].merge);
 }
 
-static int watch(struct all *a, struct err *e)
+static int merge_all_watch(struct all *a, struct err *e)
 {
 	static const int signos[] = {SIGINT, SIGTERM, SIGHUP};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(signos) / sizeof(signos[0]); i++)
-		r = loop_add_signal(a->o->env.exec.loop, signos[i], on_signal, a, &a->signals[i],
-				    e);
+		r = loop_add_signal(a->o->env.exec.loop, signos[i], merge_all_on_signal, a,
+				    &a->signals[i], e);
 	return r;
 }
 
@@ -141,9 +141,9 @@ int merge_all(const struct merge_all_opts *o, struct err *e)
 		return err_sys(e, "allocate %zu merges", o->plan->n);
 	for (size_t i = 0; i < o->plan->n; i++)
 		v[i] = (struct one){.all = &a, .entry = &o->plan->v[i]};
-	r = watch(&a, e);
+	r = merge_all_watch(&a, e);
 	if (r == 0 && o->plan->n > 0) {
-		fill(&a);
+		merge_all_fill(&a);
 		if (a.running > 0)
 			r = loop_run(o->env.exec.loop, e);
 	}

@@ -17,7 +17,7 @@
 
 #define MAX_LEN_LEAST (UINT64_C(1) << 20)
 
-static void launch(struct merge_slot *s);
+static void merge_cell_launch(struct merge_slot *s);
 
 /* --- the cell ---------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ static uint64_t max_len(const struct merge *m)
 	return len > m->spec.cfg->max_len ? len : m->spec.cfg->max_len;
 }
 
-static int engine_command(struct setup *s, const struct merge *m, struct err *e)
+static int merge_cell_engine_command(struct setup *s, const struct merge *m, struct err *e)
 {
 	const struct target_config *cfg = m->spec.cfg;
 	struct engine_measure job = {
@@ -50,7 +50,7 @@ static int engine_command(struct setup *s, const struct merge *m, struct err *e)
 
 /* Only the control file is writable.  So a cell cannot make other files, and the size is bounded as
  * that of any file of a cell. */
-static int make_setup(struct setup *s, const struct merge_slot *slot, struct err *e)
+static int merge_cell_make_setup(struct setup *s, const struct merge_slot *slot, struct err *e)
 {
 	const struct merge *m = slot->m;
 	int r = setup_init(s, m->spec.target, m->spec.cfg, e);
@@ -60,7 +60,7 @@ static int make_setup(struct setup *s, const struct merge_slot *slot, struct err
 	if (r == 0)
 		r = setup_mount(s, MERGE_CONTROL_AT, true, e, "%s/%s/%zu/" MERGE_FILE_CONTROL,
 				m->path, m->pass, slot->shard);
-	return r == 0 ? engine_command(s, m, e) : r;
+	return r == 0 ? merge_cell_engine_command(s, m, e) : r;
 }
 
 void merge_slot_output(void *arg, struct slice bytes)
@@ -73,7 +73,7 @@ void merge_slot_output(void *arg, struct slice bytes)
 
 /* --- the end of a cell ---------------------------------------------------------------- */
 
-static const char *kind_of(const struct merge_slot *s, const struct exec_end *end)
+static const char *merge_cell_kind_of(const struct merge_slot *s, const struct exec_end *end)
 {
 	uint64_t mark = s->m->spec.cfg->memory_high;
 
@@ -101,7 +101,7 @@ static const char *kind_of(const struct merge_slot *s, const struct exec_end *en
 	return "crash";
 }
 
-static bool accumulates(enum failure f)
+static bool merge_cell_accumulates(enum failure f)
 {
 	return f == FAILURE_OOM || f == FAILURE_OOM_KILL || f == FAILURE_PIDS ||
 	       f == FAILURE_INTERRUPT || f == FAILURE_EXIT;
@@ -127,7 +127,7 @@ static void excerpt(struct slice text, char *out, size_t size)
 	out[n] = '\0';
 }
 
-static void note(struct merge_slot *s, const struct exec_end *end)
+static void merge_cell_note(struct merge_slot *s, const struct exec_end *end)
 {
 	char words[120];
 
@@ -145,9 +145,9 @@ static void note(struct merge_slot *s, const struct exec_end *end)
 	}
 }
 
-static void look(struct merge_slot *s);
+static void merge_cell_look(struct merge_slot *s);
 
-static void on_end(void *arg, const struct exec_end *end)
+static void merge_cell_on_end(void *arg, const struct exec_end *end)
 {
 	struct merge_slot *s = arg;
 
@@ -155,13 +155,13 @@ static void on_end(void *arg, const struct exec_end *end)
 	s->m->result.cells++;
 	s->facts.ran = true;
 	s->facts.ours = end->late || (end->stopped && !s->stuck);
-	s->facts.accumulates = !s->stuck && accumulates(end->failure);
-	s->kind = kind_of(s, end);
+	s->facts.accumulates = !s->stuck && merge_cell_accumulates(end->failure);
+	s->kind = merge_cell_kind_of(s, end);
 	s->leaked = end->failure == FAILURE_LEAK;
-	note(s, end);
+	merge_cell_note(s, end);
 	if (end->late)
 		merge_end_with(s->m, MERGE_LATE, "the time for merging is over");
-	look(s);
+	merge_cell_look(s);
 }
 
 /* --- between two cells --------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static void on_halved(void *arg, struct slice result, const char *failed)
 	} else if (m->ending) {
 		merge_slot_free(s);
 	} else {
-		look(s); /* at the first half: none of it is measured */
+		merge_cell_look(s); /* at the first half: none of it is measured */
 		merge_advance(m);
 	}
 }
@@ -219,7 +219,7 @@ static void spoiled(struct merge_slot *s, const struct merge_looked *l)
 }
 
 /* Whether the shard needs a cell. */
-static bool judge(struct merge_slot *s, const struct merge_looked *l)
+static bool merge_cell_judge(struct merge_slot *s, const struct merge_looked *l)
 {
 	switch (l->act) {
 	case MERGE_RUN:
@@ -245,7 +245,7 @@ static bool looks_for_leaks(const struct merge *m)
 	return !m->ending && m->spec.what == MERGE_REPLACE && !m->spec.leaks_known;
 }
 
-static void on_looked(void *arg, struct slice result, const char *failed)
+static void merge_cell_on_looked(void *arg, struct slice result, const char *failed)
 {
 	struct merge_slot *s = arg;
 	struct merge *m = s->m;
@@ -267,25 +267,26 @@ static void on_looked(void *arg, struct slice result, const char *failed)
 		spoiled(s, &l);
 		return;
 	}
-	more = judge(s, &l);
+	more = merge_cell_judge(s, &l);
 	if (more && !m->ending)
-		launch(s);
+		merge_cell_launch(s);
 	else if (l.act == MERGE_DONE && s->leaked && looks_for_leaks(m))
 		merge_leaks_start(s);
 	else
 		merge_slot_free(s);
 }
 
-static void look(struct merge_slot *s)
+static void merge_cell_look(struct merge_slot *s)
 {
 	struct task *t;
 	struct err e;
 
-	if (task_start(s->m->env.exec.loop, merge_task_look, s, on_looked, s, &t, &e) < 0)
-		on_looked(s, SLICE(""), e.msg);
+	if (task_start(s->m->env.exec.loop, merge_task_look, s, merge_cell_on_looked, s, &t, &e) <
+	    0)
+		merge_cell_on_looked(s, SLICE(""), e.msg);
 }
 
-static int start_cell(struct merge_slot *s, uint64_t left_us, struct err *e)
+static int merge_cell_start_cell(struct merge_slot *s, uint64_t left_us, struct err *e)
 {
 	const struct merge_spec *spec = &s->m->spec;
 	struct setup setup = {0};
@@ -297,10 +298,10 @@ static int start_cell(struct merge_slot *s, uint64_t left_us, struct err *e)
 	     * stack begins.  With other addresses the features of two cells do not compare. */
 	    .fixed_addresses = true,
 	    .output = merge_slot_output,
-	    .done = on_end,
+	    .done = merge_cell_on_end,
 	    .arg = s,
 	};
-	int r = make_setup(&setup, s, e);
+	int r = merge_cell_make_setup(&setup, s, e);
 
 	if (r == 0 && faccessat(AT_FDCWD, spec->target->binary, F_OK, 0) < 0)
 		r = err_sys(e, "'%s'", spec->target->binary);
@@ -310,7 +311,7 @@ static int start_cell(struct merge_slot *s, uint64_t left_us, struct err *e)
 	return r;
 }
 
-static void launch(struct merge_slot *s)
+static void merge_cell_launch(struct merge_slot *s)
 {
 	uint64_t left = merge_time_left(s->m);
 	struct err e;
@@ -321,7 +322,7 @@ static void launch(struct merge_slot *s)
 	s->grown_us = clock_mono_us();
 	if (left == 0)
 		merge_end_with(s->m, MERGE_LATE, "the time for merging is over");
-	else if (start_cell(s, left, &e) == 0)
+	else if (merge_cell_start_cell(s, left, &e) == 0)
 		return;
 	else
 		merge_end_with(s->m, MERGE_FAILED, "%s", e.msg);
@@ -338,7 +339,7 @@ void merge_slot_take(struct merge_slot *s, size_t shard)
 	s->facts = (struct merge_facts){0};
 	s->leaked = s->stuck = false;
 	s->said[0] = '\0';
-	look(s);
+	merge_cell_look(s);
 }
 
 void merge_slot_stop(struct merge_slot *s)

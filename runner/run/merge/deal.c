@@ -14,8 +14,8 @@ const char *merge_first_pass(bool full)
 
 /* Adds the inputs that were measured on this binary, sorted.  A bad input that came back (a seed)
  * is run again.  With MERGE_MEASURE bad inputs stay in the corpus, and are not run again. */
-static int add_known(const struct merge *m, const struct merge_pass *p, struct candidates *to,
-		     struct err *e)
+static int merge_deal_add_known(const struct merge *m, const struct merge_pass *p,
+				struct candidates *to, struct err *e)
 {
 	for (size_t k = 0; k < p->n; k++) {
 		const struct control *c = p->v[k].control;
@@ -58,7 +58,7 @@ static int find_rest(const struct merge *m, int dir, const char *pass, const str
 	int r = merge_pass_load(dir, pass, all, &before, e);
 
 	if (r == 0)
-		r = add_known(m, &before, &known, e);
+		r = merge_deal_add_known(m, &before, &known, e);
 	return r == 0 ? subtract(all, &known, rest, e) : r;
 }
 
@@ -72,8 +72,8 @@ static bool too_many(const struct merge *m, const struct merge_staged *io, size_
 	return io->next + count_shards(m, io, n) > MERGE_SHARDS_MAX;
 }
 
-static int deal(const struct merge *m, const char *pass, int dir, const struct candidates *all,
-		struct merge_staged *io, struct err *e)
+static int merge_deal_deal(const struct merge *m, const char *pass, int dir,
+			   const struct candidates *all, struct merge_staged *io, struct err *e)
 {
 	_autocandidates_ struct candidates rest = {0};
 	unsigned shards = 0;
@@ -106,7 +106,7 @@ int merge_deal_rest(const struct merge *m, bool full, int dir, const struct cand
 		    struct merge_staged *io, struct err *e)
 {
 	io->full = full;
-	return deal(m, merge_first_pass(full), dir, all, io, e);
+	return merge_deal_deal(m, merge_first_pass(full), dir, all, io, e);
 }
 
 int merge_task_deal(void *arg, struct buf *out, struct err *e)

@@ -37,7 +37,7 @@ static void facts_done(struct facts *f)
 	reach_done(&f->got);
 }
 
-static int load(struct facts *f, struct err *e)
+static int merge_decide_load(struct facts *f, struct err *e)
 {
 	int r = merge_dir_open(f->m, &f->d, e);
 
@@ -99,7 +99,7 @@ static int load_verified(struct facts *f, struct err *e)
 	return r;
 }
 
-static struct merge_size size_of(const struct candidates *c, const struct reach *reach)
+static struct merge_size merge_decide_size_of(const struct candidates *c, const struct reach *reach)
 {
 	struct merge_size s = {
 	    .files = c->n, .edges = reach->edges.count, .features = reach->features.count};
@@ -147,7 +147,7 @@ struct difference {
 	bool more;	/* the corpus has inputs that may go */
 };
 
-static int compare(const struct facts *f, struct difference *ret, struct err *e)
+static int merge_decide_compare(const struct facts *f, struct difference *ret, struct err *e)
 {
 	_autocandidates_ struct candidates listed = {0};
 	const struct candidates *corpus = f->m->direct ? &f->staged : &listed;
@@ -183,15 +183,15 @@ static int list_cover(struct facts *f, struct merge_decided *io, struct err *e)
 	}
 	if (r < 0)
 		return r;
-	io->cover = size_of(&cover, &f->got);
+	io->cover = merge_decide_size_of(&cover, &f->got);
 	r = candidates_save(f->d.dir, MERGE_FILE_COVER, &cover, e);
 	return r == 0 ? candidates_save(f->d.dir, MERGE_FILE_SPARE, &spare, e) : r;
 }
 
-static int settle(struct facts *f, struct merge_decided *io, struct err *e)
+static int merge_decide_settle(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct difference d = {0};
-	int r = compare(f, &d, e);
+	int r = merge_decide_compare(f, &d, e);
 
 	io->new_inputs = d.fresh;
 	io->to = d.fresh || d.more ? MERGE_TO_REPLACE : MERGE_TO_END;
@@ -211,7 +211,7 @@ static void end_with(struct merge_decided *io, enum merge_verdict v, const char 
 }
 
 /* Whether the build reaches so little that it is probably broken. */
-static bool is_broken(const struct facts *f, struct merge_decided *io)
+static bool merge_decide_is_broken(const struct facts *f, struct merge_decided *io)
 {
 	struct merge_last last;
 
@@ -233,7 +233,7 @@ static int to_full(struct facts *f, struct merge_decided *io, struct err *e)
 	return merge_deal_rest(f->m, true, f->d.dir, &f->staged, &io->measure, e);
 }
 
-static int choose(struct facts *f, struct merge_decided *io, struct err *e)
+static int merge_decide_choose(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct difference d;
 	int r = load_measured(f, e);
@@ -246,16 +246,16 @@ static int choose(struct facts *f, struct merge_decided *io, struct err *e)
 		r = merge_reach_save(f->d.dir, &f->all, e);
 	if (r < 0)
 		return r;
-	io->all = size_of(&f->staged, &f->all);
-	io->chosen = size_of(&f->chosen, &f->all);
+	io->all = merge_decide_size_of(&f->staged, &f->all);
+	io->chosen = merge_decide_size_of(&f->chosen, &f->all);
 	if (f->chosen.n == 0)
 		end_with(io, MERGE_NOTHING,
 			 f->all.ran ? "no input reaches anything: is the target instrumented?"
 				    : "no input ran to its end");
 	else if (f->m->spec.what == MERGE_REPLACE)
-		return is_broken(f, io) ? 0 : to_verify(f, io, e);
+		return merge_decide_is_broken(f, io) ? 0 : to_verify(f, io, e);
 	else {
-		r = compare(f, &d, e);
+		r = merge_decide_compare(f, &d, e);
 		io->new_inputs = d.fresh;
 		end_with(io, MERGE_MEASURED, "");
 	}
@@ -264,7 +264,7 @@ static int choose(struct facts *f, struct merge_decided *io, struct err *e)
 
 /* Keeps the old corpus, because the chosen inputs missed coverage.  The message leaves out lost
  * coverage: all inputs that ever reached it are chosen, and no other choice could do better. */
-static void guard(const struct cover_gap *gap, struct merge_decided *io)
+static void merge_decide_guard(const struct cover_gap *gap, struct merge_decided *io)
 {
 	uint64_t features = gap->features - gap->lost_features;
 	uint64_t edges = gap->edges - gap->lost_edges;
@@ -278,8 +278,8 @@ static void guard(const struct cover_gap *gap, struct merge_decided *io)
 
 static void give_sizes(const struct facts *f, struct merge_decided *io)
 {
-	io->all = size_of(&f->staged, &f->all);
-	io->chosen = size_of(&f->chosen, &f->got);
+	io->all = merge_decide_size_of(&f->staged, &f->all);
+	io->chosen = merge_decide_size_of(&f->chosen, &f->got);
 }
 
 /* Coverage is missing, or an input turned out to be bad: compares with all measurements, and tops
@@ -306,9 +306,9 @@ static int check_all(struct facts *f, struct merge_decided *io, struct err *e)
 	else if (added && f->m->round <= MERGE_ROUNDS)
 		return to_verify(f, io, e);
 	else if (added)
-		guard(&gap, io);
+		merge_decide_guard(&gap, io);
 	else
-		return settle(f, io, e);
+		return merge_decide_settle(f, io, e);
 	return 0;
 }
 
@@ -328,7 +328,7 @@ static int choose_again(struct facts *f, struct err *e)
 	return 0;
 }
 
-static int check(struct facts *f, struct merge_decided *io, struct err *e)
+static int merge_decide_check(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct cover_gap gap;
 	bool all = false;
@@ -352,23 +352,23 @@ static int check(struct facts *f, struct merge_decided *io, struct err *e)
 	if (r < 0)
 		return r;
 	give_sizes(f, io);
-	return settle(f, io, e);
+	return merge_decide_settle(f, io, e);
 }
 
 int merge_task_decide(void *arg, struct buf *out, struct err *e)
 {
 	CLEANUP(facts_done) struct facts f = {.m = arg, .d = MERGE_DIR_NONE};
 	struct merge_decided d = {0};
-	int r = load(&f, e);
+	int r = merge_decide_load(&f, e);
 
 	if (r == 0)
-		r = f.m->round ? check(&f, &d, e) : choose(&f, &d, e);
+		r = f.m->round ? merge_decide_check(&f, &d, e) : merge_decide_choose(&f, &d, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&d, sizeof(d)}, e) : r;
 }
 
 /* --- the exchange ------------------------------------------------------------------- */
 
-static int replace(const struct facts *f, struct merge_replaced *ret, struct err *e)
+static int merge_decide_replace(const struct facts *f, struct merge_replaced *ret, struct err *e)
 {
 	struct generation_replacement with = {
 	    .stage = f->d.stage,
@@ -409,6 +409,6 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 	if (r == 0)
 		r = spare_forget(f.m->env.state->dirfd, f.m->spec.target->name, e);
 	if (r == 0)
-		r = replace(&f, &done, e);
+		r = merge_decide_replace(&f, &done, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e) : r;
 }

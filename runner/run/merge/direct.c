@@ -22,7 +22,7 @@ enum {
 };
 
 /* Whether the file is a candidate under its name, and a cell can read it. */
-static bool is_plain(const char *name, const struct stat *st)
+static bool merge_direct_is_plain(const char *name, const struct stat *st)
 {
 	return candidates_name_ok(name) && S_ISREG(st->st_mode) &&
 	       (st->st_mode & READABLE) == READABLE && (uint64_t)st->st_size <= WORKDIR_INPUT_MAX;
@@ -44,7 +44,7 @@ static int list_plain(int dir, struct candidates *to, bool *ret_plain, struct er
 			continue;
 		if (fstatat(dir, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return err_sys(e, "look at '%s'", ent->d_name);
-		*ret_plain = is_plain(ent->d_name, &st);
+		*ret_plain = merge_direct_is_plain(ent->d_name, &st);
 		if (*ret_plain)
 			r = candidates_add(to, ent->d_name, (uint64_t)st.st_size, e);
 	}

@@ -67,7 +67,7 @@ static int keep_cover(const struct merge *m, struct err *e)
 		      : r;
 }
 
-static int settle(const struct merge *m, struct err *e)
+static int merge_end_settle(const struct merge *m, struct err *e)
 {
 	_autocandidates_ struct candidates known = {0};
 	int r = load_known(m, &known, e);
@@ -80,7 +80,7 @@ static int settle(const struct merge *m, struct err *e)
 	return r == 0 ? keep_cover(m, e) : r;
 }
 
-static int remember(const struct merge *m, struct err *e)
+static int merge_end_remember(const struct merge *m, struct err *e)
 {
 	struct merge_last last;
 
@@ -96,7 +96,7 @@ static int remember(const struct merge *m, struct err *e)
 	return merge_last_save(m, &last, e);
 }
 
-static int count(int corpus, struct merge_size *io, struct err *e)
+static int merge_end_count(int corpus, struct merge_size *io, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(corpus, ".");
 	const struct dirent *ent;
@@ -125,13 +125,13 @@ int merge_task_end(void *arg, struct buf *out, struct err *e)
 	if (m->put_back)
 		r = retry_restore(m->env.state->dirfd, m->spec.target->name, m->lost, m->n_lost, e);
 	if (r == 0 && went_well(m))
-		r = settle(m, e);
+		r = merge_end_settle(m, e);
 	if (r == 0)
-		r = remember(m, e);
+		r = merge_end_remember(m, e);
 	if (r == 0)
 		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
 	if (r == 0)
-		r = count(corpus, &s, e);
+		r = merge_end_count(corpus, &s, e);
 	if (r == 0 && m->discard)
 		r = fs_remove_tree(AT_FDCWD, m->path, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;

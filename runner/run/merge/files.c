@@ -135,7 +135,7 @@ int merge_shard_open(int dir, const char *name, size_t k, int *ret_fd, struct ca
 	return 0;
 }
 
-static int make_room(struct merge_pass *p, size_t more, struct err *e)
+static int merge_files_make_room(struct merge_pass *p, size_t more, struct err *e)
 {
 	size_t n = p->n + more ? p->n + more : 1;
 	struct cover_shard *v = sys_realloc(p->v, n * sizeof(*v));
@@ -157,7 +157,8 @@ static int make_room(struct merge_pass *p, size_t more, struct err *e)
 }
 
 /* Drops the results of inputs that are no longer candidates.  True: they had coverage. */
-static bool forget(struct control *c, const struct candidates *list, const struct candidates *only)
+static bool merge_files_forget(struct control *c, const struct candidates *list,
+			       const struct candidates *only)
 {
 	bool any = false;
 
@@ -184,7 +185,7 @@ static int load_shard(int dir, const char *name, size_t k, const struct candidat
 		return 0; /* a kill interrupted the dealing, or a cell spoiled the file */
 	if (r < 0)
 		return r;
-	if (list.n > 0 && forget(c, &list, only))
+	if (list.n > 0 && merge_files_forget(c, &list, only))
 		io->holes = true;
 	io->lists[io->n] = list;
 	io->controls[io->n] = c;
@@ -201,7 +202,7 @@ int merge_pass_load(int dir, const char *name, const struct candidates *only, st
 	int r = merge_pass_count(dir, name, &n, e);
 
 	if (r == 0)
-		r = make_room(io, n, e);
+		r = merge_files_make_room(io, n, e);
 	for (size_t k = 0; r == 0 && k < n; k++)
 		r = load_shard(dir, name, k, only, io, e);
 	return r;
@@ -253,7 +254,7 @@ struct reach_head {
 };
 enum { REACH_MAX = (CONTROL_FEATURES + CONTROL_EDGES) / 8 + sizeof(struct reach_head) };
 
-static int add_words(struct buf *to, const struct bits *b, struct err *e)
+static int merge_files_add_words(struct buf *to, const struct bits *b, struct err *e)
 {
 	struct slice words = {(const char *)b->word, b->words * sizeof(*b->word)};
 
@@ -267,9 +268,9 @@ int merge_reach_save(int dir, const struct reach *r, struct err *e)
 	int rc = buf_add(&text, (struct slice){(const char *)&head, sizeof(head)}, e);
 
 	if (rc == 0)
-		rc = add_words(&text, &r->features, e);
+		rc = merge_files_add_words(&text, &r->features, e);
 	if (rc == 0)
-		rc = add_words(&text, &r->edges, e);
+		rc = merge_files_add_words(&text, &r->edges, e);
 	return rc < 0 ? rc : fs_replace(dir, "reach", buf_slice(&text), e);
 }
 

@@ -20,16 +20,16 @@ void merge_slot_done(struct merge_slot *s)
 	s->leaks = (struct merge_leaks){0};
 }
 
-static void leave(struct merge_slot *s)
+static void merge_leak_leave(struct merge_slot *s)
 {
 	merge_slot_done(s);
 	merge_slot_free(s);
 }
 
-static void give_up(struct merge_slot *s, const char *why)
+static void merge_leak_give_up(struct merge_slot *s, const char *why)
 {
 	merge_end_with(s->m, MERGE_FAILED, "looking for a leak: %s", why);
-	leave(s);
+	merge_leak_leave(s);
 }
 
 static void push(struct merge_leaks *l, size_t from, size_t to)
@@ -52,17 +52,17 @@ static void on_put_away(void *arg, struct slice result, const char *failed)
 	if (!failed && result.n != sizeof(bad))
 		failed = "no result";
 	if (failed) {
-		give_up(s, failed);
+		merge_leak_give_up(s, failed);
 		return;
 	}
 	memcpy(&bad, result.p, sizeof(bad));
 	if (merge_bad_one(s->m, &bad))
 		next_range(s);
 	else
-		leave(s);
+		merge_leak_leave(s);
 }
 
-static void put_away(struct merge_slot *s)
+static void merge_leak_put_away(struct merge_slot *s)
 {
 	struct task *t;
 	struct err e;
@@ -70,12 +70,12 @@ static void put_away(struct merge_slot *s)
 	s->kind = "leak";
 	s->blamed = s->leaks.names[s->leaks.now.from];
 	if (task_start(s->m->env.exec.loop, merge_task_leak, s, on_put_away, s, &t, &e) < 0)
-		give_up(s, e.msg);
+		merge_leak_give_up(s, e.msg);
 }
 
 /* --- replaying --------------------------------------------------------------------------- */
 
-static void on_end(void *arg, const struct exec_end *end)
+static void merge_leak_on_end(void *arg, const struct exec_end *end)
 {
 	struct merge_slot *s = arg;
 	struct merge_range now = s->leaks.now;
@@ -90,7 +90,7 @@ static void on_end(void *arg, const struct exec_end *end)
 		return;
 	}
 	if (now.to - now.from == 1) {
-		put_away(s);
+		merge_leak_put_away(s);
 		return;
 	}
 	push(&s->leaks, half, now.to);
@@ -98,7 +98,7 @@ static void on_end(void *arg, const struct exec_end *end)
 	next_range(s);
 }
 
-static int add_inputs(struct strv *inputs, const struct merge_leaks *l, struct err *e)
+static int merge_leak_add_inputs(struct strv *inputs, const struct merge_leaks *l, struct err *e)
 {
 	int r = 0;
 
@@ -107,8 +107,8 @@ static int add_inputs(struct strv *inputs, const struct merge_leaks *l, struct e
 	return r;
 }
 
-static int make_setup(struct setup *s, const struct merge *m, const struct strv *inputs,
-		      struct err *e)
+static int merge_leak_make_setup(struct setup *s, const struct merge *m, const struct strv *inputs,
+				 struct err *e)
 {
 	const struct target_config *cfg = m->spec.cfg;
 	struct engine_replay job = {
@@ -128,7 +128,7 @@ static int make_setup(struct setup *s, const struct merge *m, const struct strv 
 	return m->spec.target->engine->replay(&job, &s->cmd, e);
 }
 
-static int replay(struct merge_slot *s, struct err *e)
+static int merge_leak_replay(struct merge_slot *s, struct err *e)
 {
 	struct merge *m = s->m;
 	struct setup setup = {0};
@@ -138,13 +138,13 @@ static int replay(struct merge_slot *s, struct err *e)
 	    .index = m->spec.index + s->number,
 	    .deadline_us = merge_time_left(m),
 	    .output = merge_slot_output,
-	    .done = on_end,
+	    .done = merge_leak_on_end,
 	    .arg = s,
 	};
-	int r = add_inputs(&inputs, &s->leaks, e);
+	int r = merge_leak_add_inputs(&inputs, &s->leaks, e);
 
 	if (r == 0)
-		r = make_setup(&setup, m, &inputs, e);
+		r = merge_leak_make_setup(&setup, m, &inputs, e);
 	if (r == 0)
 		r = exec_start(&m->env.exec, &x, &s->exec, e);
 	setup_done(&setup);
@@ -158,13 +158,13 @@ static void next_range(struct merge_slot *s)
 	struct err e;
 
 	if (s->m->ending)
-		leave(s);
+		merge_leak_leave(s);
 	else if (l->depth == 0)
 		next_chunk(s);
 	else {
 		l->now = l->stack[--l->depth];
-		if (replay(s, &e) < 0)
-			give_up(s, e.msg);
+		if (merge_leak_replay(s, &e) < 0)
+			merge_leak_give_up(s, e.msg);
 	}
 }
 
@@ -178,7 +178,7 @@ static void on_names(void *arg, struct slice result, const char *failed)
 	if (!failed && result.n > (size_t)MERGE_LEAK_CHUNK * STORE_NAME)
 		failed = "too many names";
 	if (failed) {
-		give_up(s, failed);
+		merge_leak_give_up(s, failed);
 		return;
 	}
 	l->n = result.n / STORE_NAME;
@@ -194,9 +194,9 @@ static void next_chunk(struct merge_slot *s)
 	struct err e;
 
 	if (s->leaks.at >= s->leaks.end)
-		leave(s);
+		merge_leak_leave(s);
 	else if (task_start(s->m->env.exec.loop, merge_task_names, s, on_names, s, &t, &e) < 0)
-		give_up(s, e.msg);
+		merge_leak_give_up(s, e.msg);
 }
 
 void merge_leaks_start(struct merge_slot *s)
@@ -206,7 +206,7 @@ void merge_leaks_start(struct merge_slot *s)
 	*l = (struct merge_leaks){.at = s->facts.first, .end = s->next};
 	l->names = sys_malloc((size_t)MERGE_LEAK_CHUNK * STORE_NAME);
 	if (!l->names)
-		give_up(s, "out of memory");
+		merge_leak_give_up(s, "out of memory");
 	else
 		next_chunk(s);
 }

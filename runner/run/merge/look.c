@@ -45,7 +45,8 @@ enum merge_act merge_judge(const struct merge_facts *f, const struct control *c,
 /* --- bad inputs ------------------------------------------------------------------- */
 
 /* Queues the input as triage/<target>/<kind>-<sha1>, as after fuzzing. */
-static int queue_triage(const struct merge_slot *s, int stage, const char *name, struct err *e)
+static int merge_look_queue_triage(const struct merge_slot *s, int stage, const char *name,
+				   struct err *e)
 {
 	const struct merge_env *env = &s->m->env;
 	const char *target = s->m->spec.target->name;
@@ -68,8 +69,8 @@ static int queue_triage(const struct merge_slot *s, int stage, const char *name,
 
 /* Moves a bad input out of the corpus.  It is first in the queue, then in the quarantine and on
  * disk, and only then out of the corpus, so that a kill loses nothing. */
-static int put_away(const struct merge_slot *s, const char *name, struct merge_bad *ret,
-		    struct err *e)
+static int merge_look_put_away(const struct merge_slot *s, const char *name, struct merge_bad *ret,
+			       struct err *e)
 {
 	const struct merge *m = s->m;
 	const char *target = m->spec.target->name;
@@ -84,7 +85,7 @@ static int put_away(const struct merge_slot *s, const char *name, struct merge_b
 	if (r == 0 && faccessat(d.corpus, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		snprintf(ret->lost, sizeof(ret->lost), "%s", name);
 	if (r == 0 && !ret->slow) /* it was queued before, and each replay takes that long */
-		r = queue_triage(s, d.stage, name, e);
+		r = merge_look_queue_triage(s, d.stage, name, e);
 	if (r == 0 && sys_syncfs(m->env.triage) < 0)
 		r = err_sys(e, "sync the triage queue");
 	if (r == 0)
@@ -98,7 +99,7 @@ int merge_task_leak(void *arg, struct buf *out, struct err *e)
 {
 	const struct merge_slot *s = arg;
 	struct merge_bad bad;
-	int r = put_away(s, s->blamed, &bad, e);
+	int r = merge_look_put_away(s, s->blamed, &bad, e);
 
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&bad, sizeof(bad)}, e) : r;
 }
@@ -123,7 +124,7 @@ static bool is_full(const struct merge_slot *s, const struct control *c)
 }
 
 /* On a full disk the engine cannot write, and the input in work looks bad. */
-static int check_disk(const struct merge_slot *s, const struct control *c, struct err *e)
+static int merge_look_check_disk(const struct merge_slot *s, const struct control *c, struct err *e)
 {
 	uint64_t least = s->m->env.disk_reserve > LEAST_FREE ? s->m->env.disk_reserve : LEAST_FREE;
 	struct statvfs v;
@@ -165,8 +166,8 @@ static enum merge_act after_removed(const struct merge_slot *s, const struct con
 	return c->next > s->facts.first ? MERGE_RUN : MERGE_STRIKE;
 }
 
-static int act(const struct merge_slot *s, struct control *c, const struct candidates *list,
-	       struct merge_looked *io, struct err *e)
+static int merge_look_act(const struct merge_slot *s, struct control *c,
+			  const struct candidates *list, struct merge_looked *io, struct err *e)
 {
 	bool removed = false;
 	int r = 0;
@@ -177,10 +178,10 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 	if (r == 0 && removed)
 		io->act = after_removed(s, c);
 	if (r == 0 && (io->act == MERGE_BLAME || io->act == MERGE_STRIKE))
-		r = check_disk(s, c, e);
+		r = merge_look_check_disk(s, c, e);
 	if (r == 0 && io->act == MERGE_BLAME) {
 		assert(list->v && c->next < list->n);
-		r = put_away(s, list->v[c->next].name, &io->bad, e);
+		r = merge_look_put_away(s, list->v[c->next].name, &io->bad, e);
 	}
 	/* After the last whole record the file may contain anything. */
 	if (r == 0 && s->facts.ran && !removed)
@@ -198,7 +199,7 @@ static int write_anew(int fd, const struct candidates *list, struct merge_looked
 			     e);
 }
 
-static int look(const struct merge_slot *s, struct merge_looked *io, struct err *e)
+static int merge_look_look(const struct merge_slot *s, struct merge_looked *io, struct err *e)
 {
 	_autocandidates_ struct candidates list = {0};
 	CLEANUP(control_free_p) struct control *c = NULL;
@@ -214,7 +215,7 @@ static int look(const struct merge_slot *s, struct merge_looked *io, struct err 
 	if (r == 0 && c && s->facts.ran)
 		control_rewind(c, s->facts.first);
 	if (r == 0 && c)
-		r = act(s, c, &list, io, e);
+		r = merge_look_act(s, c, &list, io, e);
 	if (r == 0 &&
 	    fchownat(fd, MERGE_FILE_CONTROL, uid, setup_gid(uid), AT_SYMLINK_NOFOLLOW) < 0)
 		r = err_sys(e, "give a control file to user %u", (unsigned)uid);
@@ -224,7 +225,7 @@ static int look(const struct merge_slot *s, struct merge_looked *io, struct err 
 int merge_task_look(void *arg, struct buf *out, struct err *e)
 {
 	struct merge_looked l = {0};
-	int r = look(arg, &l, e);
+	int r = merge_look_look(arg, &l, e);
 
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&l, sizeof(l)}, e) : r;
 }
@@ -240,12 +241,12 @@ static int halve(const struct merge_slot *s, int dir, const struct candidates *l
 	return r == 0 ? merge_shard_make(dir, s->m->pass, s->shard, &first, e) : r;
 }
 
-static int blame(const struct merge_slot *s, int fd, const struct candidates *list, struct buf *out,
-		 struct err *e)
+static int merge_look_blame(const struct merge_slot *s, int fd, const struct candidates *list,
+			    struct buf *out, struct err *e)
 {
 	CLEANUP(control_free_p) struct control *c = NULL;
 	struct merge_bad bad;
-	int r = put_away(s, list->v[0].name, &bad, e);
+	int r = merge_look_put_away(s, list->v[0].name, &bad, e);
 
 	if (r == 0)
 		r = control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, &c, e);
@@ -268,13 +269,13 @@ int merge_task_halve(void *arg, struct buf *out, struct err *e)
 		return r;
 	if (list.n == 0)
 		return err_set(e, EBADMSG, "a shard without inputs was spoiled");
-	return list.n == 1 ? blame(s, fd, &list, out, e) : halve(s, dir, &list, e);
+	return list.n == 1 ? merge_look_blame(s, fd, &list, out, e) : halve(s, dir, &list, e);
 }
 
 /* --- names for leak.c ----------------------------------------------------------- */
 
-static int add_names(const struct merge_slot *s, int stage, const struct candidates *list,
-		     struct buf *out, struct err *e)
+static int merge_look_add_names(const struct merge_slot *s, int stage,
+				const struct candidates *list, struct buf *out, struct err *e)
 {
 	size_t end = s->leaks.at + MERGE_LEAK_CHUNK;
 	int r = 0;
@@ -297,5 +298,5 @@ int merge_task_names(void *arg, struct buf *out, struct err *e)
 
 	if (r == 0)
 		r = merge_dir_open(s->m, &d, e);
-	return r == 0 ? add_names(s, d.stage, &list, out, e) : r;
+	return r == 0 ? merge_look_add_names(s, d.stage, &list, out, e) : r;
 }

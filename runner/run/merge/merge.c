@@ -60,7 +60,7 @@ void merge_blame_build(struct merge *m, const char *why)
 	merge_end_with(m, MERGE_KEPT, "%s: the corpus stays as it is", why);
 }
 
-static bool is_broken(const struct merge *m)
+static bool merge_is_broken(const struct merge *m)
 {
 	return !m->spec.force && m->n_lost > MERGE_LOST_LEAST &&
 	       m->n_lost > m->result.before.files / MERGE_LOST_SHARE;
@@ -72,7 +72,7 @@ bool merge_bad_one(struct merge *m, const struct merge_bad *bad)
 		memcpy(m->lost[m->n_lost++], bad->lost, STORE_NAME);
 	m->slow = m->slow || bad->slow;
 	m->result.bad++;
-	if (is_broken(m))
+	if (merge_is_broken(m))
 		merge_blame_build(m, "this build fails on too many inputs");
 	else if (m->result.bad >= MERGE_BAD_MAX)
 		merge_end_with(m, MERGE_FAILED, "%d bad inputs: the next merge goes on after them",
@@ -87,7 +87,7 @@ void merge_finish(struct merge *m)
 	merge_free(m);
 }
 
-static void check_disk(struct merge *m)
+static void merge_check_disk(struct merge *m)
 {
 	struct statvfs v;
 
@@ -97,7 +97,7 @@ static void check_disk(struct merge *m)
 			       "less than run.disk_reserve is free: make room, or lower it");
 }
 
-static void on_tick(void *arg)
+static void merge_on_tick(void *arg)
 {
 	struct merge *m = arg;
 	uint64_t now = clock_mono_us();
@@ -106,7 +106,7 @@ static void on_tick(void *arg)
 	for (unsigned i = 0; i < m->spec.workers; i++)
 		merge_slot_tick(&m->slots[i], now);
 	if (m->step == MERGE_CELLS)
-		check_disk(m);
+		merge_check_disk(m);
 	if (loop_set_timer(m->tick, now + TICK_US, &e) < 0)
 		merge_end_with(m, MERGE_FAILED, "%s", e.msg); /* a hang would not be seen */
 }
@@ -124,7 +124,8 @@ static int init(struct merge *m, struct err *e)
 		m->slots[i] = (struct merge_slot){.m = m, .number = i};
 	m->began_us = clock_mono_us();
 	m->deadline_us = m->began_us + m->spec.budget_us;
-	return loop_add_timer(m->env.exec.loop, m->began_us + TICK_US, on_tick, m, &m->tick, e);
+	return loop_add_timer(m->env.exec.loop, m->began_us + TICK_US, merge_on_tick, m, &m->tick,
+			      e);
 }
 
 int merge_start(const struct merge_env *env, const struct merge_spec *spec, struct merge **ret,

@@ -25,7 +25,7 @@ enum {
 
 /* --- the identity of binary and flags ----------------------------------------------- */
 
-static int add_all(struct buf *b, const struct strv *v, struct err *e)
+static int merge_stage_add_all(struct buf *b, const struct strv *v, struct err *e)
 {
 	int r = 0;
 
@@ -47,13 +47,13 @@ static int identity(const struct merge *m, struct buf *to, struct err *e)
 		return err_sys(e, "look at '%s'", t->binary);
 	r = buf_addf(&command, e, "%s\n%s\n", t->engine->name, t->binary);
 	if (r == 0)
-		r = add_all(&command, &t->flags, e);
+		r = merge_stage_add_all(&command, &t->flags, e);
 	if (r == 0)
-		r = add_all(&command, &m->spec.cfg->flags, e);
+		r = merge_stage_add_all(&command, &m->spec.cfg->flags, e);
 	if (r == 0)
-		r = add_all(&command, &t->env, e);
+		r = merge_stage_add_all(&command, &t->env, e);
 	if (r == 0)
-		r = add_all(&command, &m->spec.cfg->env, e);
+		r = merge_stage_add_all(&command, &m->spec.cfg->env, e);
 	if (r < 0)
 		return r;
 	digest_sha1_hex(buf_slice(&command), hex);
@@ -63,7 +63,7 @@ static int identity(const struct merge *m, struct buf *to, struct err *e)
 			(unsigned long long)st.st_ino, hex);
 }
 
-static bool is_for(int dir, struct slice want)
+static bool merge_stage_is_for(int dir, struct slice want)
 {
 	_autofree_ char *text = NULL;
 	struct err e;
@@ -78,7 +78,7 @@ int merge_check_binary(const struct merge *m, int dir, struct err *e)
 	_autobuf_ struct buf want = BUF_INIT(IDENTITY_MAX);
 	int r = identity(m, &want, e);
 
-	if (r == 0 && !is_for(dir, buf_slice(&want)))
+	if (r == 0 && !merge_stage_is_for(dir, buf_slice(&want)))
 		r = err_set(e, ESTALE, "'%s' was replaced meanwhile", m->spec.target->binary);
 	return r;
 }
@@ -111,7 +111,7 @@ static int open_for(const struct merge *m, int *ret_fd, struct err *e)
 		r = fs_mkdirs(AT_FDCWD, m->path, MODE_OURS, e);
 	if (r == 0)
 		r = fs_open_dir(AT_FDCWD, m->path, &fd, e);
-	if (r == 0 && !is_for(fd, buf_slice(&want))) {
+	if (r == 0 && !merge_stage_is_for(fd, buf_slice(&want))) {
 		r = fs_remove_tree(fd, merge_first_pass(true), e);
 		if (r == 0)
 			r = fs_remove_tree(fd, merge_first_pass(false), e);
@@ -159,7 +159,7 @@ static int make_stage(int dir, struct err *e)
 
 /* Renames a user's file in the corpus after its content: under another name it could neither be
  * quarantined nor replaced. */
-static int adopt(int corpus, const char *name, struct err *e)
+static int merge_stage_adopt(int corpus, const char *name, struct err *e)
 {
 	_autoclose_ int fd =
 	    sys_openat(corpus, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
@@ -184,7 +184,7 @@ static int adopt_all(int corpus, struct err *e)
 		return err_sys(e, "open the corpus");
 	while (r == 0 && (ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.' && !candidates_name_ok(ent->d_name))
-			r = adopt(corpus, ent->d_name, e);
+			r = merge_stage_adopt(corpus, ent->d_name, e);
 	return r == 0 && errno ? err_sys(e, "list the corpus") : r;
 }
 
@@ -242,8 +242,8 @@ static int link_dir(const char *path, int stage, struct err *e)
 
 /* Copies seeds and does not link them: after a change by the user the name in the corpus would no
  * longer match the content. */
-static int add_dirs(int stage, const struct strv *dirs, const struct rights *as,
-		    struct merge_staged *io, struct err *e)
+static int merge_stage_add_dirs(int stage, const struct strv *dirs, const struct rights *as,
+				struct merge_staged *io, struct err *e)
 {
 	for (size_t i = 0; i < dirs->n; i++) {
 		struct store_sum sum = {0};
@@ -278,8 +278,8 @@ static int add_seeds(const struct merge *m, int stage, struct merge_staged *io, 
 			return -e->code;
 		snprintf(io->note, sizeof(io->note), "%.*s", (int)sizeof(io->note) - 1, e->msg);
 	}
-	r = add_dirs(stage, &t->seed_dirs, &t->rights, io, e);
-	return r == 0 ? add_dirs(stage, &m->spec.cfg->seeds, NULL, io, e) : r;
+	r = merge_stage_add_dirs(stage, &t->seed_dirs, &t->rights, io, e);
+	return r == 0 ? merge_stage_add_dirs(stage, &m->spec.cfg->seeds, NULL, io, e) : r;
 }
 
 /* The number of quarantined inputs to retry.  If they timed out again in the last merge, all

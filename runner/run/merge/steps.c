@@ -34,7 +34,7 @@ static bool take_result(struct merge *m, struct slice result, const char *failed
 
 /* --- the end -------------------------------------------------------------------- */
 
-static void on_end(void *arg, struct slice result, const char *failed)
+static void merge_steps_on_end(void *arg, struct slice result, const char *failed)
 {
 	struct merge *m = arg;
 	struct merge_size s;
@@ -60,7 +60,7 @@ static void on_end(void *arg, struct slice result, const char *failed)
 
 /* Whether the files of this merge can be removed.  They are kept for a merge that goes on, also
  * after a late failure: the measurements are valid. */
-static bool is_over(const struct merge *m)
+static bool merge_steps_is_over(const struct merge *m)
 {
 	switch (m->result.verdict) {
 	case MERGE_LATE:
@@ -80,11 +80,11 @@ static bool is_over(const struct merge *m)
 	return true;
 }
 
-static void end(struct merge *m)
+static void merge_steps_end(struct merge *m)
 {
 	m->step = MERGE_END;
-	m->discard = is_over(m);
-	run_task(m, merge_task_end, on_end);
+	m->discard = merge_steps_is_over(m);
+	run_task(m, merge_task_end, merge_steps_on_end);
 }
 
 /* --- replace --------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static void on_dealt(void *arg, struct slice result, const char *failed)
 	merge_advance(m);
 }
 
-static int open_dir(struct merge *m, struct err *e)
+static int merge_steps_open_dir(struct merge *m, struct err *e)
 {
 	return fs_open_dir(m->env.state->dirfd, m->path + strlen(m->env.state->path) + 1, &m->dir,
 			   e);
@@ -198,13 +198,13 @@ static void on_staged(void *arg, struct slice result, const char *failed)
 		begin_pass(m, s.next, s.end);
 		if (s.candidates == 0)
 			merge_end_with(m, MERGE_NOTHING, "%s", *s.note ? s.note : "no inputs");
-		else if (open_dir(m, &e) < 0)
+		else if (merge_steps_open_dir(m, &e) < 0)
 			merge_end_with(m, MERGE_FAILED, "%s", e.msg);
 	}
 	merge_advance(m);
 }
 
-static bool any_busy(const struct merge *m)
+static bool merge_steps_any_busy(const struct merge *m)
 {
 	for (unsigned i = 0; i < m->spec.workers; i++)
 		if (m->slots[i].busy)
@@ -213,7 +213,7 @@ static bool any_busy(const struct merge *m)
 }
 
 /* Gives shards to free slots.  A slot that fails at once calls this again. */
-static void fill(struct merge *m)
+static void merge_steps_fill(struct merge *m)
 {
 	for (unsigned i = 0; i < m->spec.workers && m->next < m->end && !m->ending && !m->halving;
 	     i++)
@@ -225,8 +225,8 @@ static void fill(struct merge *m)
 
 static void advance_cells(struct merge *m)
 {
-	fill(m);
-	if (any_busy(m) || m->next < m->end || m->ending)
+	merge_steps_fill(m);
+	if (merge_steps_any_busy(m) || m->next < m->end || m->ending)
 		return;
 	if (m->again && m->round == 0)
 		run_task(m, merge_task_deal, on_dealt);
@@ -240,13 +240,13 @@ static void advance_cells(struct merge *m)
 	}
 }
 
-static void step(struct merge *m)
+static void merge_steps_step(struct merge *m)
 {
 	if (m->tasking)
 		return;
 	if (m->ending && m->step != MERGE_END) {
-		if (!any_busy(m))
-			end(m);
+		if (!merge_steps_any_busy(m))
+			merge_steps_end(m);
 		return;
 	}
 	switch (m->step) {
@@ -273,7 +273,7 @@ void merge_advance(struct merge *m)
 	m->inside = true;
 	while (m->more && !m->over) {
 		m->more = false;
-		step(m);
+		merge_steps_step(m);
 	}
 	m->inside = false;
 	if (m->over)

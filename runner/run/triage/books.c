@@ -32,7 +32,7 @@ static int write_ledger(void *arg, struct buf *out, struct err *e)
 	return r == 0 && ledger_copied(b->ledger) ? buf_add(out, SLICE("copied"), e) : r;
 }
 
-static void tell(struct waiter *list, const char *failed)
+static void books_tell(struct waiter *list, const char *failed)
 {
 	while (list) {
 		struct waiter *w = list;
@@ -45,7 +45,7 @@ static void tell(struct waiter *list, const char *failed)
 
 static void on_written(void *arg, struct slice result, const char *failed);
 
-static void begin(struct books *b)
+static void books_begin(struct books *b)
 {
 	struct task *t;
 	struct err e;
@@ -69,8 +69,8 @@ static void on_written(void *arg, struct slice result, const char *failed)
 	ledger_taken(b->ledger, !failed && result.n > 0);
 	b->served = NULL;
 	b->writing = false;
-	tell(list, failed);
-	begin(b);
+	books_tell(list, failed);
+	books_begin(b);
 }
 
 int books_open(struct loop *l, struct state *s, const char *run, struct books **ret,
@@ -119,6 +119,6 @@ int books_save(struct books *b, books_done_fn *done, void *arg, struct err *e)
 		return err_sys(e, "allocate a place in the ledger's queue");
 	*w = (struct waiter){.done = done, .arg = arg, .next = b->waiting};
 	b->waiting = w;
-	begin(b);
+	books_begin(b);
 	return 0;
 }

@@ -43,7 +43,7 @@ static int keep_regression(void *arg, struct buf *out, struct err *e)
 	return triage_keep(t, in_work(t), e);
 }
 
-static void on_saved(void *arg, const char *failed)
+static void triage_check_on_saved(void *arg, const char *failed)
 {
 	struct triage *t = arg;
 
@@ -67,12 +67,12 @@ static void say_missing(struct triage *t, const struct known_crash *c)
 		    c->signature, target);
 }
 
-static void save(struct triage *t)
+static void triage_check_save(struct triage *t)
 {
 	struct err e;
 
-	if (books_save(t->env->books, on_saved, t, &e) < 0)
-		on_saved(t, e.msg);
+	if (books_save(t->env->books, triage_check_on_saved, t, &e) < 0)
+		triage_check_on_saved(t, e.msg);
 }
 
 static void on_kept(void *arg, struct slice result, const char *failed)
@@ -87,12 +87,12 @@ static void on_kept(void *arg, struct slice result, const char *failed)
 	(void)result;
 	if (failed || ledger_fixed(l, t->names.v[t->at], target, clock_real_us() / USEC_PER_SEC,
 				   triage_commit(t), t->env->run, &e) < 0) {
-		on_saved(t, failed ? failed : e.msg);
+		triage_check_on_saved(t, failed ? failed : e.msg);
 		return;
 	}
 	t->sum.fixed += was_open;
 	say_missing(t, in_work(t));
-	save(t);
+	triage_check_save(t);
 }
 
 static void say_never(struct triage *t, const struct known_crash *c, const struct known_crash *part)
@@ -116,11 +116,11 @@ static void all_passed(struct triage *t)
 	if (never)
 		say_never(t, c, never);
 	if (never || !triage_has_passed(t, c))
-		save(t); /* it stays open: no number of passes would be enough */
+		triage_check_save(t); /* it stays open: no number of passes would be enough */
 	else
 		r = task_start(t->env->trial.exec.loop, keep_regression, t, on_kept, t, &task, &e);
 	if (r < 0)
-		on_saved(t, e.msg);
+		triage_check_on_saved(t, e.msg);
 }
 
 void triage_check_failed(struct triage *t, const struct known_crash *seen)
@@ -149,7 +149,7 @@ static void still_fails(struct triage *t)
 	}
 }
 
-static const char *input_path(const struct triage *t)
+static const char *triage_check_input_path(const struct triage *t)
 {
 	return ledger_input_path(t->check.asked.input,
 				 t->check.minimized ? LEDGER_MINIMIZED : LEDGER_INPUT);
@@ -166,13 +166,13 @@ static void reproduced(struct triage *t, const struct crash_report *r)
 
 	if (of == t->check.asked.count &&
 	    (ledger_find_raw(l, of->fuzzer, r->raw_key) == c || ledger_find(l, r->signature) == c))
-		(void)!ledger_reproduced(l, of->signature, of->fuzzer, input_path(t),
+		(void)!ledger_reproduced(l, of->signature, of->fuzzer, triage_check_input_path(t),
 					 &e); /* on failure the next replay does */
 }
 
-static void go_on(struct triage *t);
+static void triage_check_go_on(struct triage *t);
 
-static void on_try(void *arg, struct trial_end *end)
+static void triage_check_on_try(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
 	char buf[128];
@@ -197,7 +197,7 @@ static void on_try(void *arg, struct trial_end *end)
 		return;
 	}
 	t->check.passed++;
-	go_on(t);
+	triage_check_go_on(t);
 }
 
 static void try_input(struct triage *t)
@@ -209,8 +209,8 @@ static void try_input(struct triage *t)
 		return;
 	}
 	finding_done(&t->f);
-	if (!triage_path(t, input_path(t), t->f.path) ||
-	    triage_try(t, t->f.path, false, on_try, &e) < 0) {
+	if (!triage_path(t, triage_check_input_path(t), t->f.path) ||
+	    triage_try(t, t->f.path, false, triage_check_on_try, &e) < 0) {
 		t->at++; /* the file is gone: the crash stays open */
 		triage_next(t);
 	}
@@ -225,7 +225,7 @@ static void begin_input(struct triage *t, bool minimized)
 }
 
 /* Takes the next entry with inputs that this target must replay.  False: there is none. */
-static bool begin_part(struct triage *t)
+static bool triage_check_begin_part(struct triage *t)
 {
 	if (!ledger_next_asked(books_ledger(t->env->books), in_work(t), t->spec.target->name,
 			       &t->check.at, &t->check.asked))
@@ -235,12 +235,12 @@ static bool begin_part(struct triage *t)
 	return true;
 }
 
-static void go_on(struct triage *t)
+static void triage_check_go_on(struct triage *t)
 {
 	while (t->check.passed >= t->check.need) {
 		if (!t->check.minimized && *t->check.asked.input->minimized) {
 			begin_input(t, true);
-		} else if (!begin_part(t)) {
+		} else if (!triage_check_begin_part(t)) {
 			all_passed(t);
 			return;
 		}
@@ -279,8 +279,8 @@ static void on_checked(void *arg, struct slice result, const char *failed)
 	(void)result;
 	if (!failed) {
 		t->check.at = t->check.need = t->check.passed = 0;
-		if (begin_part(t))
-			go_on(t);
+		if (triage_check_begin_part(t))
+			triage_check_go_on(t);
 		else
 			all_passed(t);
 		return;
@@ -332,7 +332,7 @@ static void say_all_missing(struct triage *t)
 	}
 }
 
-static int list(struct triage *t, struct err *e)
+static int triage_check_list(struct triage *t, struct err *e)
 {
 	int r = triage_list(t, worth_checking, e);
 
@@ -345,7 +345,7 @@ bool triage_check_step(struct triage *t)
 	struct task *task;
 	struct err e;
 
-	if (!t->listed && list(t, &e) < 0) {
+	if (!t->listed && triage_check_list(t, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return true;

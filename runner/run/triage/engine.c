@@ -73,8 +73,8 @@ bool triage_engine_helps_again(const struct triage *t)
 
 /* --- files ------------------------------------------------------------------ */
 
-static int write_file(const char *dir, const char *name, struct slice bytes, uid_t uid,
-		      struct err *e)
+static int triage_engine_write_file(const char *dir, const char *name, struct slice bytes,
+				    uid_t uid, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s/%s", dir, name);
 	_autoclose_ int fd = -1;
@@ -104,9 +104,9 @@ static int write_files(const struct triage *t, struct err *e)
 		return err_sys(e, "make directory '%s'", dir);
 	if (chmod(dir, 0755) < 0) /* independent of the umask */
 		return err_sys(e, "set the mode of '%s'", dir);
-	r = write_file(dir, NAME_INPUT, current(t), 0, e);
-	return r == 0 ? write_file(t->work, ".shorter", (struct slice){"", 0},
-				   setup_uid(t->spec.index), e)
+	r = triage_engine_write_file(dir, NAME_INPUT, current(t), 0, e);
+	return r == 0 ? triage_engine_write_file(t->work, ".shorter", (struct slice){"", 0},
+						 setup_uid(t->spec.index), e)
 		      : r;
 }
 
@@ -125,7 +125,7 @@ static bool read_shorter(const struct triage *t, char **ret, size_t *ret_n)
 
 /* --- the end ---------------------------------------------------------------- */
 
-static void take(struct triage *t, char *bytes, size_t n)
+static void triage_engine_take(struct triage *t, char *bytes, size_t n)
 {
 	free(t->engine.best);
 	t->engine.best = bytes;
@@ -142,7 +142,7 @@ void triage_engine_done(struct triage *t)
 	t->engine.parser = NULL;
 }
 
-static void give_up(struct triage *t, const char *why)
+static void triage_engine_give_up(struct triage *t, const char *why)
 {
 	triage_engine_done(t);
 	triage_give_up(t, why);
@@ -150,12 +150,12 @@ static void give_up(struct triage *t, const char *why)
 }
 
 /* Goes on with the passes: with the engine's result if it is the same crash, otherwise without. */
-static void go_on(struct triage *t, bool same)
+static void triage_engine_go_on(struct triage *t, bool same)
 {
 	struct err e;
 
 	if (same && triage_shrink_restart(t, current(t), &e) < 0) {
-		give_up(t, e.msg);
+		triage_engine_give_up(t, e.msg);
 		return;
 	}
 	triage_engine_done(t);
@@ -166,11 +166,11 @@ static void on_alone_named(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
 
-	go_on(t,
-	      !*end->unusable && end->failed && triage_shrink_named(t, end->report, t->engine.raw));
+	triage_engine_go_on(t, !*end->unusable && end->failed &&
+				   triage_shrink_named(t, end->report, t->engine.raw));
 }
 
-static void on_alone(void *arg, struct trial_end *end)
+static void triage_engine_on_alone(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
 	bool failed = !*end->unusable && end->failed;
@@ -178,12 +178,12 @@ static void on_alone(void *arg, struct trial_end *end)
 	struct err e;
 
 	if (v != SHRINK_UNKNOWN) {
-		go_on(t, v == SHRINK_SAME);
+		triage_engine_go_on(t, v == SHRINK_SAME);
 		return;
 	}
 	memcpy(t->engine.raw, end->report->raw_key, sizeof(t->engine.raw));
 	if (triage_try(t, t->f.path, true, on_alone_named, &e) < 0)
-		give_up(t, e.msg);
+		triage_engine_give_up(t, e.msg);
 }
 
 /* Ends the engine's cell, because a worker has one cell at a time.  Removes its output, to free
@@ -198,7 +198,7 @@ static void leave_seat(struct triage *t)
 		(void)unlink(path); /* allow: there may be none */
 }
 
-static void finish(struct triage *t)
+static void triage_engine_finish(struct triage *t)
 {
 	struct err e;
 
@@ -207,19 +207,19 @@ static void finish(struct triage *t)
 		triage_engine_done(t);
 		triage_shrink_passes(t);
 	} else if (triage_shrink_write(t, current(t), &e) < 0 ||
-		   triage_try(t, t->f.path, false, on_alone, &e) < 0) {
-		give_up(t, e.msg);
+		   triage_try(t, t->f.path, false, triage_engine_on_alone, &e) < 0) {
+		triage_engine_give_up(t, e.msg);
 	}
 }
 
 /* --- a step ----------------------------------------------------------------- */
 
-static void step(struct triage *t);
+static void triage_engine_step(struct triage *t);
 
 static void miss(struct triage *t)
 {
 	t->engine.misses++;
-	step(t);
+	triage_engine_step(t);
 }
 
 /* The result of a replay with names, for a stack that was not seen before. */
@@ -229,8 +229,8 @@ static void on_named(void *arg, struct trial_end *end)
 	char *tried = take_ptr(&t->engine.tried);
 
 	if (!*end->unusable && end->failed && triage_shrink_named(t, end->report, t->engine.raw)) {
-		take(t, tried, t->engine.n_tried);
-		step(t);
+		triage_engine_take(t, tried, t->engine.n_tried);
+		triage_engine_step(t);
 		return;
 	}
 	free(tried);
@@ -248,23 +248,23 @@ static void ask_names(struct triage *t, char *bytes, size_t n, const char *raw)
 	leave_seat(t);
 	if (triage_shrink_write(t, (struct slice){bytes, n}, &e) < 0 ||
 	    triage_try(t, t->f.path, true, on_named, &e) < 0)
-		give_up(t, e.msg);
+		triage_engine_give_up(t, e.msg);
 }
 
-static void judge(struct triage *t, const struct crash_report *r)
+static void triage_engine_judge(struct triage *t, const struct crash_report *r)
 {
 	char *bytes;
 	size_t n;
 
 	if (!r->found || !read_shorter(t, &bytes, &n)) {
 		t->engine.least = current(t).n;
-		finish(t);
+		triage_engine_finish(t);
 		return;
 	}
 	switch (triage_shrink_judge(t, r)) {
 	case SHRINK_SAME:
-		take(t, bytes, n);
-		step(t);
+		triage_engine_take(t, bytes, n);
+		triage_engine_step(t);
 		break;
 	case SHRINK_OTHER:
 		free(bytes);
@@ -276,7 +276,7 @@ static void judge(struct triage *t, const struct crash_report *r)
 	}
 }
 
-static void on_end(void *arg, const struct exec_end *end)
+static void triage_engine_on_end(void *arg, const struct exec_end *end)
 {
 	struct triage *t = arg;
 	struct crash_report report = {0};
@@ -287,20 +287,20 @@ static void on_end(void *arg, const struct exec_end *end)
 	t->engine.parser = NULL;
 	t->engine.exec = NULL;
 	if (r < 0 || !end->started || end->stopped || end->late)
-		finish(t);
+		triage_engine_finish(t);
 	else
-		judge(t, &report);
+		triage_engine_judge(t, &report);
 	crash_report_done(&report);
 }
 
-static void on_output(void *arg, struct slice bytes)
+static void triage_engine_on_output(void *arg, struct slice bytes)
 {
 	struct triage *t = arg;
 
 	crash_parser_feed(t->engine.parser, bytes);
 }
 
-static int command(const struct triage *t, struct setup *s, struct err *e)
+static int triage_engine_command(const struct triage *t, struct setup *s, struct err *e)
 {
 	struct engine_shorten job = {
 	    .binary = s->binary,
@@ -318,7 +318,7 @@ static int command(const struct triage *t, struct setup *s, struct err *e)
 	return t->spec.target->engine->shorten(&job, &s->cmd, e);
 }
 
-static int launch(struct triage *t, struct err *e)
+static int triage_engine_launch(struct triage *t, struct err *e)
 {
 	struct target_config cfg = *t->spec.cfg; /* a shallow copy: the run owns the strings */
 	struct setup s;
@@ -333,7 +333,7 @@ static int launch(struct triage *t, struct err *e)
 	if (r == 0)
 		r = setup_mount(&s, AT_OUTPUT, true, e, "%s/.shorter", t->work);
 	if (r == 0)
-		r = command(t, &s, e);
+		r = triage_engine_command(t, &s, e);
 	if (r == 0) {
 		struct exec_spec x = {
 		    .setup = &s,
@@ -342,8 +342,8 @@ static int launch(struct triage *t, struct err *e)
 		    .deadline_us =
 			step_s(t) * USEC_PER_SEC + 2 * t->spec.cfg->input_timeout_us + AROUND_US,
 		    .forks_end_it = true,
-		    .output = on_output,
-		    .done = on_end,
+		    .output = triage_engine_on_output,
+		    .done = triage_engine_on_end,
 		    .arg = t,
 		};
 		r = exec_start(&t->env->trial.exec, &x, &t->engine.exec, e);
@@ -352,7 +352,7 @@ static int launch(struct triage *t, struct err *e)
 	return r;
 }
 
-static int start(struct triage *t, struct err *e)
+static int triage_engine_start(struct triage *t, struct err *e)
 {
 	const struct target *target = t->spec.target;
 	struct crash_options o = {.target = target->name,
@@ -365,10 +365,10 @@ static int start(struct triage *t, struct err *e)
 		trial_seat_clear(t->seat);
 	if (r == 0)
 		r = crash_parser_new(&o, &t->engine.parser, e);
-	return r == 0 ? launch(t, e) : r;
+	return r == 0 ? triage_engine_launch(t, e) : r;
 }
 
-static void step(struct triage *t)
+static void triage_engine_step(struct triage *t)
 {
 	bool is_late = clock_mono_us() >= t->engine.end_us;
 	struct err e;
@@ -377,13 +377,13 @@ static void step(struct triage *t)
 		t->engine.least = SIZE_MAX; /* it had not finished */
 	if (t->stopping || is_late || t->engine.misses >= MISSES_MAX ||
 	    current(t).n < INPUT_LEAST) {
-		finish(t);
+		triage_engine_finish(t);
 		return;
 	}
-	if (start(t, &e) == 0)
+	if (triage_engine_start(t, &e) == 0)
 		t->sum.trials++;
 	else
-		finish(t); /* the passes work without the engine */
+		triage_engine_finish(t); /* the passes work without the engine */
 }
 
 void triage_engine_begin(struct triage *t)
@@ -396,5 +396,5 @@ void triage_engine_begin(struct triage *t)
 	if (until > t->shrink.end_us)
 		until = t->shrink.end_us;
 	t->engine.end_us = until < t->end_us ? until : t->end_us;
-	step(t);
+	triage_engine_step(t);
 }

@@ -138,7 +138,7 @@ const char *kept_file_now(const char *path, char out[KEPT_FILE_TEXT])
 	return kept_file_text(&is, out);
 }
 
-static int name_of(const char *artifact, char out[KEPT_NAME], struct err *e)
+static int kept_name_of(const char *artifact, char out[KEPT_NAME], struct err *e)
 {
 	int n = snprintf(out, KEPT_NAME, PREFIX "%s", artifact);
 
@@ -148,7 +148,7 @@ static int name_of(const char *artifact, char out[KEPT_NAME], struct err *e)
 }
 
 /* Text that JSON cannot represent becomes "": it must not prevent an artifact from being saved. */
-static json_t *text_json(const char *text)
+static json_t *kept_text_json(const char *text)
 {
 	json_t *j = text && strlen(text) <= LINE_TEXT_MAX ? json_string(text) : NULL;
 
@@ -157,13 +157,13 @@ static json_t *text_json(const char *text)
 
 static int head_text(const struct kept *k, char **ret, struct err *e)
 {
-	_autojson_ json_t *j =
-	    json_pack("{s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:b}", "v", 1, "run",
-		      text_json(k->run), "commit", text_json(k->commit), "time",
-		      (json_int_t)k->time, "binary_size", (json_int_t)k->binary.size,
-		      "binary_mtime_ns", (json_int_t)k->binary.mtime_ns, "binary_ctime_ns",
-		      (json_int_t)k->binary.ctime_ns, "starved", k->starved, "own",
-		      text_json(k->own), "detail", text_json(k->detail), "by_text", k->by_text);
+	_autojson_ json_t *j = json_pack(
+	    "{s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:b}", "v", 1, "run",
+	    kept_text_json(k->run), "commit", kept_text_json(k->commit), "time",
+	    (json_int_t)k->time, "binary_size", (json_int_t)k->binary.size, "binary_mtime_ns",
+	    (json_int_t)k->binary.mtime_ns, "binary_ctime_ns", (json_int_t)k->binary.ctime_ns,
+	    "starved", k->starved, "own", kept_text_json(k->own), "detail",
+	    kept_text_json(k->detail), "by_text", k->by_text);
 
 	return j ? json_print(j, 0, ret, e) : err_set(e, ENOMEM, "build JSON");
 }
@@ -173,7 +173,7 @@ int kept_write(int queue, const char *artifact, const struct kept *k, struct err
 	_autobuf_ struct buf b = BUF_INIT(HEAD_MAX + KEPT_TEXT_MAX);
 	_autofree_ char *head = NULL;
 	char name[KEPT_NAME];
-	int r = name_of(artifact, name, e);
+	int r = kept_name_of(artifact, name, e);
 
 	if (r == 0)
 		r = head_text(k, &head, e);
@@ -205,7 +205,7 @@ int kept_write_lost(int queue, const char *cell, const struct kept *k, struct er
 	return r == 0 ? fs_replace(queue, name, SLICE(""), e) : r;
 }
 
-static bool read_head(struct kept *k)
+static bool kept_read_head(struct kept *k)
 {
 	const json_t *run = json_object_get(k->head, "run");
 	const json_t *commit = json_object_get(k->head, "commit");
@@ -234,14 +234,14 @@ int kept_read(int queue, const char *artifact, struct kept *ret, struct err *e)
 	char name[KEPT_NAME];
 	struct slice head;
 	size_t n = 0;
-	int r = name_of(artifact, name, e);
+	int r = kept_name_of(artifact, name, e);
 
 	if (r == 0)
 		r = fs_read(queue, name, HEAD_MAX + KEPT_TEXT_MAX, &k.data, &n, e);
 	if (r < 0)
 		return r;
 	k.text = (struct slice){k.data, n};
-	if (!scan_line(&k.text, &head) || json_parse(head, &k.head, e) < 0 || !read_head(&k)) {
+	if (!scan_line(&k.text, &head) || json_parse(head, &k.head, e) < 0 || !kept_read_head(&k)) {
 		kept_done(&k);
 		return err_set(e, EBADMSG, "'%s' is not a kept report", name);
 	}
@@ -266,7 +266,7 @@ static int remove_file(int queue, const char *name, struct err *e)
 int kept_remove(int queue, const char *artifact, struct err *e)
 {
 	char name[KEPT_NAME];
-	int r = name_of(artifact, name, e);
+	int r = kept_name_of(artifact, name, e);
 
 	return r == 0 ? remove_file(queue, name, e) : r;
 }

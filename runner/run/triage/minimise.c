@@ -29,7 +29,7 @@ static bool is_of_run(const struct triage *t, const struct known_crash *c)
 	return own && strcmp(own->last_seen.run, t->env->run) == 0;
 }
 
-static bool wanted(const struct triage *t, const struct known_crash *c)
+static bool triage_minimise_wanted(const struct triage *t, const struct known_crash *c)
 {
 	const struct known_crash *own = ledger_entry(c, t->spec.target->name);
 
@@ -47,7 +47,7 @@ void triage_shrink_done(struct triage *t)
 	t->shrink.open = false;
 }
 
-static bool is_the_crash(const struct triage *t, const struct known_crash *c)
+static bool triage_minimise_is_the_crash(const struct triage *t, const struct known_crash *c)
 {
 	return c && strcmp(c->signature, t->shrink.signature) == 0;
 }
@@ -66,7 +66,7 @@ int triage_shrink_write(struct triage *t, struct slice bytes, struct err *e)
 	return 0;
 }
 
-static void on_saved(void *arg, const char *failed)
+static void triage_minimise_on_saved(void *arg, const char *failed)
 {
 	struct triage *t = arg;
 
@@ -87,7 +87,7 @@ static void not_replaced(struct triage *t, const char *failed)
 	snprintf(path, sizeof(path), "%s", own ? own->minimized : "");
 	if (*path)
 		(void)!ledger_minimized(l, t->shrink.signature, target, path, 0, &e);
-	on_saved(t, failed);
+	triage_minimise_on_saved(t, failed);
 }
 
 static void note_try(struct triage *t)
@@ -97,11 +97,11 @@ static void note_try(struct triage *t)
 
 	if (ledger_minimize_tried(books_ledger(t->env->books), t->shrink.signature,
 				  t->spec.target->name, ms, t->shrink.ended, &e) < 0 ||
-	    books_save(t->env->books, on_saved, t, &e) < 0)
-		on_saved(t, e.msg);
+	    books_save(t->env->books, triage_minimise_on_saved, t, &e) < 0)
+		triage_minimise_on_saved(t, e.msg);
 }
 
-static void on_vaulted(void *arg, struct slice result, const char *failed)
+static void triage_minimise_on_vaulted(void *arg, struct slice result, const char *failed)
 {
 	struct triage *t = arg;
 	char path[VAULT_PATH];
@@ -123,7 +123,7 @@ static void on_vaulted(void *arg, struct slice result, const char *failed)
 	note_try(t);
 }
 
-static int fill_vault(void *arg, struct buf *out, struct err *e)
+static int triage_minimise_fill_vault(void *arg, struct buf *out, struct err *e)
 {
 	const struct triage *t = arg;
 	struct vault_item item = {.signature = slice_of(t->shrink.signature),
@@ -147,7 +147,8 @@ static void write_vault(void *arg, const char *failed)
 
 	if (failed)
 		not_replaced(t, failed);
-	else if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
+	else if (task_start(t->env->trial.exec.loop, triage_minimise_fill_vault, t,
+			    triage_minimise_on_vaulted, t, &task, &e) < 0)
 		not_replaced(t, e.msg);
 }
 
@@ -164,7 +165,7 @@ static void replace_smaller(struct triage *t)
 		write_vault(t, NULL);
 	else if (ledger_minimize_writes(l, t->shrink.signature, target, &e) < 0 ||
 		 books_save(t->env->books, write_vault, t, &e) < 0)
-		on_saved(t, e.msg);
+		triage_minimise_on_saved(t, e.msg);
 }
 
 static void finish_one(struct triage *t, bool ended)
@@ -190,7 +191,7 @@ bool triage_shrink_cut(struct triage *t)
 	return true;
 }
 
-static void answer(struct triage *t, bool accepted)
+static void triage_minimise_answer(struct triage *t, bool accepted)
 {
 	t->shrink.named = false;
 	shrink_tell(&t->shrink.s, accepted);
@@ -225,10 +226,12 @@ enum shrink_verdict triage_shrink_judge(struct triage *t, const struct crash_rep
 	const struct ledger *l = books_ledger(t->env->books);
 	const struct known_crash *c = ledger_find_raw(l, t->spec.target->name, r->raw_key);
 
-	if (is_the_crash(t, c) && own_entry(t, c)) /* the key is of this build, so are the lines */
+	if (triage_minimise_is_the_crash(t, c) &&
+	    own_entry(t, c)) /* the key is of this build, so are the lines */
 		memcpy(t->shrink.bug, own_entry(t, c)->bug,
 		       strnlen(own_entry(t, c)->bug, CRASH_KEY_HEX - 1) + 1);
-	if (is_the_crash(t, c) || is_the_crash(t, ledger_find(l, r->signature)) ||
+	if (triage_minimise_is_the_crash(t, c) ||
+	    triage_minimise_is_the_crash(t, ledger_find(l, r->signature)) ||
 	    has_key(t->shrink.same, t->shrink.n_same, r->raw_key))
 		return SHRINK_SAME;
 	return has_key(t->shrink.raw, t->shrink.n_raw, r->raw_key) ? SHRINK_OTHER : SHRINK_UNKNOWN;
@@ -246,7 +249,7 @@ static bool is_the_bug(struct triage *t, const struct crash_report *r)
 bool triage_shrink_named(struct triage *t, const struct crash_report *r, const char *raw_key)
 {
 	const struct known_crash *c = ledger_find(books_ledger(t->env->books), r->signature);
-	bool same = is_the_crash(t, c) && is_the_bug(t, r);
+	bool same = triage_minimise_is_the_crash(t, c) && is_the_bug(t, r);
 
 	if (same)
 		add_key(t->shrink.same, &t->shrink.n_same, raw_key);
@@ -255,19 +258,19 @@ bool triage_shrink_named(struct triage *t, const struct crash_report *r, const c
 	return same;
 }
 
-static void on_try(void *arg, struct trial_end *end);
+static void triage_minimise_on_try(void *arg, struct trial_end *end);
 
 static void try_candidate(struct triage *t)
 {
 	struct err e;
 
-	if (triage_try(t, t->f.path, t->shrink.named, on_try, &e) < 0) {
+	if (triage_try(t, t->f.path, t->shrink.named, triage_minimise_on_try, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 	}
 }
 
-static void on_try(void *arg, struct trial_end *end)
+static void triage_minimise_on_try(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
 	enum shrink_verdict verdict;
@@ -277,16 +280,16 @@ static void on_try(void *arg, struct trial_end *end)
 		return;
 	}
 	if (!end->failed) {
-		answer(t, false);
+		triage_minimise_answer(t, false);
 		return;
 	}
 	if (t->shrink.named) {
-		answer(t, triage_shrink_named(t, end->report, t->f.raw_key));
+		triage_minimise_answer(t, triage_shrink_named(t, end->report, t->f.raw_key));
 		return;
 	}
 	verdict = triage_shrink_judge(t, end->report);
 	if (verdict != SHRINK_UNKNOWN) {
-		answer(t, verdict == SHRINK_SAME);
+		triage_minimise_answer(t, verdict == SHRINK_SAME);
 	} else {
 		/* With names the failure may turn out to be the same. */
 		memcpy(t->f.raw_key, end->report->raw_key, sizeof(t->f.raw_key));
@@ -330,7 +333,7 @@ int triage_shrink_restart(struct triage *t, struct slice bytes, struct err *e)
 	return r;
 }
 
-static int begin(struct triage *t, const struct known_crash *c, struct err *e)
+static int triage_minimise_begin(struct triage *t, const struct known_crash *c, struct err *e)
 {
 	char *input = NULL;
 	size_t n;
@@ -443,10 +446,10 @@ static void this_run_first(const struct triage *t)
 	}
 }
 
-static int list(struct triage *t, struct err *e)
+static int triage_minimise_list(struct triage *t, struct err *e)
 {
 	uint64_t now = clock_mono_us();
-	int r = triage_list(t, wanted, e);
+	int r = triage_list(t, triage_minimise_wanted, e);
 
 	this_run_first(t);
 	t->shrink.old_end_us = now + (t->end_us > now ? (t->end_us - now) / 2 : 0);
@@ -454,7 +457,7 @@ static int list(struct triage *t, struct err *e)
 }
 
 /* Begins to minimise the record's input.  False: there is nothing to do. */
-static bool step(struct triage *t, const struct known_crash *record)
+static bool triage_minimise_step(struct triage *t, const struct known_crash *record)
 {
 	const struct known_crash *own = ledger_entry(record, t->spec.target->name);
 	bool old = !t->spec.signature && !is_of_run(t, record);
@@ -465,7 +468,7 @@ static bool step(struct triage *t, const struct known_crash *record)
 	    (old && clock_mono_us() >= t->shrink.old_end_us))
 		return false;
 	begin_time(t, own, old);
-	r = begin(t, own, &e);
+	r = triage_minimise_begin(t, own, &e);
 	if (r < 0) {
 		t->at++;
 		t->shrink.ended = r == -EFBIG || r == -ENOENT || r == -EBADMSG || r == -EINVAL;
@@ -484,13 +487,14 @@ bool triage_shrink_step(struct triage *t)
 
 	if (t->spec.cfg->minimize_us == 0)
 		return false;
-	if (!t->listed && list(t, &e) < 0) {
+	if (!t->listed && triage_minimise_list(t, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return true;
 	}
 	for (; t->at < t->names.n; t->at++)
-		if (step(t, ledger_record(books_ledger(t->env->books), t->names.v[t->at])))
+		if (triage_minimise_step(
+			t, ledger_record(books_ledger(t->env->books), t->names.v[t->at])))
 			return true;
 	return false;
 }

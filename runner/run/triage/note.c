@@ -70,7 +70,7 @@ static void leave_queue(struct triage *t, const char *name)
 		t->sum.artifacts++;
 }
 
-static void on_saved(void *arg, const char *failed)
+static void triage_note_on_saved(void *arg, const char *failed)
 {
 	struct leaving *l = arg;
 	struct triage *t = l->t;
@@ -87,7 +87,7 @@ static void on_saved(void *arg, const char *failed)
 		triage_next(t);
 }
 
-static void save(struct triage *t)
+static void triage_note_save(struct triage *t)
 {
 	struct leaving *l = sys_malloc(sizeof(*l));
 	struct err e;
@@ -100,8 +100,8 @@ static void save(struct triage *t)
 	l->t = t;
 	memcpy(l->name, t->f.name, sizeof(l->name));
 	t->saving++;
-	if (books_save(t->env->books, on_saved, l, &e) < 0)
-		on_saved(l, e.msg);
+	if (books_save(t->env->books, triage_note_on_saved, l, &e) < 0)
+		triage_note_on_saved(l, e.msg);
 	triage_next(t);
 }
 
@@ -193,7 +193,7 @@ void triage_count(struct triage *t, const struct known_crash *c, const char *raw
 		return;
 	}
 	note_news(t, &n);
-	save(t);
+	triage_note_save(t);
 }
 
 /* The signature of another crash that is likely the same bug; NULL: none. */
@@ -258,7 +258,7 @@ static void has_written(struct triage *t)
 }
 
 /* v NULL: the old reproducer stays. */
-static void take(struct triage *t, const struct vaulted *v)
+static void triage_note_take(struct triage *t, const struct vaulted *v)
 {
 	struct finding *f = &t->f;
 	const struct crash_report *r = &f->report;
@@ -302,18 +302,18 @@ static void take(struct triage *t, const struct vaulted *v)
 	}
 	note_news(t, &n);
 	t->sum.flaky += !f->lost && odds_reproduce(f->tries, f->hits) != ODDS_REPRODUCES;
-	save(t);
+	triage_note_save(t);
 }
 
 static void ledger_take(struct triage *t, const struct vaulted *v)
 {
-	take(t, v);
+	triage_note_take(t, v);
 	has_written(t);
 }
 
 /* --- the vault ------------------------------------------------------------ */
 
-static json_t *strings(const struct strv *v)
+static json_t *triage_note_strings(const struct strv *v)
 {
 	json_t *a = json_array();
 
@@ -330,7 +330,7 @@ static void add_text(json_t *to, const char *key, const char *text)
 }
 
 /* A path may have any bytes, and is null if it is not UTF-8. */
-static json_t *text_or_null(const char *text)
+static json_t *triage_note_text_or_null(const char *text)
 {
 	json_t *j = json_string(text);
 
@@ -371,8 +371,8 @@ static json_t *meta_json(const struct triage *t, const char *seed)
 	    "crash_type", f->report.type, "tries", (json_int_t)f->tries, "hits",
 	    (json_int_t)f->hits, "rss_limit_mib", (json_int_t)(t->spec.cfg->rss_limit >> 20),
 	    "timeout_s", (json_int_t)(t->spec.cfg->input_timeout_us / USEC_PER_SEC), "flags",
-	    strings(&t->spec.cfg->flags), "env", strings(&t->spec.cfg->env), "seed",
-	    seed ? text_or_null(seed) : json_null());
+	    triage_note_strings(&t->spec.cfg->flags), "env", triage_note_strings(&t->spec.cfg->env),
+	    "seed", seed ? triage_note_text_or_null(seed) : json_null());
 
 	add_text(j, "label", g->label);
 	add_text(j, "corpus", g->corpus);
@@ -387,7 +387,7 @@ static const char no_report[] =
 static const char no_output[] =
     "The target failed without printing anything, and no input was saved.\n";
 
-static int fill_vault(void *arg, struct buf *out, struct err *e)
+static int triage_note_fill_vault(void *arg, struct buf *out, struct err *e)
 {
 	const struct triage *t = arg;
 	const struct finding *f = &t->f;
@@ -421,7 +421,7 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	return buf_add(out, (struct slice){(const char *)&v, sizeof(v)}, e);
 }
 
-static void on_vaulted(void *arg, struct slice result, const char *failed)
+static void triage_note_on_vaulted(void *arg, struct slice result, const char *failed)
 {
 	struct triage *t = arg;
 	struct vaulted v;
@@ -447,7 +447,7 @@ static uint64_t input_size(const struct finding *f)
 
 /* Whether the finding is a better reproducer than the target's own input.  Another target's input
  * may pass in this target.  A record that is merged into another crash keeps its own reproducer. */
-static bool is_better(const struct triage *t)
+static bool triage_note_is_better(const struct triage *t)
 {
 	const struct finding *f = &t->f;
 	const struct ledger *l = books_ledger(t->env->books);
@@ -470,12 +470,13 @@ static void note_now(struct triage *t)
 	struct task *task;
 	struct err e;
 
-	if (!is_better(t)) {
+	if (!triage_note_is_better(t)) {
 		ledger_take(t, NULL);
 		return;
 	}
-	if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
-		on_vaulted(t, SLICE(""), e.msg);
+	if (task_start(t->env->trial.exec.loop, triage_note_fill_vault, t, triage_note_on_vaulted,
+		       t, &task, &e) < 0)
+		triage_note_on_vaulted(t, SLICE(""), e.msg);
 }
 
 void triage_note(struct triage *t)

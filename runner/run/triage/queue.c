@@ -29,19 +29,19 @@ static int queue_open(const struct triage *t, int *ret, struct err *e)
 	return fs_open_dir(t->env->state->dirfd, path, ret, e);
 }
 
-static int by_name(const void *a, const void *b)
+static int triage_queue_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum engine_artifact kind_of(const struct triage *t, const char *name)
+static enum engine_artifact triage_queue_kind_of(const struct triage *t, const char *name)
 {
 	return engine_saved(t->spec.target->engine, slice_of(name));
 }
 
-static bool is_queued(const struct triage *t, const char *name)
+static bool triage_queue_is_queued(const struct triage *t, const char *name)
 {
-	return kept_is_lost(name) || kind_of(t, name) != ENGINE_ARTIFACT_NONE;
+	return kept_is_lost(name) || triage_queue_kind_of(t, name) != ENGINE_ARTIFACT_NONE;
 }
 
 /* Whether an entry is a directory, FIFO or link.  It cannot be replayed, and not always be removed:
@@ -83,20 +83,20 @@ static int queue_list(const struct triage *t, bool own, struct strv *ret, struct
 			r = err_sys(e, "list the queue of '%s'", t->spec.target->name);
 		if (!ent)
 			break;
-		if (is_queued(t, ent->d_name) &&
+		if (triage_queue_is_queued(t, ent->d_name) &&
 		    !(own && (!is_in_part(t, ent->d_name) || is_no_file(fd, ent->d_name))))
 			r = strv_add(ret, ent->d_name, e);
 	}
 	if (ret->n > 0)
-		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
+		qsort(ret->v, ret->n, sizeof(*ret->v), triage_queue_by_name);
 	return r;
 }
 
 /* The known crash of an artifact that needs no replay for names; NULL: none.  The signature of a
  * timeout and similar failures has no names.  If only another target found it, the result is NULL:
  * the rate in this target must be measured. */
-static const struct known_crash *known(const struct triage *t, const char *raw_key,
-				       const char *signature)
+static const struct known_crash *triage_queue_known(const struct triage *t, const char *raw_key,
+						    const char *signature)
 {
 	const struct ledger *l = books_ledger(t->env->books);
 	const struct known_crash *c = NULL;
@@ -113,7 +113,7 @@ static const struct known_crash *known(const struct triage *t, const char *raw_k
 static const struct known_crash *known_with_input(const struct triage *t, const char *raw_key,
 						  const char *signature)
 {
-	const struct known_crash *c = known(t, raw_key, signature);
+	const struct known_crash *c = triage_queue_known(t, raw_key, signature);
 	const struct known_crash *own = c ? ledger_entry(c, t->spec.target->name) : NULL;
 
 	return own && *own->crash_file ? c : NULL;
@@ -158,7 +158,7 @@ static void without_hit(struct triage *t)
 		take_told(&t->f);
 		return;
 	}
-	switch (kind_of(t, t->f.name)) {
+	switch (triage_queue_kind_of(t, t->f.name)) {
 	case ENGINE_ARTIFACT_TIMEOUT:
 	case ENGINE_ARTIFACT_SLOW:
 		crash_report_own(CRASH_OWN_TIME, NULL, target, &t->f.report);
@@ -184,7 +184,7 @@ static void without_hit(struct triage *t)
  * failure only if it fails in a replay. */
 static bool is_suspect(const struct triage *t)
 {
-	return kind_of(t, t->f.name) == ENGINE_ARTIFACT_SLOW;
+	return triage_queue_kind_of(t, t->f.name) == ENGINE_ARTIFACT_SLOW;
 }
 
 /* Whether CPU pressure caused the timeout: the finding cell or a replay was starved. */
@@ -192,7 +192,7 @@ static bool machines_doing(const struct triage *t)
 {
 	const struct finding *f = &t->f;
 
-	return (kind_of(t, f->name) == ENGINE_ARTIFACT_TIMEOUT || is_suspect(t)) &&
+	return (triage_queue_kind_of(t, f->name) == ENGINE_ARTIFACT_TIMEOUT || is_suspect(t)) &&
 	       (f->starved || f->kept.starved >= STARVED_TOLD);
 }
 
@@ -204,7 +204,7 @@ static bool is_late(const struct crash_report *r)
 
 /* Whether the rate is known.  A failing replay can take long: after the triage time one hit is
  * enough. */
-static bool is_decided(const struct triage *t)
+static bool triage_queue_is_decided(const struct triage *t)
 {
 	const struct finding *f = &t->f;
 
@@ -212,7 +212,7 @@ static bool is_decided(const struct triage *t)
 	       (f->hits > 0 && clock_mono_us() >= t->end_us);
 }
 
-static void on_try(void *arg, struct trial_end *end);
+static void triage_queue_on_try(void *arg, struct trial_end *end);
 
 /* Starts the next replay, or notes the result.  Names are needed once; afterwards the cheap key
  * shows whether the failure is the same. */
@@ -226,7 +226,7 @@ static void try_again(struct triage *t)
 		return;
 	}
 	/* Behind undefined behaviour one pass decides: then only the cell's report is known. */
-	if (is_decided(t) || (f->behind && f->tries > 0 && !f->failed)) {
+	if (triage_queue_is_decided(t) || (f->behind && f->tries > 0 && !f->failed)) {
 		if (f->hits == 0 && machines_doing(t)) {
 			triage_dismiss(t);
 			return;
@@ -236,8 +236,8 @@ static void try_again(struct triage *t)
 		triage_name_and_note(t);
 		return;
 	}
-	if (triage_try(t, f->path, f->cheap_done && !(f->report.found && *f->raw_key), on_try, &e) <
-	    0) {
+	if (triage_try(t, f->path, f->cheap_done && !(f->report.found && *f->raw_key),
+		       triage_queue_on_try, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 	}
@@ -245,7 +245,7 @@ static void try_again(struct triage *t)
 
 int triage_measure(struct triage *t, struct err *e)
 {
-	return triage_try(t, t->f.path, false, on_try, e);
+	return triage_try(t, t->f.path, false, triage_queue_on_try, e);
 }
 
 static void keep_report(struct finding *f, struct trial_end *end)
@@ -295,7 +295,7 @@ static bool must_look_behind(struct triage *t, struct trial_end *end)
 	return first;
 }
 
-static void on_try(void *arg, struct trial_end *end)
+static void triage_queue_on_try(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
 	struct finding *f = &t->f;
@@ -359,7 +359,7 @@ static void name_lost(struct triage *t)
 	f->as_told = f->kept.data != NULL;
 }
 
-static void note_lost(struct triage *t)
+static void triage_queue_note_lost(struct triage *t)
 {
 	struct finding *f = &t->f;
 	const struct known_crash *c;
@@ -370,7 +370,7 @@ static void note_lost(struct triage *t)
 		triage_dismiss(t);
 		return;
 	}
-	c = known(t, f->raw_key, f->report.signature);
+	c = triage_queue_known(t, f->raw_key, f->report.signature);
 	if (c)
 		triage_count(t, c, f->raw_key);
 	else
@@ -378,7 +378,7 @@ static void note_lost(struct triage *t)
 }
 
 /* Moves an entry that is no file out of the queue.  The note names the first such entry. */
-static void set_aside(struct triage *t, int queue, const char *name)
+static void triage_queue_set_aside(struct triage *t, int queue, const char *name)
 {
 	_autofree_ char *to = NULL;
 	char path[600];
@@ -410,7 +410,7 @@ static int set_all_aside(struct triage *t, int queue, struct err *e)
 		if (is_no_file(queue, ent->d_name))
 			r = strv_add(&odd, ent->d_name, e);
 	for (size_t i = 0; r == 0 && i < odd.n; i++)
-		set_aside(t, queue, odd.v[i]);
+		triage_queue_set_aside(t, queue, odd.v[i]);
 	return r;
 }
 
@@ -452,7 +452,7 @@ bool triage_queue_step(struct triage *t)
 		return false;
 	read_kept(t, &t->f);
 	if (kept_is_lost(t->f.name)) {
-		note_lost(t);
+		triage_queue_note_lost(t);
 		return true;
 	}
 	/* Failures by the cell's limits share one signature, so each input is replayed. */

@@ -50,7 +50,7 @@ static void replay_free(struct replay *r)
 }
 
 /* Gives the slot inputs.  False: there is nothing to do. */
-static bool feed(struct slot *s)
+static bool replay_feed(struct slot *s)
 {
 	struct replay *r = s->r;
 
@@ -69,7 +69,7 @@ static bool feed(struct slot *s)
 	return s->active;
 }
 
-static void on_closed(void *arg)
+static void replay_on_closed(void *arg)
 {
 	struct slot *s = arg;
 
@@ -88,18 +88,18 @@ static bool close_seats(struct replay *r)
 		r->slots[i].seat = NULL;
 		r->closing += seat != NULL;
 		if (seat)
-			trial_seat_close(seat, on_closed, &r->slots[i]);
+			trial_seat_close(seat, replay_on_closed, &r->slots[i]);
 	}
 	return --r->closing > 0;
 }
 
-static void on_idle(void *arg)
+static void replay_on_idle(void *arg)
 {
 	struct replay *r = arg;
 	bool busy = false;
 
 	for (unsigned i = 0; i < r->spec.workers; i++)
-		busy = r->slots[i].active || feed(&r->slots[i]) || busy;
+		busy = r->slots[i].active || replay_feed(&r->slots[i]) || busy;
 	if (busy || r->closing > 0 || close_seats(r))
 		return;
 	r->sum.left_out = r->spec.n - r->sum.passed - r->sum.failed;
@@ -138,7 +138,7 @@ int replay_start(const struct trial_env *env, const struct replay_spec *spec, st
 	*r = (struct replay){.env = env, .spec = *spec, .began_us = clock_mono_us()};
 	rc = make_slots(r, e);
 	if (rc == 0)
-		rc = loop_add_timer(env->exec.loop, r->began_us, on_idle, r, &r->idle, e);
+		rc = loop_add_timer(env->exec.loop, r->began_us, replay_on_idle, r, &r->idle, e);
 	if (rc < 0) {
 		replay_free(r);
 		return rc;

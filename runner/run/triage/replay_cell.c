@@ -15,7 +15,8 @@ enum { PATH = sizeof(((struct engine_state *)0)->input) };
 
 /* --- reporting failures ---------------------------------------------------- */
 
-static void tell(struct slot *s, size_t input, const struct crash_report *report, bool together)
+static void replay_cell_tell(struct slot *s, size_t input, const struct crash_report *report,
+			     bool together)
 {
 	struct replay *r = s->r;
 	struct replay_failure f = {.input = input, .only_together = together, .report = report};
@@ -34,7 +35,7 @@ static void end_doubt(struct slot *s)
 		return;
 	if (s->failed == s->doubt.failed) {
 		s->r->sum.passed -= s->passed;
-		tell(s, s->at - 1, &s->doubt.report, true);
+		replay_cell_tell(s, s->at - 1, &s->doubt.report, true);
 	}
 	crash_report_done(&s->doubt.report);
 	s->doubt.any = false;
@@ -52,7 +53,7 @@ static void begin_doubt(struct slot *s, size_t n)
 	s->report = (struct crash_report){0};
 }
 
-static void go_on(struct slot *s)
+static void replay_cell_go_on(struct slot *s)
 {
 	crash_report_done(&s->report);
 	end_doubt(s);
@@ -72,7 +73,7 @@ static void clear(struct slot *s, const char *unusable)
 		replay_leave_out(r, unusable);
 }
 
-static void on_alone(void *arg, struct trial_end *end)
+static void replay_cell_on_alone(void *arg, struct trial_end *end)
 {
 	struct slot *s = arg;
 	bool busy = s->slow && *end->unusable && end->starved;
@@ -80,12 +81,12 @@ static void on_alone(void *arg, struct trial_end *end)
 	s->trial = NULL;
 	s->active = false;
 	if (end->failed)
-		tell(s, s->at - 1, end->report, false);
+		replay_cell_tell(s, s->at - 1, end->report, false);
 	else if (s->starved || busy) /* the result of the cell with many inputs is void */
 		clear(s, end->unusable);
 	else /* it failed with others, and passed or was not run alone */
-		tell(s, s->at - 1, &s->report, !*end->unusable);
-	go_on(s);
+		replay_cell_tell(s, s->at - 1, &s->report, !*end->unusable);
+	replay_cell_go_on(s);
 }
 
 static struct trial_seat *seat_of(struct slot *s)
@@ -126,11 +127,11 @@ static void run_alone(struct slot *s, size_t input)
 {
 	struct err e;
 
-	if (!s->r->over && try_alone(s, input, on_alone, &e) == 0)
+	if (!s->r->over && try_alone(s, input, replay_cell_on_alone, &e) == 0)
 		return;
 	if (!s->starved)
-		tell(s, input, &s->report, false);
-	go_on(s);
+		replay_cell_tell(s, input, &s->report, false);
+	replay_cell_go_on(s);
 }
 
 static void on_single(void *arg, struct trial_end *end)
@@ -140,10 +141,10 @@ static void on_single(void *arg, struct trial_end *end)
 	s->trial = NULL;
 	s->active = false;
 	if (end->failed)
-		tell(s, s->at - 1, end->report, false);
+		replay_cell_tell(s, s->at - 1, end->report, false);
 	else
 		clear(s, end->unusable);
-	go_on(s);
+	replay_cell_go_on(s);
 }
 
 void replay_single(struct slot *s)
@@ -155,12 +156,12 @@ void replay_single(struct slot *s)
 
 /* --- many inputs: while the cell runs -------------------------------------- */
 
-static void input_path(const struct replay *r, size_t input, char out[PATH])
+static void replay_cell_input_path(const struct replay *r, size_t input, char out[PATH])
 {
 	snprintf(out, PATH, SETUP_DIR_INPUTS "/%s", r->spec.name(r->spec.arg, input));
 }
 
-static void watch(struct slot *s)
+static void replay_cell_watch(struct slot *s)
 {
 	uint64_t most = 2 * s->r->spec.cfg->input_timeout_us + AROUND_US;
 	struct err e;
@@ -181,7 +182,7 @@ void replay_stuck(void *arg)
 
 /* Counts inputs that begin in their order.  If a target forges the line of the next input, the
  * engine's own line comes second, and is odd. */
-static void on_line(void *arg, struct slice line)
+static void replay_cell_on_line(void *arg, struct slice line)
 {
 	struct slot *s = arg;
 	uint64_t before = s->seen.inputs;
@@ -191,22 +192,22 @@ static void on_line(void *arg, struct slice line)
 	if (s->seen.inputs == before)
 		return;
 	if (s->started < s->n) {
-		input_path(s->r, s->at + s->started, path);
+		replay_cell_input_path(s->r, s->at + s->started, path);
 		if (strcmp(s->seen.input, path) == 0) {
 			s->started++;
-			watch(s);
+			replay_cell_watch(s);
 			return;
 		}
 	}
 	s->odd |= strncmp(s->seen.input, SETUP_DIR_INPUTS "/", strlen(SETUP_DIR_INPUTS "/")) == 0;
 }
 
-static void on_output(void *arg, struct slice bytes)
+static void replay_cell_on_output(void *arg, struct slice bytes)
 {
 	struct slot *s = arg;
 
 	crash_parser_feed(s->parser, bytes);
-	lines_feed(&s->lines, bytes, on_line, s);
+	lines_feed(&s->lines, bytes, replay_cell_on_line, s);
 }
 
 /* --- many inputs: the end of the cell --------------------------------------- */
@@ -218,7 +219,7 @@ static bool ended_well(const struct exec_end *end)
 }
 
 /* All inputs of the cell passed.  During a search the next cells do not grow until it is found. */
-static void pass(struct slot *s)
+static void replay_cell_pass(struct slot *s)
 {
 	s->r->sum.passed += s->n;
 	s->at += s->n;
@@ -234,7 +235,7 @@ static bool is_odd(const struct slot *s, bool well)
 }
 
 /* The input in work failed. */
-static void blame(struct slot *s)
+static void replay_cell_blame(struct slot *s)
 {
 	s->r->sum.passed += s->started - 1;
 	s->at += s->started;
@@ -244,11 +245,11 @@ static void blame(struct slot *s)
 		return;
 	}
 	/* No input ran before it in this cell. */
-	tell(s, s->at - 1, &s->report, false);
-	go_on(s);
+	replay_cell_tell(s, s->at - 1, &s->report, false);
+	replay_cell_go_on(s);
 }
 
-static void judge(struct slot *s, const struct exec_end *end)
+static void replay_cell_judge(struct slot *s, const struct exec_end *end)
 {
 	struct exec_end judged = *end;
 
@@ -259,22 +260,22 @@ static void judge(struct slot *s, const struct exec_end *end)
 	if (is_odd(s, false)) {
 		s->single_end = s->at + s->n;
 		begin_doubt(s, s->n);
-		go_on(s);
+		replay_cell_go_on(s);
 	} else if (end->engine->done && s->started == s->n && s->n > 1) {
 		s->batch = s->n / 2;
 		begin_doubt(s, s->n);
-		go_on(s);
+		replay_cell_go_on(s);
 	} else if (*end->refused && s->started > 1) {
 		/* An earlier input may have made the system call. */
 		s->batch = s->started - 1;
-		go_on(s);
+		replay_cell_go_on(s);
 	} else if (end->failure == FAILURE_PIDS && s->started > 1) {
 		/* An earlier input may have left processes. */
 		s->batch = s->started - 1;
 		begin_doubt(s, s->started);
-		go_on(s);
+		replay_cell_go_on(s);
 	} else {
-		blame(s);
+		replay_cell_blame(s);
 	}
 }
 
@@ -282,7 +283,7 @@ static void judge(struct slot *s, const struct exec_end *end)
 static void stopped(struct slot *s, const struct exec_end *end)
 {
 	if (s->doubt.any && s->failed == s->doubt.failed)
-		tell(s, s->doubt.end - 1, &s->doubt.report, true);
+		replay_cell_tell(s, s->doubt.end - 1, &s->doubt.report, true);
 	else if (s->started > 0 && !s->odd && !*end->refused && end->failure != FAILURE_PIDS)
 		s->r->sum.passed += s->started - 1;
 }
@@ -293,7 +294,7 @@ static void on_many(void *arg, const struct exec_end *end)
 	struct replay *r = s->r;
 	struct err e;
 
-	lines_end(&s->lines, on_line, s);
+	lines_end(&s->lines, replay_cell_on_line, s);
 	s->exec = NULL;
 	s->active = false;
 	if (crash_parser_finish(s->parser, &s->report, &e) < 0)
@@ -306,34 +307,34 @@ static void on_many(void *arg, const struct exec_end *end)
 		if (is_odd(s, true))
 			s->single_end = s->at + s->n;
 		else
-			pass(s);
+			replay_cell_pass(s);
 	} else if (r->over && !s->stuck) {
 		stopped(s, end);
 	} else if (s->started == 0) {
 		replay_give_up(r, s->report.found ? s->report.headline
 						  : "the target ended before it ran an input");
 	} else {
-		judge(s, end);
+		replay_cell_judge(s, end);
 		return;
 	}
-	go_on(s);
+	replay_cell_go_on(s);
 }
 
 /* --- many inputs: the start of the cell -------------------------------------- */
 
-static int add_inputs(const struct slot *s, struct strv *v, struct err *e)
+static int replay_cell_add_inputs(const struct slot *s, struct strv *v, struct err *e)
 {
 	char path[PATH];
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < s->n; i++) {
-		input_path(s->r, s->at + i, path);
+		replay_cell_input_path(s->r, s->at + i, path);
 		rc = strv_add(v, path, e);
 	}
 	return rc;
 }
 
-static int command(const struct slot *s, struct setup *setup, struct err *e)
+static int replay_cell_command(const struct slot *s, struct setup *setup, struct err *e)
 {
 	const struct replay_spec *spec = &s->r->spec;
 	struct strv inputs = {0};
@@ -345,7 +346,7 @@ static int command(const struct slot *s, struct setup *setup, struct err *e)
 	    .flags = (const char *const *)setup->flags.v,
 	    .env = (const char *const *)setup->env.v,
 	};
-	int rc = add_inputs(s, &inputs, e);
+	int rc = replay_cell_add_inputs(s, &inputs, e);
 
 	job.inputs = (const char *const *)inputs.v;
 	if (rc == 0)
@@ -354,7 +355,7 @@ static int command(const struct slot *s, struct setup *setup, struct err *e)
 	return rc;
 }
 
-static int launch(struct slot *s, struct err *e)
+static int replay_cell_launch(struct slot *s, struct err *e)
 {
 	const struct replay_spec *spec = &s->r->spec;
 	uint64_t each = 2 * spec->cfg->input_timeout_us;
@@ -364,7 +365,7 @@ static int launch(struct slot *s, struct err *e)
 	if (rc == 0)
 		rc = setup_mount(&setup, SETUP_DIR_INPUTS, false, e, "%s", spec->dir);
 	if (rc == 0)
-		rc = command(s, &setup, e);
+		rc = replay_cell_command(s, &setup, e);
 	if (rc == 0) {
 		struct exec_spec x = {
 		    .setup = &setup,
@@ -372,7 +373,7 @@ static int launch(struct slot *s, struct err *e)
 		    .extra_memory = spec->cfg->symbolizer_memory,
 		    .deadline_us = s->n * each + AROUND_US, /* replay_stuck() comes sooner */
 		    .forks_end_it = true,
-		    .output = on_output,
+		    .output = replay_cell_on_output,
 		    .done = on_many,
 		    .arg = s,
 		};
@@ -399,7 +400,7 @@ void replay_cell(struct slot *s)
 	s->seen = (struct engine_state){0};
 	rc = crash_parser_new(&o, &s->parser, &e);
 	if (rc == 0)
-		rc = launch(s, &e);
+		rc = replay_cell_launch(s, &e);
 	if (rc < 0) {
 		crash_parser_free(s->parser);
 		s->parser = NULL;
@@ -408,5 +409,5 @@ void replay_cell(struct slot *s)
 	}
 	s->r->sum.cells++;
 	s->active = true;
-	watch(s);
+	replay_cell_watch(s);
 }

@@ -62,7 +62,7 @@ static void on_trial(void *arg, struct trial_end *end)
 	t->done(t, end);
 }
 
-static bool borrow(struct triage *t)
+static bool triage_borrow(struct triage *t)
 {
 	uint64_t bytes = t->spec.cfg->symbolizer_memory;
 
@@ -127,7 +127,7 @@ int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn
 	};
 	int r;
 
-	if (symbolize && !borrow(t))
+	if (symbolize && !triage_borrow(t))
 		return wait_for_memory(t, path, done, e);
 	t->done = done;
 	t->sum.trials++;
@@ -142,7 +142,7 @@ void triage_name_and_note(struct triage *t)
 	bool wanted = triage_wants_names(t);
 	struct err e;
 
-	if (wanted && borrow(t))
+	if (wanted && triage_borrow(t))
 		triage_names(t);
 	else if (!wanted || wait_for_memory(t, t->f.path, NULL, &e) < 0)
 		triage_note(t);
@@ -192,7 +192,7 @@ int triage_list(struct triage *t,
 
 /* --- the stages ----------------------------------------------------------- */
 
-static void finish(void *arg)
+static void triage_finish(void *arg)
 {
 	struct triage *t = arg;
 	struct trial_seat *seat = t->seat;
@@ -200,12 +200,12 @@ static void finish(void *arg)
 
 	t->seat = NULL;
 	if (seat) {
-		trial_seat_close(seat, finish, t);
+		trial_seat_close(seat, triage_finish, t);
 		return;
 	}
 	t->engine.seat = NULL;
 	if (engine) {
-		seat_close(engine, finish, t);
+		seat_close(engine, triage_finish, t);
 		return;
 	}
 	t->sum.left = triage_queue_left(t);
@@ -219,7 +219,7 @@ static void finish(void *arg)
 	free(t);
 }
 
-static bool wanted(const struct triage *t)
+static bool triage_wanted(const struct triage *t)
 {
 	static const unsigned flags[] = {
 	    [STAGE_CHECK] = TRIAGE_CHECK,
@@ -245,7 +245,7 @@ static bool stage_step(struct triage *t)
 	return false;
 }
 
-static void on_idle(void *arg)
+static void triage_on_idle(void *arg)
 {
 	struct triage *t = arg;
 
@@ -259,14 +259,14 @@ static void on_idle(void *arg)
 	if (t->stage < STAGE_END && try_later(t))
 		return;
 	while (t->stage < STAGE_END) {
-		if (wanted(t) && stage_step(t))
+		if (triage_wanted(t) && stage_step(t))
 			return; /* a step is under way, and calls triage_next() */
 		t->stage++;
 		t->listed = false;
 	}
 	t->ending = true;
 	if (t->saving == 0)
-		finish(t);
+		triage_finish(t);
 }
 
 static void on_until(void *arg)
@@ -287,7 +287,7 @@ int triage_start(const struct triage_env *env, const struct triage_spec *spec, s
 	t->spec = *spec;
 	snprintf(t->work, sizeof(t->work), "%s", spec->work);
 	t->end_us = now + spec->budget_us;
-	r = loop_add_timer(env->trial.exec.loop, now, on_idle, t, &t->idle, e);
+	r = loop_add_timer(env->trial.exec.loop, now, triage_on_idle, t, &t->idle, e);
 	if (r == 0 && spec->until_us)
 		r = loop_add_timer(env->trial.exec.loop, spec->until_us, on_until, t, &t->until, e);
 	if (r < 0) {

@@ -68,7 +68,7 @@ int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, stru
 	return r;
 }
 
-static void on_closed(void *arg)
+static void trial_on_closed(void *arg)
 {
 	struct trial_seat *s = arg;
 	void (*closed)(void *arg) = s->closed;
@@ -89,7 +89,7 @@ void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg
 {
 	s->closed = closed;
 	s->arg = arg;
-	seat_close(s->seat, on_closed, s);
+	seat_close(s->seat, trial_on_closed, s);
 }
 
 struct trial {
@@ -103,7 +103,7 @@ struct trial {
 	struct crash_report report;
 };
 
-static void on_output(void *arg, struct slice bytes)
+static void trial_on_output(void *arg, struct slice bytes)
 {
 	struct trial *t = arg;
 
@@ -144,7 +144,7 @@ static void trial_free(struct trial *t)
 	free(t);
 }
 
-static void on_done(void *arg, const struct exec_end *end);
+static void trial_on_done(void *arg, const struct exec_end *end);
 
 static bool took_too_long(const struct exec_end *end)
 {
@@ -170,19 +170,19 @@ static bool used_its_quota(const struct trial *t, const struct exec_end *end)
 	return most > 0 && (double)end->cpu_us >= (1 - STARVED) * most;
 }
 
-static uint64_t may_take(const struct trial *t)
+static uint64_t trial_may_take(const struct trial *t)
 {
 	return t->longer * t->spec.cfg->input_timeout_us;
 }
 
-static int command(struct setup *s, const struct trial *t, struct err *e)
+static int trial_command(struct setup *s, const struct trial *t, struct err *e)
 {
 	const struct trial_spec *spec = &t->spec;
 	static const char *const inputs[] = {FILE_INPUT, NULL};
 	struct engine_replay r = {
 	    .binary = s->binary,
 	    .inputs = inputs,
-	    .input_timeout_s = (may_take(t) + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .input_timeout_s = (trial_may_take(t) + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = spec->cfg->rss_limit >> 20,
 	    .symbolizer = spec->symbolize ? t->env->symbolizer : NULL,
 	    .ub_goes_on = spec->ub_goes_on,
@@ -216,7 +216,7 @@ static int mount_input(struct setup *s, const struct trial *t, struct seat **ret
 		    : setup_mount(s, FILE_INPUT, false, e, "%s", t->input);
 }
 
-static int launch(struct trial *t, struct err *e)
+static int trial_launch(struct trial *t, struct err *e)
 {
 	const struct trial_spec *spec = &t->spec;
 	struct seat *seat = NULL;
@@ -235,18 +235,18 @@ static int launch(struct trial *t, struct err *e)
 	if (r == 0)
 		r = mount_input(&s, t, &seat, e);
 	if (r == 0)
-		r = command(&s, t, e);
+		r = trial_command(&s, t, e);
 	if (r == 0) {
 		struct exec_spec x = {
 		    .setup = &s,
 		    .seat = seat,
 		    .index = spec->index,
 		    .extra_memory = spec->symbolize ? spec->cfg->symbolizer_memory : 0,
-		    .deadline_us = 2 * may_take(t) + AROUND_US,
-		    .input_us = 2 * may_take(t) + NO_ALARM_US,
+		    .deadline_us = 2 * trial_may_take(t) + AROUND_US,
+		    .input_us = 2 * trial_may_take(t) + NO_ALARM_US,
 		    .forks_end_it = true,
-		    .output = on_output,
-		    .done = on_done,
+		    .output = trial_on_output,
+		    .done = trial_on_done,
 		    .arg = t,
 		};
 		r = exec_start(&t->env->exec, &x, &t->exec, e);
@@ -255,7 +255,7 @@ static int launch(struct trial *t, struct err *e)
 	return r;
 }
 
-static bool has_room(const struct trial *t, unsigned longer)
+static bool trial_has_room(const struct trial *t, unsigned longer)
 {
 	uint64_t until = t->spec.until_us, need = longer * t->spec.cfg->input_timeout_us;
 
@@ -269,13 +269,13 @@ static unsigned given_more(const struct trial *t, const struct exec_end *end)
 {
 	unsigned least = 2 * t->longer, n = least;
 
-	while (has_room(t, 2 * n) &&
+	while (trial_has_room(t, 2 * n) &&
 	       n * end->input_cpu_us < t->longer * t->spec.cfg->input_timeout_us * 5 / 4)
 		n *= 2;
-	return has_room(t, n) ? n : 0;
+	return trial_has_room(t, n) ? n : 0;
 }
 
-static void on_done(void *arg, const struct exec_end *end)
+static void trial_on_done(void *arg, const struct exec_end *end)
 {
 	struct trial *t = arg;
 	struct trial_end te = {.unusable = unusable(end),
@@ -291,7 +291,7 @@ static void on_done(void *arg, const struct exec_end *end)
 	starved = starved && (longer || !used_its_quota(t, end));
 	if (longer) {
 		t->longer = longer;
-		if (launch(t, &e) == 0)
+		if (trial_launch(t, &e) == 0)
 			return;
 		te.unusable = e.msg;
 	} else if (starved) {
@@ -310,7 +310,7 @@ static void on_done(void *arg, const struct exec_end *end)
 }
 
 /* A file that the cell's user cannot read would look like a failing target. */
-static int check_input(const char *path, struct err *e)
+static int trial_check_input(const char *path, struct err *e)
 {
 	struct stat st;
 
@@ -336,9 +336,9 @@ int trial_start(const struct trial_env *env, const struct trial_spec *spec, stru
 	t->longer = 1;
 	t->input = sys_strdup(spec->input);
 	t->spec.input = t->input;
-	r = t->input ? check_input(t->input, e) : err_sys(e, "copy a path");
+	r = t->input ? trial_check_input(t->input, e) : err_sys(e, "copy a path");
 	if (r == 0)
-		r = launch(t, e);
+		r = trial_launch(t, e);
 	if (r < 0) {
 		trial_free(t);
 		return r;

@@ -35,7 +35,7 @@ const struct known_crash *crash_named(const struct ledger *l, const char *name)
 	return NULL;
 }
 
-static json_t *texts(const struct ledger_list *l)
+static json_t *model_crash_texts(const struct ledger_list *l)
 {
 	json_t *all = json_array();
 
@@ -94,7 +94,7 @@ static json_t *variants_of(const struct known_crash *c)
 }
 
 /* Crashes that are probably the same: those that it names, and those that name it. */
-static json_t *alike(const struct ledger *l, const struct known_crash *c)
+static json_t *model_crash_alike(const struct ledger *l, const struct known_crash *c)
 {
 	json_t *all = json_array();
 
@@ -127,11 +127,11 @@ static json_t *details(struct serve_site *s, const struct ledger *l, const struc
 	make_text(&m, "access", c->access);
 	make_number(&m, "access_size", c->access_size);
 	make_text(&m, "signal", c->signal);
-	make_set(&m, "frames", texts(&c->frames));
-	make_set(&m, "crash_state", texts(&c->crash_state));
+	make_set(&m, "frames", model_crash_texts(&c->frames));
+	make_set(&m, "crash_state", model_crash_texts(&c->crash_state));
 	make_text(&m, "note", c->note);
 	make_text(&m, "similar", c->similar);
-	make_set(&m, "alike", alike(l, c));
+	make_set(&m, "alike", model_crash_alike(l, c));
 	crash_href(&m, "similar_href", c->similar);
 	make_text(&m, "merged_into", c->merged_into);
 	crash_href(&m, "merged_href", c->merged_into);

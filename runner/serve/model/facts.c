@@ -89,7 +89,7 @@ static bool knows(const json_t *living)
 }
 
 /* Fills values that the engine has not yet reported in this cell from the newest line. */
-static int fill(json_t *now, const json_t *line, struct err *e)
+static int model_facts_fill(json_t *now, const json_t *line, struct err *e)
 {
 	static const char *const keys[] = {"cov", "edges", "ft", "corpus_units"};
 	int bad = 0;
@@ -112,7 +112,7 @@ static int newest_facts(const struct serve_site *s, const char *name, struct mod
 	t->now = t->live ? json_copy(living) : json_incref(line);
 	if (t->live && !t->now)
 		return err_set(e, ENOMEM, "build JSON");
-	return t->live ? fill(t->now, line, e) : 0;
+	return t->live ? model_facts_fill(t->now, line, e) : 0;
 }
 
 /* An unreadable history is reported, and other data is still shown. */

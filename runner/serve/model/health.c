@@ -36,8 +36,8 @@ const char *findings_severity(const json_t *findings)
 }
 
 /* Adds a finding, with a link to its target's page if it has a target. */
-static int add_finding(json_t *all, const struct health_finding *f, const char *target,
-		       struct err *e)
+static int model_health_add_finding(json_t *all, const struct health_finding *f, const char *target,
+				    struct err *e)
 {
 	_automake_ struct make m = {0};
 	json_t *j;
@@ -53,13 +53,14 @@ static int add_finding(json_t *all, const struct health_finding *f, const char *
 	return r;
 }
 
-static int findings(const struct health *h, const char *target, json_t **ret, struct err *e)
+static int model_health_findings(const struct health *h, const char *target, json_t **ret,
+				 struct err *e)
 {
 	_autojson_ json_t *all = json_array();
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < h->n; i++)
-		r = add_finding(all, &h->v[i], target, e);
+		r = model_health_add_finding(all, &h->v[i], target, e);
 	if (r == 0)
 		*ret = json_incref(all);
 	return r;
@@ -88,7 +89,7 @@ int target_findings(struct model_base *b, const char *name, struct model_target 
 	survey_untriaged(b->site->state, name, t->now);
 	health_judge(&facts, &h);
 	t->known = h.known;
-	return findings(&h, name, &t->findings, e);
+	return model_health_findings(&h, name, &t->findings, e);
 }
 
 int service_findings(struct model_base *b, json_t **ret, struct err *e)
@@ -107,7 +108,7 @@ int service_findings(struct model_base *b, json_t **ret, struct err *e)
 	survey_service(b->site->state, &o, &facts);
 	health_judge_service(&facts.service, &h);
 	survey_done(&facts);
-	return findings(&h, NULL, ret, e);
+	return model_health_findings(&h, NULL, ret, e);
 }
 
 /* --- all targets ---------------------------------------------------------------- */
@@ -176,12 +177,12 @@ int all_targets(struct model_base *b, json_t **ret, struct err *e)
 
 /* --- the page ---------------------------------------------------------------------- */
 
-static const char *severity_of(const json_t *one)
+static const char *model_health_severity_of(const json_t *one)
 {
 	return findings_severity(json_object_get(one, "findings"));
 }
 
-static bool is_known(const json_t *one)
+static bool model_health_is_known(const json_t *one)
 {
 	const json_t *health = json_object_get(json_object_get(one, "row"), "health");
 
@@ -196,8 +197,8 @@ static json_t *page_entry(const json_t *one)
 	json_t *ret = NULL;
 
 	make_copy(&m, json_object_get(one, "row"), keys, 2);
-	make_text(&m, "severity", severity_of(one));
-	make_set(&m, "known", json_boolean(is_known(one)));
+	make_text(&m, "severity", model_health_severity_of(one));
+	make_set(&m, "known", json_boolean(model_health_is_known(one)));
 	make_set(&m, "findings", json_incref(json_object_get(one, "findings")));
 	(void)!make_done(&m, &ret, &ignored); /* no memory: the result is NULL */
 	return ret;
@@ -212,7 +213,7 @@ static int by_severity(const json_t *all, json_t **ret, struct err *e)
 		for (size_t i = 0; i < json_array_size(all); i++) {
 			const json_t *one = json_array_get(all, i);
 
-			if (severity_rank(severity_of(one)) != rank)
+			if (severity_rank(model_health_severity_of(one)) != rank)
 				continue;
 			if (json_array_append_new(sorted, page_entry(one)) < 0)
 				return err_set(e, ENOMEM, "build JSON");
@@ -231,8 +232,8 @@ json_t *severity_counts(const json_t *all, unsigned *ret_worst)
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
 
-		if (is_known(one))
-			n[severity_rank(severity_of(one))]++;
+		if (model_health_is_known(one))
+			n[severity_rank(model_health_severity_of(one))]++;
 		else
 			unknown++;
 	}

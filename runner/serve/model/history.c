@@ -51,7 +51,7 @@ int site_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damage
 }
 
 /* Counts newlines from *at to the end of the file, and advances *at to the end. */
-static int count_lines(int fd, off_t *at, uint64_t *lines, struct err *e)
+static int model_history_count_lines(int fd, off_t *at, uint64_t *lines, struct err *e)
 {
 	char buf[65536];
 	ssize_t n;
@@ -81,7 +81,7 @@ int site_runs_total(struct serve_site *s, uint64_t *ret, struct err *e)
 		s->counted.size = 0;
 		s->counted.lines = 0;
 	}
-	r = count_lines(fd, &s->counted.size, &s->counted.lines, e);
+	r = model_history_count_lines(fd, &s->counted.size, &s->counted.lines, e);
 	if (r == 0)
 		*ret = s->counted.lines;
 	return r;
@@ -190,7 +190,7 @@ bool site_run_kept(struct serve_site *s, const char *run)
 /* --- the list of targets ---------------------------------------------------- */
 
 /* Skips names that are not UTF-8, which JSON cannot represent and no valid target has. */
-static void add_name(json_t *names, const char *name)
+static void model_history_add_name(json_t *names, const char *name)
 {
 	if (site_target_ok(name) && json_object_size(names) < SITE_TARGETS_MAX)
 		(void)json_object_set_new(names, name, json_true());
@@ -200,10 +200,10 @@ static void add_name(json_t *names, const char *name)
 static void add_listed(json_t *names, const json_t *all)
 {
 	for (size_t i = 0; i < json_array_size(all); i++)
-		add_name(names, get_text(json_array_get(all, i), "name"));
+		model_history_add_name(names, get_text(json_array_get(all, i), "name"));
 }
 
-static int add_files(struct serve_site *s, json_t *names, struct err *e)
+static int model_history_add_files(struct serve_site *s, json_t *names, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(s->state->dirfd, "stats/targets");
 	const struct dirent *ent;
@@ -217,12 +217,12 @@ static int add_files(struct serve_site *s, json_t *names, struct err *e)
 		if (n <= 6 || strcmp(ent->d_name + n - 6, ".jsonl") != 0)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(n - 6), ent->d_name);
-		add_name(names, name);
+		model_history_add_name(names, name);
 	}
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int model_history_by_name(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -239,7 +239,7 @@ static int sorted(json_t *names, json_t **ret, struct err *e)
 	if (!v || !all)
 		return err_set(e, ENOMEM, "sort names");
 	json_object_foreach(names, key, value) v[i++] = key;
-	qsort(v, n, sizeof(*v), by_name);
+	qsort(v, n, sizeof(*v), model_history_by_name);
 	for (i = 0; i < n; i++)
 		if (json_array_append_new(all, json_string(v[i])) < 0)
 			return err_set(e, ENOMEM, "sort names");
@@ -263,23 +263,23 @@ json_t *site_times(struct serve_site *s)
 }
 
 /* Adds targets of stats/last_fuzzed.json, also those that only waited so far. */
-static void add_seen(struct serve_site *s, json_t *names)
+static void model_history_add_seen(struct serve_site *s, json_t *names)
 {
 	_autojson_ json_t *all = site_times(s);
 	const char *name;
 	json_t *value;
 
-	json_object_foreach(all, name, value) add_name(names, name);
+	json_object_foreach(all, name, value) model_history_add_name(names, name);
 }
 
-static int add_all(struct serve_site *s, json_t *names, struct err *e)
+static int model_history_add_all(struct serve_site *s, json_t *names, struct err *e)
 {
 	const json_t *summary = NULL;
 	int r;
 
 	add_listed(names, json_object_get(site_live(s), "targets"));
-	add_seen(s, names);
-	r = add_files(s, names, e);
+	model_history_add_seen(s, names);
+	r = model_history_add_files(s, names, e);
 	if (r == 0)
 		r = newest_summary(s, &summary, e);
 	if (r == 0)
@@ -290,7 +290,7 @@ static int add_all(struct serve_site *s, json_t *names, struct err *e)
 int site_targets(struct serve_site *s, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *names = json_object();
-	int r = add_all(s, names, e);
+	int r = model_history_add_all(s, names, e);
 
 	return r < 0 ? r : sorted(names, ret, e);
 }
@@ -299,16 +299,16 @@ int site_target_pages(struct serve_site *s, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *names = json_object();
 	const struct ledger *l;
-	int r = add_all(s, names, e);
+	int r = model_history_add_all(s, names, e);
 
 	if (r == 0)
 		r = site_ledger(s, &l, e);
 	for (size_t i = 0; r == 0 && i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);
 
-		add_name(names, c->fuzzer);
+		model_history_add_name(names, c->fuzzer);
 		for (size_t k = 0; k < c->targets.n; k++)
-			add_name(names, c->targets.v[k]);
+			model_history_add_name(names, c->targets.v[k]);
 	}
 	return r < 0 ? r : sorted(names, ret, e);
 }

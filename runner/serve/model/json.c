@@ -21,7 +21,7 @@ void make_set(struct make *m, const char *key, json_t *taken)
 }
 
 /* The length of text, at most n bytes, without splitting a character. */
-static size_t cut(const char *text, size_t n)
+static size_t model_json_cut(const char *text, size_t n)
 {
 	size_t len = strnlen(text, n + 1);
 
@@ -35,7 +35,7 @@ static size_t cut(const char *text, size_t n)
 
 json_t *json_text(const char *text)
 {
-	json_t *j = json_stringn(text, cut(text, MAKE_TEXT_MAX));
+	json_t *j = json_stringn(text, model_json_cut(text, MAKE_TEXT_MAX));
 
 	return j ? j : json_string("(not UTF-8)");
 }

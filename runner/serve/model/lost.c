@@ -11,7 +11,7 @@
 
 /* The row of a run that is not in the history (yet).  A damaged summary shows only that the run
  * ended. */
-static json_t *row_of(const struct serve_site *s, const char *run, bool damaged)
+static json_t *model_lost_row_of(const struct serve_site *s, const char *run, bool damaged)
 {
 	const char *status = damaged			       ? NULL
 			     : survey_run_lives(s->state, run) ? "running"
@@ -32,7 +32,7 @@ static int lost_row(struct serve_site *s, const char *run, bool damaged, json_t 
 			line = json_incref(json_array_get(lines, i));
 	/* A lost run gets its line in the history from the next run. */
 	if (!line)
-		line = row_of(s, run, damaged);
+		line = model_lost_row_of(s, run, damaged);
 	if (r == 0 && !line)
 		r = err_set(e, ENOMEM, "build JSON");
 	return r < 0 ? r : row_run(s, line, ret, e);

@@ -16,13 +16,13 @@ struct text {
 	int r;
 };
 
-static void add(struct text *t, struct slice s)
+static void model_metrics_add(struct text *t, struct slice s)
 {
 	if (t->r == 0)
 		t->r = buf_add(t->out, s, t->e);
 }
 
-static void head(struct text *t, const char *name, const char *type, const char *help)
+static void model_metrics_head(struct text *t, const char *name, const char *type, const char *help)
 {
 	if (t->r == 0)
 		t->r =
@@ -32,21 +32,21 @@ static void head(struct text *t, const char *name, const char *type, const char 
 /* label="value": a backslash, a quote and a newline are escaped; before: '{' or ','. */
 static void label(struct text *t, const char *before, const char *name, const char *value)
 {
-	add(t, slice_of(before));
-	add(t, slice_of(name));
-	add(t, SLICE("=\""));
+	model_metrics_add(t, slice_of(before));
+	model_metrics_add(t, slice_of(name));
+	model_metrics_add(t, SLICE("=\""));
 	for (; *value; value++) {
 		if (*value == '\n')
-			add(t, SLICE("\\n"));
+			model_metrics_add(t, SLICE("\\n"));
 		else if (*value == '\\' || *value == '"')
-			add(t, SLICE("\\"));
+			model_metrics_add(t, SLICE("\\"));
 		if (*value != '\n')
-			add(t, (struct slice){value, 1});
+			model_metrics_add(t, (struct slice){value, 1});
 	}
-	add(t, SLICE("\""));
+	model_metrics_add(t, SLICE("\""));
 }
 
-static void value(struct text *t, double v)
+static void model_metrics_value(struct text *t, double v)
 {
 	if (t->r == 0)
 		t->r = v > -1e15 && v < 1e15 && v == (double)(int64_t)v
@@ -57,9 +57,9 @@ static void value(struct text *t, double v)
 /* A metric without labels. */
 static void gauge(struct text *t, const char *name, const char *help, double v)
 {
-	head(t, name, "gauge", help);
-	add(t, slice_of(name));
-	value(t, v);
+	model_metrics_head(t, name, "gauge", help);
+	model_metrics_add(t, slice_of(name));
+	model_metrics_value(t, v);
 }
 
 /* --- targets ------------------------------------------------------------------- */
@@ -88,17 +88,17 @@ static const char *row_name(const json_t *one)
 
 static void target_metric(struct text *t, const json_t *all, const struct target_metric *m)
 {
-	head(t, m->name, m->type, m->help);
+	model_metrics_head(t, m->name, m->type, m->help);
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
 		const json_t *v = json_object_get(json_object_get(one, "row"), m->key);
 
 		if (!json_is_number(v))
 			continue;
-		add(t, slice_of(m->name));
+		model_metrics_add(t, slice_of(m->name));
 		label(t, "{", "target", row_name(one));
-		add(t, SLICE("}"));
-		value(t, json_number_value(v));
+		model_metrics_add(t, SLICE("}"));
+		model_metrics_value(t, json_number_value(v));
 	}
 }
 
@@ -107,8 +107,9 @@ static void pressures(struct text *t, const json_t *all)
 	static const char *const kinds[][2] = {
 	    {"cpu", "pressure_cpu"}, {"memory", "pressure_memory"}, {"io", "pressure_io"}};
 
-	head(t, "fuzzcell_target_pressure_ratio", "gauge",
-	     "Share of the time in which all of the living cell waited for the resource.");
+	model_metrics_head(
+	    t, "fuzzcell_target_pressure_ratio", "gauge",
+	    "Share of the time in which all of the living cell waited for the resource.");
 	for (size_t i = 0; i < json_array_size(all); i++)
 		for (size_t k = 0; k < COUNT(kinds); k++) {
 			const json_t *one = json_array_get(all, i);
@@ -116,18 +117,18 @@ static void pressures(struct text *t, const json_t *all)
 
 			if (!json_is_number(v))
 				continue;
-			add(t, SLICE("fuzzcell_target_pressure_ratio"));
+			model_metrics_add(t, SLICE("fuzzcell_target_pressure_ratio"));
 			label(t, "{", "target", row_name(one));
 			label(t, ",", "resource", kinds[k][0]);
-			add(t, SLICE("}"));
-			value(t, json_number_value(v));
+			model_metrics_add(t, SLICE("}"));
+			model_metrics_value(t, json_number_value(v));
 		}
 }
 
-static void failures(struct text *t, const json_t *all)
+static void model_metrics_failures(struct text *t, const json_t *all)
 {
-	head(t, "fuzzcell_target_failures_total", "counter",
-	     "Failures of the target in that run, by kind.");
+	model_metrics_head(t, "fuzzcell_target_failures_total", "counter",
+			   "Failures of the target in that run, by kind.");
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		json_t *one = json_array_get(all, i);
 		const char *kind;
@@ -137,46 +138,46 @@ static void failures(struct text *t, const json_t *all)
 		{
 			if (!json_is_number(v))
 				continue;
-			add(t, SLICE("fuzzcell_target_failures_total"));
+			model_metrics_add(t, SLICE("fuzzcell_target_failures_total"));
 			label(t, "{", "target", row_name(one));
 			label(t, ",", "kind", kind);
-			add(t, SLICE("}"));
-			value(t, json_number_value(v));
+			model_metrics_add(t, SLICE("}"));
+			model_metrics_value(t, json_number_value(v));
 		}
 	}
 }
 
 static void last_fuzzed(struct text *t, const json_t *all)
 {
-	head(t, "fuzzcell_target_last_fuzzed_time_seconds", "gauge",
-	     "When the last run that fuzzed the target ended.");
+	model_metrics_head(t, "fuzzcell_target_last_fuzzed_time_seconds", "gauge",
+			   "When the last run that fuzzed the target ended.");
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
 		uint64_t at = get_time(json_object_get(one, "row"), "last_fuzzed");
 
 		if (!at)
 			continue;
-		add(t, SLICE("fuzzcell_target_last_fuzzed_time_seconds"));
+		model_metrics_add(t, SLICE("fuzzcell_target_last_fuzzed_time_seconds"));
 		label(t, "{", "target", row_name(one));
-		add(t, SLICE("}"));
-		value(t, (double)at);
+		model_metrics_add(t, SLICE("}"));
+		model_metrics_value(t, (double)at);
 	}
 }
 
 static void health_of(struct text *t, const json_t *one, const char *severity, const char *code)
 {
-	add(t, SLICE("fuzzcell_target_health"));
+	model_metrics_add(t, SLICE("fuzzcell_target_health"));
 	label(t, "{", "target", row_name(one));
 	label(t, ",", "severity", severity);
 	label(t, ",", "code", code);
-	add(t, SLICE("}"));
-	value(t, 1);
+	model_metrics_add(t, SLICE("}"));
+	model_metrics_value(t, 1);
 }
 
 static void healths(struct text *t, const json_t *all)
 {
-	head(t, "fuzzcell_target_health", "gauge",
-	     "1 for each finding of the target; without findings: ok, or unknown.");
+	model_metrics_head(t, "fuzzcell_target_health", "gauge",
+			   "1 for each finding of the target; without findings: ok, or unknown.");
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
 		const json_t *f = json_object_get(one, "findings");
@@ -191,7 +192,7 @@ static void healths(struct text *t, const json_t *all)
 	}
 }
 
-static int targets(struct model_base *b, struct text *t)
+static int model_metrics_targets(struct model_base *b, struct text *t)
 {
 	_autojson_ json_t *all = NULL;
 	int r = all_targets(b, &all, t->e);
@@ -201,7 +202,7 @@ static int targets(struct model_base *b, struct text *t)
 	for (size_t i = 0; i < COUNT(target_metrics); i++)
 		target_metric(t, all, &target_metrics[i]);
 	pressures(t, all);
-	failures(t, all);
+	model_metrics_failures(t, all);
 	last_fuzzed(t, all);
 	healths(t, all);
 	return t->r;
@@ -209,14 +210,14 @@ static int targets(struct model_base *b, struct text *t)
 
 /* --- runs, crashes, the service -------------------------------------------------------- */
 
-static void run_of(struct text *t, const json_t *run)
+static void model_metrics_run_of(struct text *t, const json_t *run)
 {
-	head(t, "fuzzcell_run_info", "gauge", "The living run, else the last run.");
-	add(t, SLICE("fuzzcell_run_info"));
+	model_metrics_head(t, "fuzzcell_run_info", "gauge", "The living run, else the last run.");
+	model_metrics_add(t, SLICE("fuzzcell_run_info"));
 	label(t, "{", "run", get_text(run, "run"));
 	label(t, ",", "commit", get_text(run, "commit"));
-	add(t, SLICE("}"));
-	value(t, 1);
+	model_metrics_add(t, SLICE("}"));
+	model_metrics_value(t, 1);
 	if (get_time(run, "started"))
 		gauge(t, "fuzzcell_run_start_time_seconds", "When the run began.",
 		      (double)get_time(run, "started"));
@@ -225,7 +226,7 @@ static void run_of(struct text *t, const json_t *run)
 		      get_number(run, "workers"));
 }
 
-static int runs(struct serve_site *s, struct text *t)
+static int model_metrics_runs(struct serve_site *s, struct text *t)
 {
 	_autojson_ json_t *rows = NULL;
 	uint64_t damaged = 0, total = 0, ended = 0;
@@ -238,18 +239,18 @@ static int runs(struct serve_site *s, struct text *t)
 	if (r < 0)
 		return r;
 	gauge(t, "fuzzcell_run_active", "Whether a run lives.", site_live(s) ? 1 : 0);
-	head(t, "fuzzcell_runs_total", "counter", "Runs that ended.");
-	add(t, SLICE("fuzzcell_runs_total"));
-	value(t, (double)total);
+	model_metrics_head(t, "fuzzcell_runs_total", "counter", "Runs that ended.");
+	model_metrics_add(t, SLICE("fuzzcell_runs_total"));
+	model_metrics_value(t, (double)total);
 	if (json_array_size(rows) > 0)
-		run_of(t, json_array_get(rows, 0));
+		model_metrics_run_of(t, json_array_get(rows, 0));
 	if (ended)
 		gauge(t, "fuzzcell_last_run_end_time_seconds", "When the last completed run ended.",
 		      (double)ended);
 	return t->r;
 }
 
-static int crashes(struct model_base *b, struct text *t)
+static int model_metrics_crashes(struct model_base *b, struct text *t)
 {
 	_autojson_ json_t *counts = NULL;
 	const char *state;
@@ -258,24 +259,24 @@ static int crashes(struct model_base *b, struct text *t)
 
 	if (r < 0)
 		return r;
-	head(t, "fuzzcell_crashes", "gauge", "Crashes that are known, by state.");
+	model_metrics_head(t, "fuzzcell_crashes", "gauge", "Crashes that are known, by state.");
 	json_object_foreach(counts, state, n)
 	{
-		add(t, SLICE("fuzzcell_crashes"));
+		model_metrics_add(t, SLICE("fuzzcell_crashes"));
 		label(t, "{", "state", state);
-		add(t, SLICE("}"));
-		value(t, json_number_value(n));
+		model_metrics_add(t, SLICE("}"));
+		model_metrics_value(t, json_number_value(n));
 	}
 	return t->r;
 }
 
 static void service_finding(struct text *t, const char *severity, const char *code)
 {
-	add(t, SLICE("fuzzcell_service_health"));
+	model_metrics_add(t, SLICE("fuzzcell_service_health"));
 	label(t, "{", "severity", severity);
 	label(t, ",", "code", code);
-	add(t, SLICE("}"));
-	value(t, 1);
+	model_metrics_add(t, SLICE("}"));
+	model_metrics_value(t, 1);
 }
 
 static int service_health(struct model_base *b, struct text *t)
@@ -285,8 +286,8 @@ static int service_health(struct model_base *b, struct text *t)
 
 	if (r < 0)
 		return r;
-	head(t, "fuzzcell_service_health", "gauge",
-	     "1 for each finding of the service; ok without findings.");
+	model_metrics_head(t, "fuzzcell_service_health", "gauge",
+			   "1 for each finding of the service; ok without findings.");
 	for (size_t i = 0; i < json_array_size(f); i++)
 		service_finding(t, get_text(json_array_get(f, i), "severity"),
 				get_text(json_array_get(f, i), "code"));
@@ -329,18 +330,18 @@ static int everything(struct serve_site *site, struct buf *out, struct err *e)
 	if (r < 0)
 		return r;
 	gauge(&t, "fuzzcell_up", "1: the state directory can be read.", 1);
-	head(&t, "fuzzcell_build_info", "gauge", "The version of fuzzcell.");
-	add(&t, SLICE("fuzzcell_build_info"));
+	model_metrics_head(&t, "fuzzcell_build_info", "gauge", "The version of fuzzcell.");
+	model_metrics_add(&t, SLICE("fuzzcell_build_info"));
 	label(&t, "{", "version", FUZZCELL_VERSION);
-	add(&t, SLICE("}"));
-	value(&t, 1);
+	model_metrics_add(&t, SLICE("}"));
+	model_metrics_value(&t, 1);
 	r = t.r;
 	if (r == 0)
-		r = runs(site, &t);
+		r = model_metrics_runs(site, &t);
 	if (r == 0)
-		r = targets(&b, &t);
+		r = model_metrics_targets(&b, &t);
 	if (r == 0)
-		r = crashes(&b, &t);
+		r = model_metrics_crashes(&b, &t);
 	if (r == 0)
 		r = service_health(&b, &t);
 	return r < 0 ? r : service(site, &t);

@@ -8,17 +8,17 @@
 
 enum { FINDINGS_SHOWN = 20 };
 
-static json_t *part(const json_t *one, const char *key)
+static json_t *model_overview_part(const json_t *one, const char *key)
 {
 	return json_object_get(one, key);
 }
 
 static unsigned rank_of(const json_t *one)
 {
-	return severity_rank(findings_severity(part(one, "findings")));
+	return severity_rank(findings_severity(model_overview_part(one, "findings")));
 }
 
-static int append(json_t *to, json_t *v, struct err *e)
+static int model_overview_append(json_t *to, json_t *v, struct err *e)
 {
 	return json_array_append(to, v) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
 }
@@ -41,7 +41,8 @@ static int target_rows(const json_t *all, size_t max, json_t **ret, struct err *
 			}
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (shown[i])
-			r = append(rows, part(json_array_get(all, i), "row"), e);
+			r = model_overview_append(
+			    rows, model_overview_part(json_array_get(all, i), "row"), e);
 	if (r == 0)
 		*ret = json_incref(rows);
 	return r;
@@ -55,7 +56,8 @@ static int worst_findings(const json_t *all, json_t *service, json_t **ret, size
 	int r = json_array_extend(everything, service) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
 
 	for (size_t i = 0; r == 0 && i < json_array_size(all); i++)
-		if (json_array_extend(everything, part(json_array_get(all, i), "findings")) < 0)
+		if (json_array_extend(everything,
+				      model_overview_part(json_array_get(all, i), "findings")) < 0)
 			r = err_set(e, ENOMEM, "build JSON");
 	for (unsigned rank = 4; rank-- > 0;)
 		for (size_t i = 0; r == 0 && i < json_array_size(everything); i++) {
@@ -63,7 +65,7 @@ static int worst_findings(const json_t *all, json_t *service, json_t **ret, size
 
 			if (json_array_size(worst) < FINDINGS_SHOWN &&
 			    severity_rank(get_text(f, "severity")) == rank)
-				r = append(worst, f, e);
+				r = model_overview_append(worst, f, e);
 		}
 	*ret_total = json_array_size(everything);
 	if (r == 0)
@@ -108,7 +110,7 @@ static int targets_part(struct model_base *b, struct make *m, struct err *e)
 	return 0;
 }
 
-static int runs_part(struct serve_site *s, struct make *m, struct err *e)
+static int model_overview_runs_part(struct serve_site *s, struct make *m, struct err *e)
 {
 	uint64_t damaged, total = 0;
 	json_t *live = NULL, *rows = NULL;
@@ -155,7 +157,7 @@ int model_overview(struct serve_site *s, const char *name, json_t **ret, struct 
 		r = model_begin(s, &m, e);
 	make_text(&m, "version", FUZZCELL_VERSION);
 	if (r == 0)
-		r = runs_part(s, &m, e);
+		r = model_overview_runs_part(s, &m, e);
 	if (r == 0)
 		r = targets_part(&b, &m, e);
 	if (r == 0)
@@ -215,7 +217,8 @@ static int page_rows(const json_t *all, size_t page, json_t **ret, struct err *e
 	int r = 0;
 
 	for (size_t i = from; r == 0 && i < n && i < from + MODEL_PAGE; i++)
-		r = append(rows, part(json_array_get(all, i), "row"), e);
+		r = model_overview_append(rows, model_overview_part(json_array_get(all, i), "row"),
+					  e);
 	if (r == 0)
 		*ret = json_incref(rows);
 	return r;

@@ -13,7 +13,7 @@
 enum { PARSED_MAX = 1 << 20 };
 
 /* The program's first frame with a line number; NULL: none. */
-static const struct crash_frame *place_of(const struct crash_report *r)
+static const struct crash_frame *model_report_place_of(const struct crash_report *r)
 {
 	for (size_t i = 0; i < r->n_frames; i++)
 		if (*r->frames[i].file && r->frames[i].line > 0)
@@ -67,7 +67,7 @@ static int set_place_of(const struct serve_site *s, const struct known_crash *c,
 	r = crash_parse(text, &o, &report, e);
 	if (r < 0)
 		return r;
-	f = place_of(&report);
+	f = model_report_place_of(&report);
 	if (f)
 		r = set_place(s, f, commit, m, e);
 	else

@@ -134,7 +134,7 @@ static const struct copy living_keys[] = {
 };
 
 /* The verdict is the worst finding. */
-static json_t *verdict(const struct model_target *t)
+static json_t *model_rows_verdict(const struct model_target *t)
 {
 	static const struct copy keys[] = {{"code", COPY_TEXT},
 					   {"severity", COPY_TEXT},
@@ -181,7 +181,7 @@ int row_target(struct model_base *b, const char *name, const struct model_target
 	}
 	make_set(&m, "trend", json_incref(t->trend));
 	make_time(&m, "last_fuzzed", get_count(known, "fuzzed"));
-	make_set(&m, "health", verdict(t));
+	make_set(&m, "health", model_rows_verdict(t));
 	make_number(&m, "crashes_open", get_count(b->open, name));
 	return make_done(&m, ret, e);
 }
@@ -231,7 +231,7 @@ int row_run(struct serve_site *s, const json_t *line, json_t **ret, struct err *
 }
 
 /* The living run's line: its own values, and sums over its targets. */
-static int live_line(const json_t *live, json_t **ret, struct err *e)
+static int model_rows_live_line(const json_t *live, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *run = json_copy(json_object_get(live, "run"));
 	json_t *targets = json_object_get(live, "targets");
@@ -254,7 +254,7 @@ int row_live(struct serve_site *s, json_t **ret, struct err *e)
 	*ret = NULL;
 	if (!site_live(s))
 		return 0;
-	r = live_line(site_live(s), &run, e);
+	r = model_rows_live_line(site_live(s), &run, e);
 	if (r < 0)
 		return r;
 	make_copy(&m, run, run_keys, COUNT(run_keys));

@@ -50,7 +50,7 @@ static const struct copy target_keys[] = {
     {"crashes_new", COPY_NUMBER},
 };
 
-static int add_target(struct serve_site *s, json_t *rows, const json_t *t, struct err *e)
+static int model_run_add_target(struct serve_site *s, json_t *rows, const json_t *t, struct err *e)
 {
 	const char *name = get_text(t, "name");
 	_automake_ struct make m = MAKE_INIT;
@@ -73,7 +73,7 @@ static const struct copy crash_keys[] = {
     {"security", COPY_FLAG},
 };
 
-static int add_crashes(json_t *rows, const json_t *t, struct err *e)
+static int model_run_add_crashes(json_t *rows, const json_t *t, struct err *e)
 {
 	const json_t *all = json_object_get(t, "crashes");
 	int r = 0;
@@ -95,16 +95,16 @@ static int add_crashes(json_t *rows, const json_t *t, struct err *e)
 	return r;
 }
 
-static int lists(struct serve_site *s, struct make *m, const json_t *all, struct err *e)
+static int model_run_lists(struct serve_site *s, struct make *m, const json_t *all, struct err *e)
 {
 	_autojson_ json_t *targets = json_array(), *crashes = json_array();
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < json_array_size(all); i++) {
 		if (i < MODEL_RUN_TARGETS)
-			r = add_target(s, targets, json_array_get(all, i), e);
+			r = model_run_add_target(s, targets, json_array_get(all, i), e);
 		if (r == 0)
-			r = add_crashes(crashes, json_array_get(all, i), e);
+			r = model_run_add_crashes(crashes, json_array_get(all, i), e);
 	}
 	if (r < 0)
 		return r;
@@ -130,7 +130,7 @@ static int one_run(struct serve_site *s, const json_t *run, const json_t *target
 	r = model_begin(s, &m, e);
 	make_copy(&m, run, keys, COUNT(keys));
 	if (r == 0)
-		r = lists(s, &m, targets, e);
+		r = model_run_lists(s, &m, targets, e);
 	return r < 0 ? r : make_done(&m, ret, e);
 }
 

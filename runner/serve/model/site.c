@@ -119,7 +119,7 @@ const char *site_live_run(const struct serve_site *s)
 	return get_text(json_object_get(site_live(s), "run"), "run");
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static bool model_site_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
@@ -137,7 +137,7 @@ int site_ledger(struct serve_site *s, const struct ledger **ret, struct err *e)
 	if (fstatat(s->state->dirfd, "known_crashes.json", &st, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    errno != ENOENT)
 		return err_sys(e, "stat known_crashes.json");
-	if (!s->ledger || !same_file(&st, &s->ledger_stat)) {
+	if (!s->ledger || !model_site_same_file(&st, &s->ledger_stat)) {
 		r = ledger_load(s->state->dirfd, &l, e);
 		if (r < 0)
 			return r;

@@ -27,7 +27,7 @@ static json_t *growth_columns(void)
 	return all;
 }
 
-static json_t *number_or_null(const json_t *j, const char *key)
+static json_t *model_target_number_or_null(const json_t *j, const char *key)
 {
 	json_t *v = json_object_get(j, key);
 
@@ -40,7 +40,8 @@ static json_t *growth_point(const json_t *line, uint64_t ended)
 	int bad = json_array_append_new(point, json_integer((json_int_t)ended));
 
 	for (size_t i = 0; i < COUNT(growth_keys); i++)
-		bad |= json_array_append_new(point, number_or_null(line, growth_keys[i]));
+		bad |=
+		    json_array_append_new(point, model_target_number_or_null(line, growth_keys[i]));
 	if (bad) {
 		json_decref(point);
 		return NULL;
@@ -65,8 +66,8 @@ static int growth_points(const json_t *lines, json_t **ret, struct err *e)
 }
 
 /* Makes no pages for unknown names. */
-static int known(struct serve_site *s, const char *name, const struct model_target *t,
-		 struct err *e)
+static int model_target_known(struct serve_site *s, const char *name, const struct model_target *t,
+			      struct err *e)
 {
 	return t->now || site_knows_target(s, name) ? 0 : err_set(e, ENOENT, "no such target");
 }
@@ -82,7 +83,7 @@ int model_growth(struct serve_site *s, const char *name, json_t **ret, struct er
 	if (r == 0)
 		r = target_facts(&b, name, MODEL_POINTS, &t, e);
 	if (r == 0)
-		r = known(s, name, &t, e);
+		r = model_target_known(s, name, &t, e);
 	if (r == 0)
 		r = growth_points(t.lines, &points, e);
 	if (r < 0)
@@ -128,7 +129,7 @@ int model_series(struct serve_site *s, const char *name, json_t **ret, struct er
 	if (r == 0)
 		r = target_facts(&b, name, 1, &t, e);
 	if (r == 0)
-		r = known(s, name, &t, e);
+		r = model_target_known(s, name, &t, e);
 	if (r == 0)
 		r = newest_series(s, name, &t, &series, e);
 	if (r == 0 && !series)
@@ -211,7 +212,8 @@ static const struct copy run_keys[] = {
     {"failures_total", COPY_NUMBER},
 };
 
-static int runs_part(struct serve_site *s, const json_t *lines, json_t **ret, struct err *e)
+static int model_target_runs_part(struct serve_site *s, const json_t *lines, json_t **ret,
+				  struct err *e)
 {
 	_autojson_ json_t *rows = json_array();
 
@@ -250,8 +252,8 @@ static int stats_part(struct serve_site *s, const char *name, const struct model
 	return 0;
 }
 
-static int lists(struct model_base *b, const char *name, const struct model_target *t,
-		 struct make *m, struct err *e)
+static int model_target_lists(struct model_base *b, const char *name, const struct model_target *t,
+			      struct make *m, struct err *e)
 {
 	_autojson_ json_t *points = NULL, *series = NULL;
 	json_t *rows = NULL, *stats = NULL;
@@ -262,7 +264,7 @@ static int lists(struct model_base *b, const char *name, const struct model_targ
 		return r;
 	make_set(m, "crashes", rows);
 	make_number(m, "crashes_total", total);
-	r = runs_part(b->site, t->lines, &rows, e);
+	r = model_target_runs_part(b->site, t->lines, &rows, e);
 	if (r < 0)
 		return r;
 	make_set(m, "runs", rows);
@@ -289,7 +291,7 @@ int model_target(struct serve_site *s, const char *name, json_t **ret, struct er
 	if (r == 0)
 		r = target_facts(&b, name, MODEL_TARGET_RUNS, &t, e);
 	if (r == 0)
-		r = known(s, name, &t, e);
+		r = model_target_known(s, name, &t, e);
 	if (r == 0)
 		r = model_begin(s, &m, e);
 	if (r == 0)
@@ -304,6 +306,6 @@ int model_target(struct serve_site *s, const char *name, json_t **ret, struct er
 		 json_pack("{s:s, s:O}", "severity", findings_severity(t.findings), "findings",
 			   t.findings));
 	limit_part(&t, &m);
-	r = lists(&b, name, &t, &m, e);
+	r = model_target_lists(&b, name, &t, &m, e);
 	return r < 0 ? r : make_done(&m, ret, e);
 }

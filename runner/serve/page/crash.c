@@ -7,7 +7,7 @@
 
 enum { LIST_SHOWN = 64 };
 
-static void heading(struct page *p, const json_t *m, const json_t *row)
+static void page_crash_heading(struct page *p, const json_t *m, const json_t *row)
 {
 	const char *type = field_text(row, "crash_type"), *frame = field_text(row, "top_frame");
 	const char *state = field_text(row, "state"), *issue = field_text(row, "issue_url");
@@ -34,7 +34,7 @@ static void heading(struct page *p, const json_t *m, const json_t *row)
 }
 
 /* The place of the failure, the most important fact. */
-static void place(struct page *p, const json_t *m)
+static void page_crash_place(struct page *p, const json_t *m)
 {
 	const json_t *at = field_object(m, "place");
 	const char *file = field_text(at, "file"), *url = field_text(at, "url");
@@ -62,7 +62,7 @@ static void place(struct page *p, const json_t *m)
 	html_close(h);
 }
 
-static void targets(struct page *p, const json_t *list)
+static void page_crash_targets(struct page *p, const json_t *list)
 {
 	if (json_array_size(list) == 0)
 		return;
@@ -79,7 +79,7 @@ static void targets(struct page *p, const json_t *list)
 	html_close(&p->h);
 }
 
-static void seen(struct page *p, const char *name, const char *time, const char *commit)
+static void page_crash_seen(struct page *p, const char *name, const char *time, const char *commit)
 {
 	if (!time && !commit)
 		return;
@@ -92,7 +92,7 @@ static void seen(struct page *p, const char *name, const char *time, const char 
 	html_close(&p->h);
 }
 
-static void rate(struct page *p, const json_t *row)
+static void page_crash_rate(struct page *p, const json_t *row)
 {
 	double tries = field_or_0(row, "tries");
 
@@ -178,7 +178,7 @@ static void variants(struct page *p, const json_t *list)
 	html_close(&p->h);
 }
 
-static void alike(struct page *p, const json_t *list)
+static void page_crash_alike(struct page *p, const json_t *list)
 {
 	size_t n = json_array_size(list);
 
@@ -213,7 +213,7 @@ static void merged(struct page *p, const json_t *c)
 	html_close(&p->h);
 }
 
-static void facts(struct page *p, const json_t *m, const json_t *row)
+static void page_crash_facts(struct page *p, const json_t *m, const json_t *row)
 {
 	const json_t *c = field_object(m, "crash");
 
@@ -221,17 +221,18 @@ static void facts(struct page *p, const json_t *m, const json_t *row)
 	page_fact(p, "Signature");
 	html_element(&p->h, "code", NULL, field_text(m, "signature"));
 	html_close(&p->h);
-	targets(p, field_list(m, "targets"));
+	page_crash_targets(p, field_list(m, "targets"));
 	page_fact_text(p, "Severity", field_text(row, "severity"));
 	page_fact_text(p, "Signal", field_text(c, "signal"));
 	page_fact(p, "Seen");
 	page_number(p, UNIT_EXACT, row, "count");
 	html_text(&p->h, field_or_0(row, "count") == 1 ? " time" : " times");
 	html_close(&p->h);
-	rate(p, row);
-	seen(p, "First seen", field_text(row, "first_seen"), field_text(c, "first_commit"));
-	seen(p, "Last seen", field_text(row, "last_seen"), field_text(c, "last_commit"));
-	seen(p, "Fixed", field_text(c, "fixed_at"), field_text(c, "fixed_commit"));
+	page_crash_rate(p, row);
+	page_crash_seen(p, "First seen", field_text(row, "first_seen"),
+			field_text(c, "first_commit"));
+	page_crash_seen(p, "Last seen", field_text(row, "last_seen"), field_text(c, "last_commit"));
+	page_crash_seen(p, "Fixed", field_text(c, "fixed_at"), field_text(c, "fixed_commit"));
 	input(p, "Input", m, "crash_file", "input_bytes", "input");
 	input(p, "Minimised", m, "minimized", "minimized_bytes", "minimized");
 	if (field_text(m, "seed")) {
@@ -241,7 +242,7 @@ static void facts(struct page *p, const json_t *m, const json_t *row)
 		html_close(&p->h);
 	}
 	withheld(p, m, row);
-	alike(p, field_list(c, "alike"));
+	page_crash_alike(p, field_list(c, "alike"));
 	variants(p, field_list(c, "variants"));
 	merged(p, c);
 	page_fact_text(p, "Note", field_text(c, "note"));
@@ -324,9 +325,9 @@ int page_crash(const json_t *model, struct buf *out, struct err *e)
 				   .api = field_text(row, "api")};
 	struct page p = page_begin(&about, out, e);
 
-	heading(&p, model, row);
-	place(&p, model);
-	facts(&p, model, row);
+	page_crash_heading(&p, model, row);
+	page_crash_place(&p, model);
+	page_crash_facts(&p, model, row);
 	commands(&p, model);
 	frames(&p, field_list(field_object(model, "crash"), "frames"));
 	report(&p, model);

@@ -14,13 +14,13 @@ struct html html_on(struct buf *out, struct err *e)
 	return (struct html){.out = out, .e = e};
 }
 
-static void add(struct html *h, struct slice s)
+static void page_html_add(struct html *h, struct slice s)
 {
 	if (h->r == 0)
 		h->r = buf_add(h->out, s, h->e);
 }
 
-static void refuse(struct html *h, const char *what, const char *name)
+static void page_html_refuse(struct html *h, const char *what, const char *name)
 {
 	if (h->r == 0)
 		h->r = err_set(h->e, EINVAL, "write HTML: %s '%s'", what, name);
@@ -51,7 +51,7 @@ static bool is_raw(const char *name)
 	return among(name, names);
 }
 
-static bool is_name(const char *name)
+static bool page_html_is_name(const char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
@@ -64,13 +64,13 @@ static bool is_attribute(const char *name)
 	static const char *const never[] = {"style",  "srcdoc", "formaction",
 					    "srcset", "ping",	NULL};
 
-	return is_name(name) && strncasecmp(name, "on", 2) != 0 && !among(name, never);
+	return page_html_is_name(name) && strncasecmp(name, "on", 2) != 0 && !among(name, never);
 }
 
 static void end_tag(struct html *h)
 {
 	if (h->in_tag)
-		add(h, SLICE(">"));
+		page_html_add(h, SLICE(">"));
 	h->in_tag = false;
 }
 
@@ -104,31 +104,31 @@ static size_t harmless(struct slice s)
 }
 
 /* Escapes one character; returns its number of bytes. */
-static size_t odd(struct html *h, struct slice s)
+static size_t page_html_odd(struct html *h, struct slice s)
 {
 	struct slice known = entity(s.p[0]);
 	uint32_t c = 0;
 	size_t n = utf8_next(s, &c);
 
 	if (known.n > 0)
-		add(h, known);
+		page_html_add(h, known);
 	else if (n > 1 && utf8_is_plain(c))
-		add(h, (struct slice){s.p, n});
+		page_html_add(h, (struct slice){s.p, n});
 	else if (h->r == 0)
 		h->r = n > 1 ? buf_addf(h->out, h->e, "\\u%04x", (unsigned)c)
 			     : buf_addf(h->out, h->e, "\\x%02x", (unsigned char)s.p[0]);
 	return n ? n : 1;
 }
 
-static void escaped(struct html *h, struct slice s)
+static void page_html_escaped(struct html *h, struct slice s)
 {
 	while (h->r == 0 && s.n > 0) {
 		size_t n = harmless(s);
 
 		if (n > 0)
-			add(h, (struct slice){s.p, n});
+			page_html_add(h, (struct slice){s.p, n});
 		else
-			n = odd(h, s);
+			n = page_html_odd(h, s);
 		s = (struct slice){s.p + n, s.n - n};
 	}
 }
@@ -136,23 +136,23 @@ static void escaped(struct html *h, struct slice s)
 void html_doctype(struct html *h)
 {
 	if (h->depth > 0 || h->out->n > 0)
-		refuse(h, "not at the beginning:", "doctype");
-	add(h, SLICE("<!DOCTYPE html>\n"));
+		page_html_refuse(h, "not at the beginning:", "doctype");
+	page_html_add(h, SLICE("<!DOCTYPE html>\n"));
 }
 
 void html_open(struct html *h, const char *name)
 {
 	end_tag(h);
-	if (!is_name(name))
-		refuse(h, "no name of an element:", name);
+	if (!page_html_is_name(name))
+		page_html_refuse(h, "no name of an element:", name);
 	else if (h->depth == HTML_DEPTH)
-		refuse(h, "too deep:", name);
+		page_html_refuse(h, "too deep:", name);
 	else if (h->depth > 0 && is_raw(h->open[h->depth - 1]))
-		refuse(h, "no element belongs in", h->open[h->depth - 1]);
+		page_html_refuse(h, "no element belongs in", h->open[h->depth - 1]);
 	if (h->r < 0)
 		return;
-	add(h, SLICE("<"));
-	add(h, slice_of(name));
+	page_html_add(h, SLICE("<"));
+	page_html_add(h, slice_of(name));
 	h->in_tag = true;
 	if (!is_void(name))
 		h->open[h->depth++] = name;
@@ -162,23 +162,23 @@ void html_close(struct html *h)
 {
 	end_tag(h);
 	if (h->r == 0 && h->depth == 0)
-		refuse(h, "nothing is open:", "");
+		page_html_refuse(h, "nothing is open:", "");
 	if (h->r < 0)
 		return;
 	h->depth--;
-	add(h, SLICE("</"));
-	add(h, slice_of(h->open[h->depth]));
-	add(h, SLICE(">"));
+	page_html_add(h, SLICE("</"));
+	page_html_add(h, slice_of(h->open[h->depth]));
+	page_html_add(h, SLICE(">"));
 	/* One line a row keeps the source readable. */
 	if (strcmp(h->open[h->depth], "tr") == 0 || strcmp(h->open[h->depth], "section") == 0)
-		add(h, SLICE("\n"));
+		page_html_add(h, SLICE("\n"));
 }
 
 int html_done(struct html *h)
 {
 	end_tag(h);
 	if (h->depth > 0)
-		refuse(h, "still open:", h->open[h->depth - 1]);
+		page_html_refuse(h, "still open:", h->open[h->depth - 1]);
 	return h->r;
 }
 
@@ -210,9 +210,9 @@ static bool is_address(const char *name)
 static bool may_attr(struct html *h, const char *name)
 {
 	if (!h->in_tag)
-		refuse(h, "no open tag for the attribute", name);
+		page_html_refuse(h, "no open tag for the attribute", name);
 	else if (!is_attribute(name))
-		refuse(h, "no name of an attribute:", name);
+		page_html_refuse(h, "no name of an attribute:", name);
 	return h->r == 0;
 }
 
@@ -222,11 +222,11 @@ static void attribute(struct html *h, const char *name, struct slice value)
 		return;
 	if (is_address(name) && !address_ok(value))
 		value = SLICE("#");
-	add(h, SLICE(" "));
-	add(h, slice_of(name));
-	add(h, SLICE("=\""));
-	escaped(h, value);
-	add(h, SLICE("\""));
+	page_html_add(h, SLICE(" "));
+	page_html_add(h, slice_of(name));
+	page_html_add(h, SLICE("=\""));
+	page_html_escaped(h, value);
+	page_html_add(h, SLICE("\""));
 }
 
 void html_attr(struct html *h, const char *name, const char *value)
@@ -248,8 +248,8 @@ void html_flag(struct html *h, const char *name)
 {
 	if (!may_attr(h, name))
 		return;
-	add(h, SLICE(" "));
-	add(h, slice_of(name));
+	page_html_add(h, SLICE(" "));
+	page_html_add(h, slice_of(name));
 }
 
 /* NULL: no memory; the error is in h. */
@@ -283,9 +283,9 @@ void html_textn(struct html *h, struct slice text)
 	/* Of these elements, only a title may have text, because entities work in it. */
 	if (text.n > 0 && h->depth > 0 && is_raw(h->open[h->depth - 1]) &&
 	    strcmp(h->open[h->depth - 1], "title") != 0)
-		refuse(h, "no text belongs in", h->open[h->depth - 1]);
+		page_html_refuse(h, "no text belongs in", h->open[h->depth - 1]);
 	end_tag(h);
-	escaped(h, text);
+	page_html_escaped(h, text);
 }
 
 void html_text(struct html *h, const char *text)

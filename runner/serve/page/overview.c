@@ -26,7 +26,7 @@ static void verdict_title(struct page *p, const char *severity, double bad, doub
 	html_close(h);
 }
 
-static void live_line(struct page *p, const json_t *live)
+static void page_overview_live_line(struct page *p, const json_t *live)
 {
 	struct html *h = &p->h;
 
@@ -61,7 +61,7 @@ static void idle_line(struct page *p, const json_t *last)
 	page_time(p, field_text(last, "ended"));
 }
 
-static void verdict(struct page *p, const json_t *m)
+static void page_overview_verdict(struct page *p, const json_t *m)
 {
 	const json_t *health = field_object(m, "health"), *counts = field_object(health, "counts");
 	const json_t *live = field_object(m, "live");
@@ -91,7 +91,7 @@ static void verdict(struct page *p, const json_t *m)
 		html_textf(h, ", %.0f not fuzzed yet", unknown);
 	html_text(h, ". ");
 	if (live)
-		live_line(p, live);
+		page_overview_live_line(p, live);
 	else
 		idle_line(p, json_array_get(field_list(m, "runs"), 0));
 	html_text(h, ".");
@@ -125,7 +125,7 @@ static void outbox_tile(struct page *p, const json_t *outbox)
 		  oldest ? below : "nothing waits");
 }
 
-static void tiles(struct page *p, const json_t *m)
+static void page_overview_tiles(struct page *p, const json_t *m)
 {
 	const json_t *live = field_object(m, "live");
 	const json_t *run = live ? live : json_array_get(field_list(m, "runs"), 0);
@@ -149,7 +149,7 @@ static void tiles(struct page *p, const json_t *m)
 	page_tiles_end(p);
 }
 
-static void findings(struct page *p, const json_t *health)
+static void page_overview_findings(struct page *p, const json_t *health)
 {
 	const json_t *list = field_list(health, "findings");
 	size_t n = json_array_size(list);
@@ -176,7 +176,7 @@ static json_t *beginning(const json_t *list, size_t max)
 	return out;
 }
 
-static void lists(struct page *p, const json_t *m)
+static void page_overview_lists(struct page *p, const json_t *m)
 {
 	_autojson_ json_t *crashes = beginning(field_list(m, "crashes"), CRASHES_SHOWN);
 	_autojson_ json_t *runs = beginning(field_list(m, "runs"), RUNS_SHOWN);
@@ -217,9 +217,9 @@ int page_overview(const json_t *model, struct buf *out, struct err *e)
 				   .live = field_object(model, "live") != NULL};
 	struct page p = page_begin(&about, out, e);
 
-	verdict(&p, model);
-	tiles(&p, model);
-	findings(&p, field_object(model, "health"));
-	lists(&p, model);
+	page_overview_verdict(&p, model);
+	page_overview_tiles(&p, model);
+	page_overview_findings(&p, field_object(model, "health"));
+	page_overview_lists(&p, model);
 	return page_end(&p);
 }

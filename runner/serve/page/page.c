@@ -59,7 +59,7 @@ const json_t *field_list(const json_t *o, const char *key)
 
 /* --- text ------------------------------------------------------------------------- */
 
-static uint64_t whole(double v)
+static uint64_t page_whole(double v)
 {
 	return v <= 0 ? 0 : v >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)llround(v);
 }
@@ -70,13 +70,13 @@ const char *unit_text(enum unit u, double v, char out[UNIT_TEXT])
 
 	switch (u) {
 	case UNIT_COUNT:
-		units_count(whole(v), text);
+		units_count(page_whole(v), text);
 		break;
 	case UNIT_BYTES:
-		units_size(whole(v), text);
+		units_size(page_whole(v), text);
 		break;
 	case UNIT_SECONDS:
-		units_time(whole(v < 1e12 ? v * (double)USEC_PER_SEC : 1e18), text);
+		units_time(page_whole(v < 1e12 ? v * (double)USEC_PER_SEC : 1e18), text);
 		break;
 	case UNIT_SHARE:
 		snprintf(text, sizeof(text), "%.1f%%", fmin(fmax(v, 0), 1e6) * 100);
@@ -86,7 +86,7 @@ const char *unit_text(enum unit u, double v, char out[UNIT_TEXT])
 		break;
 	case UNIT_EXACT:
 	default:
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)whole(v));
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)page_whole(v));
 		break;
 	}
 	snprintf(out, UNIT_TEXT, "%s", text);
@@ -246,7 +246,7 @@ static void head_link(struct page *p, const char *rel, const char *type, const c
 	html_href(&p->h, p->root, path);
 }
 
-static void script(struct page *p, const char *path)
+static void page_script(struct page *p, const char *path)
 {
 	html_open(&p->h, "script");
 	html_attrf(&p->h, "src", "%s%s", p->root, path);
@@ -254,7 +254,7 @@ static void script(struct page *p, const char *path)
 	html_close(&p->h);
 }
 
-static void head(struct page *p, const struct page_about *a)
+static void page_head(struct page *p, const struct page_about *a)
 {
 	struct html *h = &p->h;
 
@@ -271,8 +271,8 @@ static void head(struct page *p, const struct page_about *a)
 		head_link(p, "stylesheet", NULL, "assets/vendor/uplot/uPlot.min.css");
 	head_link(p, "stylesheet", NULL, "assets/fuzzcell.css");
 	if (a->plots)
-		script(p, "assets/vendor/uplot/uPlot.iife.min.js");
-	script(p, "assets/fuzzcell.js");
+		page_script(p, "assets/vendor/uplot/uPlot.iife.min.js");
+	page_script(p, "assets/fuzzcell.js");
 	html_close(h);
 }
 
@@ -346,7 +346,7 @@ struct page page_begin(const struct page_about *a, struct buf *out, struct err *
 	html_doctype(&p.h);
 	html_open(&p.h, "html");
 	html_attr(&p.h, "lang", "en");
-	head(&p, a);
+	page_head(&p, a);
 	html_open(&p.h, "body");
 	header(&p, a);
 	html_open(&p.h, "main");

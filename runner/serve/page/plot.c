@@ -198,7 +198,7 @@ static const char *const curve_class[CURVES] = {"line", "line second", "line thi
 static const char *const key_class[CURVES] = {"first", "second", "third"};
 
 /* The i-th of the separated words; false after the last. */
-static bool word_at(const char *list, char separator, size_t i, struct slice *ret)
+static bool page_plot_word_at(const char *list, char separator, size_t i, struct slice *ret)
 {
 	struct slice in = slice_of(list), word;
 
@@ -218,11 +218,11 @@ static bool word_at(const char *list, char separator, size_t i, struct slice *re
 static double scale_of(const json_t *series, const struct plot *plot, size_t i)
 {
 	struct slice name, unit;
-	bool own = word_at(plot->units, ' ', 1, &unit);
+	bool own = page_plot_word_at(plot->units, ' ', 1, &unit);
 	double top = plot->max > 0 ? plot->max : plot->limit;
 	struct source s;
 
-	for (size_t k = 0; k < CURVES && word_at(plot->columns, ' ', k, &name); k++)
+	for (size_t k = 0; k < CURVES && page_plot_word_at(plot->columns, ' ', k, &name); k++)
 		if ((!own || k == i) && source_of(series, plot, name.p, name.n, &s))
 			top = fmax(top, source_range(&s).high);
 	return top > 0 ? top : 1;
@@ -236,7 +236,8 @@ static void picture(struct page *p, const struct plot *plot, const json_t *serie
 	html_begin(&p->h, "div", "surface");
 	if (json_array_size(field_list(series, "sample")) > 1) {
 		svg(&p->h, NULL, 100, 100);
-		for (size_t i = 0; i < CURVES && word_at(plot->columns, ' ', i, &name); i++)
+		for (size_t i = 0; i < CURVES && page_plot_word_at(plot->columns, ' ', i, &name);
+		     i++)
 			if (source_of(series, plot, name.p, name.n, &s))
 				curve(p, &s, curve_class[i], scale_of(series, plot, i));
 		html_close(&p->h);
@@ -248,7 +249,8 @@ static enum unit unit_of(const struct plot *plot, size_t i)
 {
 	struct slice unit;
 
-	if (!word_at(plot->units, ' ', i, &unit) && !word_at(plot->units, ' ', 0, &unit))
+	if (!page_plot_word_at(plot->units, ' ', i, &unit) &&
+	    !page_plot_word_at(plot->units, ' ', 0, &unit))
 		return UNIT_EXACT;
 	if (slice_eq(unit, SLICE("bytes")))
 		return UNIT_BYTES;
@@ -258,17 +260,17 @@ static enum unit unit_of(const struct plot *plot, size_t i)
 }
 
 /* The curve's range in words: "edges 12-54", "CPU to 5.0%". */
-static void said(struct page *p, const struct plot *plot, const json_t *series)
+static void page_plot_said(struct page *p, const struct plot *plot, const json_t *series)
 {
 	struct slice name, label;
 	char low[UNIT_TEXT], high[UNIT_TEXT];
 	struct source s;
 
 	html_begin(&p->h, "span", "soft small");
-	for (size_t i = 0; i < CURVES && word_at(plot->columns, ' ', i, &name); i++) {
+	for (size_t i = 0; i < CURVES && page_plot_word_at(plot->columns, ' ', i, &name); i++) {
 		struct range r;
 
-		if (!word_at(plot->labels, '|', i, &label) ||
+		if (!page_plot_word_at(plot->labels, '|', i, &label) ||
 		    !source_of(series, plot, name.p, name.n, &s))
 			continue;
 		r = source_range(&s);
@@ -290,7 +292,7 @@ static void key(struct page *p, const struct plot *plot)
 
 	html_begin(h, "div", "key");
 	html_attr(h, "aria-hidden", "true");
-	for (size_t i = 0; i < CURVES && word_at(plot->labels, '|', i, &label); i++) {
+	for (size_t i = 0; i < CURVES && page_plot_word_at(plot->labels, '|', i, &label); i++) {
 		html_begin(h, "span", key_class[i]);
 		html_textn(h, label);
 		html_open(h, "b");
@@ -308,12 +310,12 @@ static void key(struct page *p, const struct plot *plot)
 
 /* A series may lack all columns, if its file is of an older version or foreign.  A target that
  * never executed an input has no speed. */
-static bool has_any(const struct plot *plot, const json_t *series)
+static bool page_plot_has_any(const struct plot *plot, const json_t *series)
 {
 	struct slice name;
 	struct source s;
 
-	for (size_t i = 0; i < CURVES && word_at(plot->columns, ' ', i, &name); i++)
+	for (size_t i = 0; i < CURVES && page_plot_word_at(plot->columns, ' ', i, &name); i++)
 		if (source_of(series, plot, name.p, name.n, &s) && isfinite(source_range(&s).low))
 			return true;
 	return false;
@@ -324,7 +326,7 @@ void page_plot(struct page *p, const struct plot *plot, const json_t *series, co
 	const char *api = field_text(series, "api");
 	struct html *h = &p->h;
 
-	if (!has_any(plot, series))
+	if (!page_plot_has_any(plot, series))
 		return;
 	html_begin(h, "figure", "plot");
 	if (api)
@@ -340,7 +342,7 @@ void page_plot(struct page *p, const struct plot *plot, const json_t *series, co
 		html_attrf(h, "data-max", "%.15g", plot->max);
 	html_open(h, "figcaption");
 	html_element(h, "b", NULL, plot->title);
-	said(p, plot, series);
+	page_plot_said(p, plot, series);
 	html_close(h);
 	picture(p, plot, series);
 	key(p, plot);

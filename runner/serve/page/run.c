@@ -7,7 +7,7 @@
 
 enum { CRASHES_FULL = 90 << 10 };
 
-static void heading(struct page *p, const json_t *m, const json_t *row)
+static void page_run_heading(struct page *p, const json_t *m, const json_t *row)
 {
 	const char *status = field_text(row, "status"), *version = field_text(m, "version");
 	struct html *h = &p->h;
@@ -29,7 +29,7 @@ static void heading(struct page *p, const json_t *m, const json_t *row)
 	html_close(h);
 }
 
-static bool is(const char *status, const char *which)
+static bool page_run_is(const char *status, const char *which)
 {
 	return status && strcmp(status, which) == 0;
 }
@@ -41,14 +41,14 @@ static const char *why_less(const json_t *m, const json_t *row)
 
 	if (field_text(m, "problem"))
 		return "Its summary is damaged: ";
-	if (is(status, "lost") || is(status, "unfinished"))
+	if (page_run_is(status, "lost") || page_run_is(status, "unfinished"))
 		return "It did not come to its end.";
-	if (is(status, "running") && !field_true(row, "live"))
+	if (page_run_is(status, "running") && !field_true(row, "live"))
 		return "It lives, but does not answer now.";
 	return NULL;
 }
 
-static void rest(struct page *p, const json_t *m, const json_t *row)
+static void page_run_rest(struct page *p, const json_t *m, const json_t *row)
 {
 	const char *why = why_less(m, row);
 
@@ -64,7 +64,7 @@ static void rest(struct page *p, const json_t *m, const json_t *row)
 	html_close(&p->h);
 }
 
-static void tiles(struct page *p, const json_t *m, const json_t *row)
+static void page_run_tiles(struct page *p, const json_t *m, const json_t *row)
 {
 	char below[64], own[64], text[UNIT_TEXT];
 	double n;
@@ -113,7 +113,7 @@ static void crash_row(struct page *p, const json_t *c)
 	html_close(h);
 }
 
-static void crashes(struct page *p, const json_t *list, bool lost)
+static void page_run_crashes(struct page *p, const json_t *list, bool lost)
 {
 	static const struct column columns[] = {
 	    {"Crash", false, NULL},
@@ -137,7 +137,7 @@ static void crashes(struct page *p, const json_t *list, bool lost)
 	page_section_end(p);
 }
 
-static void target_row(struct page *p, const json_t *t)
+static void page_run_target_row(struct page *p, const json_t *t)
 {
 	/* In a living run: it may still get its turn. */
 	bool waits = json_is_false(json_object_get(t, "done"));
@@ -177,7 +177,7 @@ static void target_row(struct page *p, const json_t *t)
 	html_close(h);
 }
 
-static void targets(struct page *p, const json_t *m)
+static void page_run_targets(struct page *p, const json_t *m)
 {
 	static const struct column columns[] = {
 	    {"Target", false, NULL},
@@ -200,7 +200,7 @@ static void targets(struct page *p, const json_t *m)
 	page_table(p, "targets", "Targets of this run", columns,
 		   sizeof(columns) / sizeof(columns[0]));
 	for (; i < json_array_size(list) && !page_is_full(p); i++)
-		target_row(p, json_array_get(list, i));
+		page_run_target_row(p, json_array_get(list, i));
 	page_table_end(p);
 	page_more(p, i, field_or_0(m, "total"), NULL, NULL);
 	page_section_end(p);
@@ -217,12 +217,12 @@ int page_run(const json_t *model, struct buf *out, struct err *e)
 				   .live = field_true(row, "live")};
 	struct page p = page_begin(&about, out, e);
 
-	heading(&p, model, row);
-	rest(&p, model, row);
-	tiles(&p, model, row);
+	page_run_heading(&p, model, row);
+	page_run_rest(&p, model, row);
+	page_run_tiles(&p, model, row);
 	p.full = CRASHES_FULL;
-	crashes(&p, field_list(model, "crashes"), why_less(model, row) != NULL);
+	page_run_crashes(&p, field_list(model, "crashes"), why_less(model, row) != NULL);
 	p.full = PAGE_FULL;
-	targets(&p, model);
+	page_run_targets(&p, model);
 	return page_end(&p);
 }

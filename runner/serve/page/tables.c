@@ -102,7 +102,7 @@ static void open_crashes(struct page *p, const json_t *t)
 	html_close(&p->h);
 }
 
-static void target_row(struct page *p, const json_t *t)
+static void page_tables_target_row(struct page *p, const json_t *t)
 {
 	html_open(&p->h, "tr");
 	cell_link(p, t, field_text(t, "name"));
@@ -145,7 +145,7 @@ size_t page_targets_table(struct page *p, const json_t *targets)
 
 	page_table(p, "targets", "Targets", COLUMNS(columns));
 	for (; i < json_array_size(targets) && !page_is_full(p); i++)
-		target_row(p, json_array_get(targets, i));
+		page_tables_target_row(p, json_array_get(targets, i));
 	page_table_end(p);
 	return i;
 }
@@ -279,7 +279,7 @@ static void run_status(struct page *p, const json_t *r)
 	html_close(&p->h);
 }
 
-static void run_row(struct page *p, const json_t *r)
+static void page_tables_run_row(struct page *p, const json_t *r)
 {
 	struct html *h = &p->h;
 
@@ -326,7 +326,7 @@ size_t page_runs_table(struct page *p, const char *id, const json_t *runs)
 
 	page_table(p, id, "Runs", COLUMNS(columns));
 	for (; i < json_array_size(runs) && !page_is_full(p); i++)
-		run_row(p, json_array_get(runs, i));
+		page_tables_run_row(p, json_array_get(runs, i));
 	page_table_end(p);
 	return i;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void heading(struct page *p, const json_t *m, const json_t *row)
+static void page_target_heading(struct page *p, const json_t *m, const json_t *row)
 {
 	const char *state = field_text(row, "state"), *reason = field_text(row, "reason");
 	bool live = field_true(row, "live");
@@ -47,7 +47,7 @@ static const char *of(const json_t *row, const char *key, enum unit u, char belo
 	return below;
 }
 
-static void tiles(struct page *p, const json_t *row)
+static void page_target_tiles(struct page *p, const json_t *row)
 {
 	bool now = json_object_get(row, "memory_bytes") != NULL;
 	char below[64], inputs[64];
@@ -68,7 +68,7 @@ static void tiles(struct page *p, const json_t *row)
 	page_tiles_end(p);
 }
 
-static void findings(struct page *p, const json_t *health)
+static void page_target_findings(struct page *p, const json_t *health)
 {
 	const json_t *list = field_list(health, "findings");
 
@@ -156,7 +156,7 @@ static void growth(struct page *p, const json_t *m)
 	page_points(p, "growth", "These curves as a table", series);
 }
 
-static void run_row(struct page *p, const json_t *r)
+static void page_target_run_row(struct page *p, const json_t *r)
 {
 	struct html *h = &p->h;
 
@@ -181,7 +181,7 @@ static void run_row(struct page *p, const json_t *r)
 	html_close(h);
 }
 
-static void runs(struct page *p, const json_t *m)
+static void page_target_runs(struct page *p, const json_t *m)
 {
 	static const struct column columns[] = {
 	    {"Run", false, NULL},
@@ -205,7 +205,7 @@ static void runs(struct page *p, const json_t *m)
 		page_table(p, "runs", "Runs of this target", columns,
 			   sizeof(columns) / sizeof(columns[0]));
 		for (size_t i = 0; i < json_array_size(list); i++)
-			run_row(p, json_array_get(list, i));
+			page_target_run_row(p, json_array_get(list, i));
 		page_table_end(p);
 	} else {
 		html_element(&p->h, "p", "soft", "None has ended yet.");
@@ -214,7 +214,7 @@ static void runs(struct page *p, const json_t *m)
 }
 
 /* Shows any value of the model. */
-static void value(struct page *p, const json_t *j)
+static void page_target_value(struct page *p, const json_t *j)
 {
 	_autofree_ char *text = NULL;
 
@@ -246,7 +246,7 @@ static void statistics(struct page *p, json_t *stats)
 		if (strcmp(key, "crashes") == 0 || strcmp(key, "artifacts") == 0)
 			continue;
 		page_fact(p, key);
-		value(p, j);
+		page_target_value(p, j);
 		html_close(&p->h);
 	}
 	html_close(&p->h);
@@ -265,9 +265,9 @@ int page_target(const json_t *model, struct buf *out, struct err *e)
 				   .live = field_true(row, "live")};
 	struct page p = page_begin(&about, out, e);
 
-	heading(&p, model, row);
-	tiles(&p, row);
-	findings(&p, field_object(model, "health"));
+	page_target_heading(&p, model, row);
+	page_target_tiles(&p, row);
+	page_target_findings(&p, field_object(model, "health"));
 	curves(&p, model);
 	page_section(&p, "found", "Crashes");
 	p.full = PAGE_ROOM;
@@ -279,7 +279,7 @@ int page_target(const json_t *model, struct buf *out, struct err *e)
 		  "All crashes");
 	page_section_end(&p);
 	p.full = PAGE_FULL;
-	runs(&p, model);
+	page_target_runs(&p, model);
 	statistics(&p, json_object_get(model, "stats"));
 	return page_end(&p);
 }

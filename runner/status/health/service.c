@@ -5,7 +5,7 @@
 
 #define USEC 1000000
 
-static const char *age(uint64_t now, uint64_t since, char out[UNITS_MAX])
+static const char *health_service_age(uint64_t now, uint64_t since, char out[UNITS_MAX])
 {
 	return units_time((now > since ? now - since : 0) * USEC, out);
 }
@@ -21,7 +21,7 @@ static void judge_outbox(const struct health_service *s, struct health *h)
 	health_add(h, HEALTH_OUTBOX_STUCK, HEALTH_WARNING,
 		   "%llu reports wait, %llu of them were refused; the oldest for %s%s%s%s%s",
 		   (unsigned long long)s->outbox.waiting, (unsigned long long)s->outbox.refused,
-		   age(s->now, s->outbox.oldest, old), s->outbox.place ? ": " : "",
+		   health_service_age(s->now, s->outbox.oldest, old), s->outbox.place ? ": " : "",
 		   health_text(s->outbox.place, place), s->outbox.why && *s->outbox.why ? ": " : "",
 		   health_text(s->outbox.why, why));
 }
@@ -60,7 +60,8 @@ static void judge_trigger(const struct health_service *s, struct health *h)
 		health_add(h, HEALTH_TRIGGER_FAILING, HEALTH_ERROR,
 			   "fetching failed %llu times, for %s%s%s",
 			   (unsigned long long)s->trigger.fetch_failures,
-			   age(s->now, s->trigger.fetch_since, old), *why ? ": " : "", why);
+			   health_service_age(s->now, s->trigger.fetch_since, old),
+			   *why ? ": " : "", why);
 	else if (s->trigger.run_failures > 0)
 		health_add(h, HEALTH_TRIGGER_FAILING, HEALTH_ERROR,
 			   "the last %llu runs of its commit failed%s%s",

@@ -10,7 +10,7 @@
 
 /* --- reading ---------------------------------------------------------------- */
 
-static double number(const json_t *o, const char *key)
+static double health_target_number(const json_t *o, const char *key)
 {
 	const json_t *v = json_object_get(o, key);
 	double d = json_is_number(v) ? json_number_value(v) : -1;
@@ -19,73 +19,74 @@ static double number(const json_t *o, const char *key)
 }
 
 /* A count that is missing if it is 0. */
-static double count(const json_t *o, const char *key)
+static double health_target_count(const json_t *o, const char *key)
 {
-	double d = number(o, key);
+	double d = health_target_number(o, key);
 
 	return d > 0 ? d : 0;
 }
 
-static const char *text(const json_t *o, const char *key)
+static const char *health_target_text(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));
 
 	return s ? s : "";
 }
 
-static void read_run(const json_t *s, struct health_view *v)
+static void health_target_read_run(const json_t *s, struct health_view *v)
 {
-	v->reason = text(s, "reason");
-	v->note = text(s, "note");
-	v->refused = text(s, "syscalls_refused");
-	v->forged = text(s, "forged");
+	v->reason = health_target_text(s, "reason");
+	v->note = health_target_text(s, "note");
+	v->refused = health_target_text(s, "syscalls_refused");
+	v->forged = health_target_text(s, "forged");
 	v->fuzzed = json_is_true(json_object_get(s, "fuzzed"));
 	v->running = !v->t->waited && strcmp(v->reason, "running") == 0;
 	v->given_up = json_is_true(json_object_get(s, "given_up"));
-	v->wall = number(s, "wall_seconds");
-	v->cells = number(s, "cell_seconds");
-	v->cpu = number(s, "cpu_seconds");
-	v->starved = number(s, "starved_share");
-	v->timeout = number(s, "input_timeout_seconds");
-	v->execs = number(s, "execs");
-	v->rate = number(s, "execs_per_cpu_second");
-	v->rss = number(s, "rss_peak_bytes");
-	v->limit = number(s, "memory_limit_bytes");
-	v->forks = number(s, "forks_refused");
-	v->dropped = number(s, "log_bytes_dropped");
+	v->wall = health_target_number(s, "wall_seconds");
+	v->cells = health_target_number(s, "cell_seconds");
+	v->cpu = health_target_number(s, "cpu_seconds");
+	v->starved = health_target_number(s, "starved_share");
+	v->timeout = health_target_number(s, "input_timeout_seconds");
+	v->execs = health_target_number(s, "execs");
+	v->rate = health_target_number(s, "execs_per_cpu_second");
+	v->rss = health_target_number(s, "rss_peak_bytes");
+	v->limit = health_target_number(s, "memory_limit_bytes");
+	v->forks = health_target_number(s, "forks_refused");
+	v->dropped = health_target_number(s, "log_bytes_dropped");
 }
 
 static void read_findings(const json_t *s, struct health_view *v)
 {
 	const json_t *f = json_object_get(s, "failures");
 
-	v->failures = count(s, "failures_total");
-	v->crash = count(f, "crash") + count(f, "exit") + count(f, "interrupt");
-	v->leak = count(f, "leak");
-	v->timed_out = count(f, "timeout") + count(f, "stuck");
-	v->oom = count(f, "oom") + count(f, "oom-kill");
-	v->syscalls = count(f, "syscall");
-	v->untriaged = number(s, "untriaged");
+	v->failures = health_target_count(s, "failures_total");
+	v->crash = health_target_count(f, "crash") + health_target_count(f, "exit") +
+		   health_target_count(f, "interrupt");
+	v->leak = health_target_count(f, "leak");
+	v->timed_out = health_target_count(f, "timeout") + health_target_count(f, "stuck");
+	v->oom = health_target_count(f, "oom") + health_target_count(f, "oom-kill");
+	v->syscalls = health_target_count(f, "syscall");
+	v->untriaged = health_target_number(s, "untriaged");
 }
 
 static void read_coverage(const json_t *s, struct health_view *v)
 {
 	const json_t *o = json_object_get(s, "outlook"), *m = json_object_get(s, "inputs_kept");
 
-	v->cov = number(s, "cov");
-	v->cov_before = number(s, "cov_of_build_before");
-	v->edges = number(s, "edges");
+	v->cov = health_target_number(s, "cov");
+	v->cov_before = health_target_number(s, "cov_of_build_before");
+	v->edges = health_target_number(s, "edges");
 	v->has_library = json_is_true(json_object_get(s, "library_instrumented"));
-	v->ft = number(s, "ft");
-	v->units = number(s, "corpus_units");
-	v->seeds = number(s, "seeds");
-	v->dictionary = number(s, "dictionary_entries");
-	v->kept = number(m, "total");
-	v->by_dictionary = number(m, "by_dictionary");
-	v->by_comparison = number(m, "by_comparison");
-	v->build_cpu = number(o, "cpu_seconds_of_build");
-	v->burst_cpu = number(o, "cpu_seconds_of_burst");
-	v->early = number(o, "edges_at_tenth_of_burst");
+	v->ft = health_target_number(s, "ft");
+	v->units = health_target_number(s, "corpus_units");
+	v->seeds = health_target_number(s, "seeds");
+	v->dictionary = health_target_number(s, "dictionary_entries");
+	v->kept = health_target_number(m, "total");
+	v->by_dictionary = health_target_number(m, "by_dictionary");
+	v->by_comparison = health_target_number(m, "by_comparison");
+	v->build_cpu = health_target_number(o, "cpu_seconds_of_build");
+	v->burst_cpu = health_target_number(o, "cpu_seconds_of_burst");
+	v->early = health_target_number(o, "edges_at_tenth_of_burst");
 }
 
 /* --- startup ------------------------------------------------------------------ */
@@ -343,7 +344,7 @@ void health_judge(const struct health_target *t, struct health *ret)
 			   "an earlier run had it, and it is not found any more");
 		return;
 	}
-	read_run(t->stats, &v);
+	health_target_read_run(t->stats, &v);
 	read_findings(t->stats, &v);
 	read_coverage(t->stats, &v);
 	judge_start(&v, ret);

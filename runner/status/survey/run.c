@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_run(const char *name)
+static bool survey_run_is_run(const char *name)
 {
 	size_t n = strspn(name, "0123456789-");
 
@@ -25,11 +25,11 @@ static void newest_at_work(const struct state *s, char ret[SURVEY_RUN_MAX])
 	const struct dirent *ent;
 
 	while (d && (ent = sys_readdir(d)))
-		if (is_run(ent->d_name) && strcmp(ent->d_name, ret) > 0)
+		if (survey_run_is_run(ent->d_name) && strcmp(ent->d_name, ret) > 0)
 			snprintf(ret, SURVEY_RUN_MAX, "%.31s", ent->d_name);
 }
 
-static bool ended(const struct state *s, const char *run)
+static bool survey_run_ended(const struct state *s, const char *run)
 {
 	char path[64];
 	struct stat st;
@@ -38,12 +38,13 @@ static bool ended(const struct state *s, const char *run)
 	return fstatat(s->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static bool is_lost(const struct state *s, const json_t *line, char ret[SURVEY_RUN_MAX])
+static bool survey_run_is_lost(const struct state *s, const json_t *line, char ret[SURVEY_RUN_MAX])
 {
 	const char *run = json_string_value(json_object_get(line, "run"));
 	const char *status = json_string_value(json_object_get(line, "status"));
 
-	if (!run || !is_run(run) || !status || strcmp(status, "lost") != 0 || ended(s, run))
+	if (!run || !survey_run_is_run(run) || !status || strcmp(status, "lost") != 0 ||
+	    survey_run_ended(s, run))
 		return false;
 	snprintf(ret, SURVEY_RUN_MAX, "%s", run);
 	return true;
@@ -60,7 +61,7 @@ static bool find_saved(const struct state *s, size_t n, char ret[SURVEY_RUN_MAX]
 	    json_array_size(lines) < n)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!is_lost(s, json_array_get(lines, i), ret))
+		if (!survey_run_is_lost(s, json_array_get(lines, i), ret))
 			return false;
 	return true;
 }
@@ -87,8 +88,8 @@ bool survey_lost_run(const struct state *s, char ret[SURVEY_RUN_MAX], bool *ret_
 	 * summary. */
 	ret[0] = '\0';
 	newest_at_work(s, ret);
-	*ret_left =
-	    *ret && holder_of_run(s->dirfd, &held, &pid, &e) == 0 && !held && !ended(s, ret);
+	*ret_left = *ret && holder_of_run(s->dirfd, &held, &pid, &e) == 0 && !held &&
+		    !survey_run_ended(s, ret);
 	if (*ret_left)
 		return true;
 	/* A living run may still complete, so the run before it decides, too. */

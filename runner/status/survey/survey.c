@@ -110,7 +110,7 @@ int survey_add(struct survey *s, const struct survey_opts *o, const char *name,
 	return 0;
 }
 
-static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
+static int survey_add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 {
 	struct reading *a = arg;
 	struct survey_target *to = NULL;
@@ -134,7 +134,7 @@ static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 
 /* Adds a target that has a history but is missing in last_fuzzed.json, which may have been
  * damaged. */
-static int add_file(struct reading *a, int dirfd, const char *file, struct err *e)
+static int survey_add_file(struct reading *a, int dirfd, const char *file, struct err *e)
 {
 	size_t n = strlen(file), end = strlen(".jsonl");
 	struct fuzzed_times t = {0};
@@ -149,21 +149,21 @@ static int add_file(struct reading *a, int dirfd, const char *file, struct err *
 		return 0;
 	t.target = name;
 	t.seen = t.turn = (uint64_t)st.st_mtim.tv_sec;
-	return add_known(a, &t, e);
+	return survey_add_known(a, &t, e);
 }
 
-static int add_files(struct reading *a, struct err *e)
+static int survey_add_files(struct reading *a, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->state->dirfd, "stats/targets");
 	const struct dirent *ent;
 	int r = 0;
 
 	while (r == 0 && d && (ent = sys_readdir(d)))
-		r = add_file(a, dirfd(d), ent->d_name, e);
+		r = survey_add_file(a, dirfd(d), ent->d_name, e);
 	return r;
 }
 
-static int by_name(const void *a, const void *b)
+static int survey_by_name(const void *a, const void *b)
 {
 	const struct survey_target *x = a, *y = b;
 
@@ -175,16 +175,16 @@ int survey_read(const struct state *s, const struct survey_opts *o, struct surve
 {
 	struct survey all = {0};
 	struct reading a = {s, o, &all};
-	int r = fuzzed_each(s, add_known, &a, e);
+	int r = fuzzed_each(s, survey_add_known, &a, e);
 
 	if (r == 0)
-		r = add_files(&a, e);
+		r = survey_add_files(&a, e);
 	if (r < 0) {
 		survey_done(&all);
 		return r;
 	}
 	if (all.n > 1)
-		qsort(all.v, all.n, sizeof(*all.v), by_name);
+		qsort(all.v, all.n, sizeof(*all.v), survey_by_name);
 	*ret = all;
 	survey_service(s, o, ret);
 	return 0;

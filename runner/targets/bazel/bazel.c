@@ -19,7 +19,7 @@
 /* Bazel's exit statuses (https://bazel.build/run/scripts#exit-codes). */
 enum { BAZEL_OK = 0, BAZEL_PARTIAL = 3 };
 
-static void strv_done_p(struct strv *v)
+static void bazel_strv_done_p(struct strv *v)
 {
 	strv_done(v);
 }
@@ -87,8 +87,8 @@ void bazel_done(struct bazel *b)
 
 /* --- a call -------------------------------------------------------------------------- */
 
-static int add_args(const struct bazel *b, const struct bazel_call *c, struct strv *argv,
-		    struct err *e)
+static int bazel_add_args(const struct bazel *b, const struct bazel_call *c, struct strv *argv,
+			  struct err *e)
 {
 	static const char *const plain[] = {"--color=no", "--curses=no", "--noshow_progress"};
 	int r = strv_add(argv, b->program, e);
@@ -118,7 +118,7 @@ struct call {
 /* The exit status decides first.  The output of a failed Bazel is not an answer, but may contain
  * the reason: the distribution's script prints a missing version to it.  So we continue to read for
  * a while after the sink refuses the output. */
-static int on_output(void *arg, struct slice block, struct err *e)
+static int bazel_on_output(void *arg, struct slice block, struct err *e)
 {
 	enum { AFTER_MAX = 1 << 20 };
 	struct call *k = arg;
@@ -158,7 +158,7 @@ static void wanted_version(const struct bazel *b, char out[32])
 
 /* Finds the reason of a failure.  Messages of a launcher do not begin with "ERROR: ", and may not
  * name the version. */
-static void read_said(const struct bazel *b, struct call *k, char said[BAZEL_SAID_MAX])
+static void bazel_read_said(const struct bazel *b, struct call *k, char said[BAZEL_SAID_MAX])
 {
 	char text[BAZEL_SAID_MAX], version[32];
 
@@ -186,7 +186,7 @@ static int run_call(const struct bazel *b, struct call *k, const struct strv *ar
 			       .group = b->group,
 			       .stays = true,
 			       .time_us = c->time_us ? c->time_us : BAZEL_ASK_US,
-			       .out = c->out ? on_output : NULL,
+			       .out = c->out ? bazel_on_output : NULL,
 			       .errors = on_errors,
 			       .arg = k,
 			       .log_fd = c->log_fd,
@@ -199,10 +199,10 @@ static int run_call(const struct bazel *b, struct call *k, const struct strv *ar
 int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 	       char said[BAZEL_SAID_MAX], struct err *e)
 {
-	CLEANUP(strv_done_p) struct strv argv = {0};
+	CLEANUP(bazel_strv_done_p) struct strv argv = {0};
 	_autofree_ struct call *k = sys_calloc(1, sizeof(*k));
 	struct tool_end end;
-	int r = k ? add_args(b, c, &argv, e) : err_sys(e, "allocate for Bazel's answer");
+	int r = k ? bazel_add_args(b, c, &argv, e) : err_sys(e, "allocate for Bazel's answer");
 
 	*said = '\0';
 	if (r < 0)
@@ -219,7 +219,7 @@ int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 		*e = k->err;
 		return err_wrap(e, "%s", c->command);
 	}
-	read_said(b, k, said);
+	bazel_read_said(b, k, said);
 	return 0;
 }
 
@@ -232,7 +232,7 @@ struct labels {
 	bool failed;
 };
 
-static void on_line(void *arg, struct slice line)
+static void bazel_on_line(void *arg, struct slice line)
 {
 	struct labels *l = arg;
 	_autofree_ char *text = NULL;
@@ -258,14 +258,14 @@ static int take_labels(void *arg, struct slice block, struct err *e)
 {
 	struct labels *l = arg;
 
-	lines_feed(&l->lines, block, on_line, l);
+	lines_feed(&l->lines, block, bazel_on_line, l);
 	if (!l->failed)
 		return 0;
 	*e = l->err;
 	return -e->code;
 }
 
-static int compare(const void *a, const void *b)
+static int bazel_compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -275,7 +275,7 @@ static void sort_unique(struct strv *v)
 	size_t n = 0;
 
 	if (v->n)
-		qsort(v->v, v->n, sizeof(*v->v), compare);
+		qsort(v->v, v->n, sizeof(*v->v), bazel_compare);
 	for (size_t i = 0; i < v->n; i++) {
 		if (n > 0 && strcmp(v->v[n - 1], v->v[i]) == 0)
 			free(v->v[i]);
@@ -291,7 +291,7 @@ int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAI
 		 struct err *e)
 {
 	static const char *const args[] = {"--output=label", "--keep_going", "--"};
-	CLEANUP(strv_done_p) struct strv argv = {0};
+	CLEANUP(bazel_strv_done_p) struct strv argv = {0};
 	_autofree_ struct labels *l = sys_calloc(1, sizeof(*l));
 	struct bazel_call c = {
 	    .command = "query", .args = &argv, .out = take_labels, .arg = l, .log_fd = -1};
@@ -311,7 +311,7 @@ int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAI
 	if (code != BAZEL_OK && code != BAZEL_PARTIAL)
 		return err_set(e, EPROTO, "%s query: %s", b->program,
 			       *partial ? partial : "it does not say why it failed");
-	lines_end(&l->lines, on_line, l);
+	lines_end(&l->lines, bazel_on_line, l);
 	if (l->failed) {
 		*e = l->err;
 		return -e->code;

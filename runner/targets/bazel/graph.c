@@ -45,7 +45,7 @@ static int by_label(const void *a, const void *b)
 	return strcmp(((const struct bazel_rule *)a)->label, ((const struct bazel_rule *)b)->label);
 }
 
-static int by_text(const void *a, const void *b)
+static int bazel_graph_by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -73,7 +73,7 @@ bool bazel_graph_is_file(const struct bazel_graph *g, const char *label)
 
 /* --- elements ---------------------------------------------------------------------- */
 
-static void stop(struct bazel_reader *r)
+static void bazel_graph_stop(struct bazel_reader *r)
 {
 	r->failed = true;
 	XML_StopParser(r->xml, XML_FALSE);
@@ -99,7 +99,7 @@ static void to_bytes(char *text)
 	*out = '\0';
 }
 
-static int set(char **to, const char *text, struct err *e)
+static int bazel_graph_set(char **to, const char *text, struct err *e)
 {
 	free(*to);
 	*to = text ? sys_strdup(text) : NULL;
@@ -126,7 +126,7 @@ static int add_label(struct bazel_reader *r, struct strv *to, const char *value)
 	return strv_add(to, plain, &r->err);
 }
 
-static const char *get(const char **attributes, const char *name)
+static const char *bazel_graph_get(const char **attributes, const char *name)
 {
 	for (; *attributes; attributes += 2)
 		if (strcmp(*attributes, name) == 0)
@@ -137,8 +137,9 @@ static const char *get(const char **attributes, const char *name)
 static int begin_rule(struct bazel_reader *r, const char **attributes)
 {
 	struct bazel_graph *g = r->g;
-	const char *plain = bazel_label_plain(get(attributes, "name"));
-	const char *class = get(attributes, "class"), *where = get(attributes, "location");
+	const char *plain = bazel_label_plain(bazel_graph_get(attributes, "name"));
+	const char *class = bazel_graph_get(attributes, "class"),
+		   *where = bazel_graph_get(attributes, "location");
 	struct bazel_rule *rule;
 
 	if (!plain || !class)
@@ -158,8 +159,9 @@ static int begin_rule(struct bazel_reader *r, const char **attributes)
 	g->n++;
 	r->rule = rule;
 	r->list = NULL; /* a hostile document may nest a rule in a list */
-	return set(&rule->class, class, &r->err) < 0 ? -r->err.code
-						     : set(&rule->where, where, &r->err);
+	return bazel_graph_set(&rule->class, class, &r->err) < 0
+		   ? -r->err.code
+		   : bazel_graph_set(&rule->where, where, &r->err);
 }
 
 static bool is_one_of(const char *name, const char *const *names)
@@ -177,7 +179,7 @@ static bool is_group(const struct bazel_rule *r)
 	       strstr(r->class, "corpus") || strstr(r->class, "dictionary");
 }
 
-static struct strv *place_of(struct bazel_rule *r, const char *attribute)
+static struct strv *bazel_graph_place_of(struct bazel_rule *r, const char *attribute)
 {
 	static const char *const members[] = {"srcs", "data", "actual", "dicts", NULL};
 	static const char *const data[] = {"data", "corpus", "dictionary", "dicts", NULL};
@@ -193,22 +195,24 @@ static struct strv *place_of(struct bazel_rule *r, const char *attribute)
  * <label name="actual" value="//a:b"/>. */
 static int take_label(struct bazel_reader *r, const char **attributes)
 {
-	const char *name = get(attributes, "name");
-	struct strv *to = name ? place_of(r->rule, name) : r->list;
+	const char *name = bazel_graph_get(attributes, "name");
+	struct strv *to = name ? bazel_graph_place_of(r->rule, name) : r->list;
 
-	return to && to != &r->rule->args ? add_label(r, to, get(attributes, "value")) : 0;
+	return to && to != &r->rule->args ? add_label(r, to, bazel_graph_get(attributes, "value"))
+					  : 0;
 }
 
 static int take_string(struct bazel_reader *r, const char **attributes)
 {
-	const char *name = get(attributes, "name"), *value = get(attributes, "value");
+	const char *name = bazel_graph_get(attributes, "name"),
+		   *value = bazel_graph_get(attributes, "value");
 
 	if (!value)
 		return 0;
 	if (name && strcmp(name, "generator_function") == 0)
-		return set(&r->rule->function, value, &r->err);
+		return bazel_graph_set(&r->rule->function, value, &r->err);
 	if (name && strcmp(name, "generator_name") == 0)
-		return set(&r->rule->generator, value, &r->err);
+		return bazel_graph_set(&r->rule->generator, value, &r->err);
 	if (name || r->list != &r->rule->args)
 		return 0;
 	if (++r->labels > BAZEL_LABELS_MAX)
@@ -217,19 +221,19 @@ static int take_string(struct bazel_reader *r, const char **attributes)
 	return strv_add(r->list, value, &r->err);
 }
 
-static int begin(struct bazel_reader *r, const char *element, const char **attributes)
+static int bazel_graph_begin(struct bazel_reader *r, const char *element, const char **attributes)
 {
 	const char *name;
 
 	if (strcmp(element, "rule") == 0)
 		return begin_rule(r, attributes);
 	if (strcmp(element, "source-file") == 0)
-		return add_label(r, &r->g->files, get(attributes, "name"));
+		return add_label(r, &r->g->files, bazel_graph_get(attributes, "name"));
 	if (!r->rule)
 		return 0;
 	if (strcmp(element, "list") == 0) {
-		name = get(attributes, "name");
-		r->list = name ? place_of(r->rule, name) : NULL;
+		name = bazel_graph_get(attributes, "name");
+		r->list = name ? bazel_graph_place_of(r->rule, name) : NULL;
 		return 0;
 	}
 	if (strcmp(element, "label") == 0)
@@ -241,11 +245,11 @@ static void XMLCALL on_begin(void *arg, const char *element, const char **attrib
 {
 	struct bazel_reader *r = arg;
 
-	if (!r->failed && begin(r, element, attributes) < 0)
-		stop(r);
+	if (!r->failed && bazel_graph_begin(r, element, attributes) < 0)
+		bazel_graph_stop(r);
 }
 
-static void XMLCALL on_end(void *arg, const char *element)
+static void XMLCALL bazel_graph_on_end(void *arg, const char *element)
 {
 	struct bazel_reader *r = arg;
 
@@ -266,7 +270,7 @@ static void XMLCALL on_doctype(void *arg, const char *name, const char *system, 
 	(void)public;
 	(void)internal;
 	err_set(&r->err, EBADMSG, "Bazel's answer has a document type");
-	stop(r);
+	bazel_graph_stop(r);
 }
 
 /* --- a document ---------------------------------------------------------------------- */
@@ -282,13 +286,13 @@ int bazel_reader_new(struct bazel_graph *to, struct bazel_reader **ret, struct e
 	if (!r->xml)
 		return err_set(e, ENOMEM, "allocate for Bazel's answer");
 	XML_SetUserData(r->xml, r);
-	XML_SetElementHandler(r->xml, on_begin, on_end);
+	XML_SetElementHandler(r->xml, on_begin, bazel_graph_on_end);
 	XML_SetStartDoctypeDeclHandler(r->xml, on_doctype);
 	*ret = take_ptr(&r);
 	return 0;
 }
 
-static int parse(struct bazel_reader *r, struct slice block, bool last, struct err *e)
+static int bazel_graph_parse(struct bazel_reader *r, struct slice block, bool last, struct err *e)
 {
 	if (XML_Parse(r->xml, block.p, (int)block.n, last) == XML_STATUS_OK)
 		return 0;
@@ -311,7 +315,7 @@ int bazel_reader_feed(struct bazel_reader *r, struct slice block, struct err *e)
 			       (unsigned long long)(BAZEL_XML_MAX >> 20));
 	while (block.n > 0) {
 		size_t n = block.n < PART ? block.n : PART;
-		int rc = parse(r, (struct slice){block.p, n}, false, e);
+		int rc = bazel_graph_parse(r, (struct slice){block.p, n}, false, e);
 
 		if (rc < 0)
 			return rc;
@@ -324,14 +328,14 @@ int bazel_reader_feed(struct bazel_reader *r, struct slice block, struct err *e)
 int bazel_reader_end(struct bazel_reader *r, struct err *e)
 {
 	struct bazel_graph *g = r->g;
-	int rc = parse(r, SLICE(""), true, e);
+	int rc = bazel_graph_parse(r, SLICE(""), true, e);
 
 	if (rc < 0)
 		return rc;
 	if (g->n)
 		qsort(g->rules, g->n, sizeof(*g->rules), by_label);
 	if (g->files.n)
-		qsort(g->files.v, g->files.n, sizeof(*g->files.v), by_text);
+		qsort(g->files.v, g->files.n, sizeof(*g->files.v), bazel_graph_by_text);
 	return 0;
 }
 

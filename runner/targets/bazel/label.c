@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* "a/b/c": no component is empty, "." or "..". */
-static bool is_path(struct slice s)
+static bool bazel_label_is_path(struct slice s)
 {
 	struct slice part;
 
@@ -42,7 +42,9 @@ const char *bazel_label_plain(const char *label)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return NULL;
 	p = bazel_label_parts(label);
-	return (p.package.n == 0 || is_path(p.package)) && is_path(p.name) ? label : NULL;
+	return (p.package.n == 0 || bazel_label_is_path(p.package)) && bazel_label_is_path(p.name)
+		   ? label
+		   : NULL;
 }
 
 char *bazel_label_path(const char *plain)

@@ -24,7 +24,7 @@ static bool begins_message(struct slice *io, bool *ret_error)
 	return false;
 }
 
-static struct slice trimmed(struct slice s)
+static struct slice bazel_said_trimmed(struct slice s)
 {
 	scan_blanks(&s);
 	while (s.n > 0 && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t' || s.p[s.n - 1] == '\r'))
@@ -43,7 +43,7 @@ static void keep_last(struct bazel_said *s, struct slice line)
 	memcpy(s->last, line.p + from, s->n_last);
 }
 
-static void add(struct bazel_said *s, struct slice line)
+static void bazel_said_add(struct bazel_said *s, struct slice line)
 {
 	const struct slice parts[] = {s->n ? SLICE("; ") : SLICE(""), line};
 
@@ -57,23 +57,23 @@ static void add(struct bazel_said *s, struct slice line)
 	keep_last(s, line);
 }
 
-static void begin(struct bazel_said *s, struct slice line)
+static void bazel_said_begin(struct bazel_said *s, struct slice line)
 {
 	static const struct slice head = {"Traceback (most recent call last):", 34};
 	size_t n = line.n >= head.n ? line.n - head.n : 0;
 	bool traceback = line.n >= head.n && memcmp(line.p + n, head.p, head.n) == 0;
 
 	s->at = traceback ? BAZEL_SAID_TRACEBACK : BAZEL_SAID_ERROR;
-	line = trimmed((struct slice){line.p, traceback ? n : line.n});
+	line = bazel_said_trimmed((struct slice){line.p, traceback ? n : line.n});
 	if (line.n > 0)
-		add(s, line);
+		bazel_said_add(s, line);
 }
 
-static void on_line(void *arg, struct slice raw)
+static void bazel_said_on_line(void *arg, struct slice raw)
 {
 	struct bazel_said *s = arg;
 	char plain[LINES_MAX];
-	struct slice line = trimmed(lines_without_colours(raw, plain, sizeof(plain)));
+	struct slice line = bazel_said_trimmed(lines_without_colours(raw, plain, sizeof(plain)));
 	bool error, message;
 
 	if (s->at == BAZEL_SAID_OVER)
@@ -81,22 +81,22 @@ static void on_line(void *arg, struct slice raw)
 	message = begins_message(&line, &error);
 	if (s->at == BAZEL_SAID_NONE) {
 		if (error && message)
-			begin(s, line);
+			bazel_said_begin(s, line);
 		else if (line.n > 0)
 			keep_last(s, line);
 	} else if (message || (line.n == 0 && s->at == BAZEL_SAID_ERROR)) {
 		s->at = BAZEL_SAID_OVER;
 	} else if (line.n > 0) {
-		add(s, line);
+		bazel_said_add(s, line);
 	}
 }
 
 void bazel_said_feed(struct bazel_said *s, struct slice output)
 {
-	lines_feed(&s->lines, output, on_line, s);
+	lines_feed(&s->lines, output, bazel_said_on_line, s);
 }
 
-static void blanks(char *text, size_t n)
+static void bazel_said_blanks(char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (text[i] == '\t')
@@ -110,7 +110,7 @@ bool bazel_said_end(struct bazel_said *s, char out[BAZEL_SAID_MAX])
 	size_t last, head;
 	bool error;
 
-	lines_end(&s->lines, on_line, s);
+	lines_end(&s->lines, bazel_said_on_line, s);
 	error = s->at != BAZEL_SAID_NONE;
 	last = s->n_last < BAZEL_SAID_MAX / 2 ? s->n_last : BAZEL_SAID_MAX / 2;
 	if (!error || (s->n == s->n_last && s->whole_last == s->n_last)) {
@@ -122,7 +122,7 @@ bool bazel_said_end(struct bazel_said *s, char out[BAZEL_SAID_MAX])
 		snprintf(text, sizeof(text), "%.*s%s%.*s", (int)head, s->block, gap, (int)last,
 			 s->last + s->n_last - last);
 	}
-	blanks(text, strlen(text));
+	bazel_said_blanks(text, strlen(text));
 	snprintf(out, BAZEL_SAID_MAX, "%.*s", BAZEL_SAID_MAX - 1,
 		 escape_ascii(slice_of(text), shown));
 	return error;

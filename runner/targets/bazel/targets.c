@@ -48,7 +48,7 @@ static void find_done(struct find *f)
 	free(f->root);
 }
 
-static void strv_done_p(struct strv *v)
+static void bazel_targets_strv_done_p(struct strv *v)
 {
 	strv_done(v);
 }
@@ -60,7 +60,7 @@ static struct place here(const struct find *f)
 
 /* --- names ---------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int bazel_targets_by_name(const void *a, const void *b)
 {
 	return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
 }
@@ -81,7 +81,7 @@ static int name_apart(struct find *f, struct entry **v, size_t n, struct err *e)
 	return r;
 }
 
-static int name_all(struct find *f, struct err *e)
+static int bazel_targets_name_all(struct find *f, struct err *e)
 {
 	_autofree_ struct entry **v = sys_calloc(f->labels.n + 1, sizeof(struct entry *));
 	size_t n = f->labels.n, same;
@@ -93,14 +93,14 @@ static int name_all(struct find *f, struct err *e)
 		bazel_label_target(f->v[i].label, false, f->v[i].name);
 		v[i] = &f->v[i];
 	}
-	qsort(v, n, sizeof(struct entry *), by_name);
+	qsort(v, n, sizeof(struct entry *), bazel_targets_by_name);
 	for (size_t i = 0; r == 0 && i < n; i += same) {
 		for (same = 1; i + same < n && strcmp(v[i]->name, v[i + same]->name) == 0; same++)
 			;
 		if (same > 1 && *v[i]->name)
 			r = name_apart(f, v + i, same, e);
 	}
-	qsort(v, n, sizeof(struct entry *), by_name);
+	qsort(v, n, sizeof(struct entry *), bazel_targets_by_name);
 	for (size_t i = 0; r == 0 && i + 1 < n; i++)
 		if (*v[i]->name && strcmp(v[i]->name, v[i + 1]->name) == 0)
 			r = err_set(e, EEXIST, "two targets are called '%s': %s and %s: rename one",
@@ -126,7 +126,7 @@ static int ask_graph(struct find *f, struct err *e)
 {
 	static const char *const args[] = {"--output=xml", "--keep_going", "--noimplicit_deps",
 					   "--order_output=no", "--"};
-	CLEANUP(strv_done_p) struct strv argv = {0};
+	CLEANUP(bazel_targets_strv_done_p) struct strv argv = {0};
 	CLEANUP(reader_free_p) struct bazel_reader *reader = NULL;
 	struct bazel_call c = {.command = "query", .args = &argv, .out = take_xml, .log_fd = -1};
 	int r = bazel_reader_new(&f->graph, &reader, e), code = 0;
@@ -188,7 +188,7 @@ static int take_paths(void *arg, struct slice block, struct err *e)
 	return a->no_memory ? err_set(e, ENOMEM, "allocate a path") : 0;
 }
 
-static int take_text(void *arg, struct slice block, struct err *e)
+static int bazel_targets_take_text(void *arg, struct slice block, struct err *e)
 {
 	return buf_add(((struct answer *)arg)->text, block, e);
 }
@@ -201,7 +201,7 @@ static int ask_paths_of(struct find *f, const char *set, int *ret_code, struct e
 	    "--starlark:expr=str(target.label) + '\\t' + (target.files_to_run.executable.path if "
 	    "target.files_to_run and target.files_to_run.executable else '')";
 	static const char *const args[] = {"--keep_going", "--output=starlark", expr, "--"};
-	CLEANUP(strv_done_p) struct strv argv = {0};
+	CLEANUP(bazel_targets_strv_done_p) struct strv argv = {0};
 	_autofree_ struct answer *a = sys_calloc(1, sizeof(*a));
 	struct bazel_call c = {
 	    .command = "cquery", .args = &argv, .out = take_paths, .arg = a, .log_fd = -1};
@@ -246,11 +246,14 @@ static int ask_paths(struct find *f, struct err *e)
 
 static int ask_root(struct find *f, struct err *e)
 {
-	CLEANUP(strv_done_p) struct strv argv = {0};
+	CLEANUP(bazel_targets_strv_done_p) struct strv argv = {0};
 	_autobuf_ struct buf text = BUF_INIT(8192);
 	struct answer a = {.text = &text};
-	struct bazel_call c = {
-	    .command = "info", .args = &argv, .out = take_text, .arg = &a, .log_fd = -1};
+	struct bazel_call c = {.command = "info",
+			       .args = &argv,
+			       .out = bazel_targets_take_text,
+			       .arg = &a,
+			       .log_fd = -1};
 	int code = 0, r = strv_add(&argv, "execution_root", e);
 
 	if (r == 0)
@@ -279,7 +282,7 @@ static const char *why_unbuilt(const struct find *f, const char *label)
 }
 
 /* Appends a word for a shell, in single quotes if needed. */
-static int add_word(struct buf *out, const char *word, struct err *e)
+static int bazel_targets_add_word(struct buf *out, const char *word, struct err *e)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "-_=/:.,+@%";
@@ -295,22 +298,23 @@ static int add_word(struct buf *out, const char *word, struct err *e)
 
 /* Writes the build command as a user would type it in the workspace.  The flags are words of the
  * configuration. */
-static int say_build(const struct find *f, struct target *t, const char *label, struct err *e)
+static int bazel_targets_say_build(const struct find *f, struct target *t, const char *label,
+				   struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(65536);
 	int r = buf_addf(&text, e, "bazel build");
 
 	for (size_t i = 0; r == 0 && i < f->b.flags.n; i++)
-		r = add_word(&text, f->b.flags.v[i], e);
+		r = bazel_targets_add_word(&text, f->b.flags.v[i], e);
 	if (r == 0)
-		r = add_word(&text, label, e);
+		r = bazel_targets_add_word(&text, label, e);
 	if (r < 0)
 		return r;
 	t->build = sys_strdup(buf_str(&text));
 	return t->build ? 0 : err_sys(e, "say how '%s' is built", label);
 }
 
-static int say_corpus(const struct find *f, struct target *t, struct err *e)
+static int bazel_targets_say_corpus(const struct find *f, struct target *t, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(65536);
 	size_t n = strlen(f->b.dir);
@@ -327,7 +331,8 @@ static int say_corpus(const struct find *f, struct target *t, struct err *e)
 }
 
 /* Examines the program: sets its engine and size, or the reason why it is not usable. */
-static int look_at_program(struct find *f, struct target *t, const char *label, struct err *e)
+static int bazel_targets_look_at_program(struct find *f, struct target *t, const char *label,
+					 struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct binary b = {0};
@@ -361,7 +366,7 @@ static int look_at_program(struct find *f, struct target *t, const char *label, 
 	return 0;
 }
 
-static int add_entry(struct find *f, const struct entry *entry, struct err *e)
+static int bazel_targets_add_entry(struct find *f, const struct entry *entry, struct err *e)
 {
 	CLEANUP(target_done) struct target t = {.engine = &engine_libfuzzer};
 	const char *why = why_unbuilt(f, entry->label);
@@ -376,7 +381,7 @@ static int add_entry(struct find *f, const struct entry *entry, struct err *e)
 	t.made = entry->path ? sys_strdup(entry->path) : NULL;
 	if (!t.name || !t.binary || !t.label || (entry->path && !t.made))
 		return err_sys(e, "copy a target's names");
-	r = say_build(f, &t, entry->label, e);
+	r = bazel_targets_say_build(f, &t, entry->label, e);
 	if (r < 0)
 		return r;
 	if (why)
@@ -385,11 +390,11 @@ static int add_entry(struct find *f, const struct entry *entry, struct err *e)
 		r = source_unbuilt(&t, e, "Bazel knows no program of %s: %s", entry->label,
 				   f->said);
 	else
-		r = look_at_program(f, &t, entry->label, e);
+		r = bazel_targets_look_at_program(f, &t, entry->label, e);
 	if (r == 0)
 		r = bazel_files(&f->b, &f->graph, entry->label, &t, f->out, &f->steps, e);
 	if (r == 0)
-		r = say_corpus(f, &t, e);
+		r = bazel_targets_say_corpus(f, &t, e);
 	if (r == 0 && t.unbuilt)
 		r = list_note(f->out, here(f), true, e, "%s", t.unbuilt);
 	return r == 0 ? list_add_target(f->out, &t, e) : r;
@@ -415,7 +420,7 @@ int discover_bazel(const struct discover_source *s, struct target_list *out, str
 		return err_sys(e, "allocate %zu targets", f.labels.n);
 	for (size_t i = 0; i < f.labels.n; i++)
 		f.v[i].label = f.labels.v[i];
-	r = name_all(&f, e);
+	r = bazel_targets_name_all(&f, e);
 	if (r == 0)
 		r = ask_graph(&f, e);
 	if (r == 0)
@@ -423,6 +428,6 @@ int discover_bazel(const struct discover_source *s, struct target_list *out, str
 	if (r == 0)
 		r = ask_root(&f, e);
 	for (size_t i = 0; r == 0 && i < f.labels.n; i++)
-		r = add_entry(&f, &f.v[i], e);
+		r = bazel_targets_add_entry(&f, &f.v[i], e);
 	return r;
 }

@@ -15,7 +15,7 @@
 
 enum { EVENTS_PATH_MAX = 64 };
 
-static void strv_done_p(struct strv *v)
+static void build_bazel_strv_done_p(struct strv *v)
 {
 	strv_done(v);
 }
@@ -46,8 +46,8 @@ static void events_done(struct events *ev)
 	(void)sys_unlinkat(AT_FDCWD, ev->path, 0); /* on failure, it stays in /tmp */
 }
 
-static int add_args(const struct bazel *b, const struct events *ev, const struct strv *labels,
-		    struct strv *args, struct err *e)
+static int build_bazel_add_args(const struct bazel *b, const struct events *ev,
+				const struct strv *labels, struct strv *args, struct err *e)
 {
 	int r = 0;
 
@@ -65,8 +65,9 @@ static int add_args(const struct bazel *b, const struct events *ev, const struct
 }
 
 /* Reads the result of each target from the events.  Without events, no target counts as built. */
-static int judge(const struct bazel *b, const struct events *ev, const struct strv *labels,
-		 int code, const char *said, struct build_result *ret, struct err *e)
+static int build_bazel_judge(const struct bazel *b, const struct events *ev,
+			     const struct strv *labels, int code, const char *said,
+			     struct build_result *ret, struct err *e)
 {
 	struct rights rights;
 	const struct events_beside beside = {&rights, said};
@@ -98,7 +99,7 @@ static int judge(const struct bazel *b, const struct events *ev, const struct st
 static int call(const struct bazel *b, const struct config_source *s, const struct strv *labels,
 		int log_fd, struct build_result *ret, struct err *e)
 {
-	CLEANUP(strv_done_p) struct strv args = {0};
+	CLEANUP(build_bazel_strv_done_p) struct strv args = {0};
 	CLEANUP(events_done) struct events ev = {.fd = -1};
 	struct bazel_call c = {.command = "build",
 			       .args = &args,
@@ -109,7 +110,7 @@ static int call(const struct bazel *b, const struct config_source *s, const stru
 	int code = -1, r = events_open(&b->owner, &ev, e);
 
 	if (r == 0)
-		r = add_args(b, &ev, labels, &args, e);
+		r = build_bazel_add_args(b, &ev, labels, &args, e);
 	if (r < 0)
 		return r;
 	r = bazel_call(b, &c, &code, said, e);
@@ -117,13 +118,13 @@ static int call(const struct bazel *b, const struct config_source *s, const stru
 		return r;
 	if (r < 0) /* a timeout or a kill: finished targets count as built */
 		snprintf(said, sizeof(said), "%.*s", BAZEL_SAID_MAX - 1, e->msg);
-	return judge(b, &ev, labels, code, said, ret, e);
+	return build_bazel_judge(b, &ev, labels, code, said, ret, e);
 }
 
-static int build(const struct bazel *b, const struct config_source *s, int log_fd,
-		 struct build_result *ret, struct err *e)
+static int build_bazel_build(const struct bazel *b, const struct config_source *s, int log_fd,
+			     struct build_result *ret, struct err *e)
 {
-	CLEANUP(strv_done_p) struct strv labels = {0};
+	CLEANUP(build_bazel_strv_done_p) struct strv labels = {0};
 	char partial[BAZEL_SAID_MAX];
 	int r = bazel_labels(b, &labels, partial, e);
 
@@ -156,7 +157,7 @@ int build_bazel(const struct config_source *s, const struct tool_group *group, i
 	int r = bazel_open(&from, &b, e);
 
 	if (r == 0)
-		r = build(&b, s, log_fd, ret, e);
+		r = build_bazel_build(&b, s, log_fd, ret, e);
 	ret->us = clock_mono_us() - began;
 	return r;
 }

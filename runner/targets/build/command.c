@@ -25,7 +25,7 @@ struct chosen {
 	size_t n;
 };
 
-static void keep(struct chosen *l, struct slice line)
+static void build_command_keep(struct chosen *l, struct slice line)
 {
 	if (l->n == LINES)
 		memmove(l->v, l->v + 1, --l->n * sizeof(l->v[0]));
@@ -33,7 +33,7 @@ static void keep(struct chosen *l, struct slice line)
 }
 
 /* The FILE of "FILE:LINE: error: ..."; for any other line, the whole line. */
-static struct slice place_of(struct slice line)
+static struct slice build_command_place_of(struct slice line)
 {
 	for (size_t i = 0; i + 1 < line.n; i++)
 		if (line.p[i] == ':' && line.p[i + 1] >= '0' && line.p[i + 1] <= '9')
@@ -44,12 +44,12 @@ static struct slice place_of(struct slice line)
 /* Keeps the first error of each file, so that a file with many errors hides no other file. */
 static void keep_error(struct chosen *l, struct slice line)
 {
-	struct slice place = place_of(line);
+	struct slice place = build_command_place_of(line);
 
 	for (size_t i = 0; i < l->n; i++)
-		if (slice_eq(place_of(l->v[i]), place))
+		if (slice_eq(build_command_place_of(l->v[i]), place))
 			return;
-	keep(l, line);
+	build_command_keep(l, line);
 }
 
 bool build_says(struct slice line, const char *word)
@@ -70,7 +70,7 @@ static bool of_linker(struct slice line)
 
 /* Chooses errors of a compiler or a linker, else lines with "error" or make's mark, else the last
  * line. */
-static void choose(const struct tool_end *end, struct chosen *ret)
+static void build_command_choose(const struct tool_end *end, struct chosen *ret)
 {
 	struct slice all = {end->said, end->said_n}, line;
 	struct chosen marked = {.n = 0}, other = {.n = 0}, last = {.n = 0};
@@ -80,10 +80,10 @@ static void choose(const struct tool_end *end, struct chosen *ret)
 		    !of_linker(line))
 			keep_error(&marked, line);
 		else if (build_says(line, "error") || build_says(line, "*** "))
-			keep(&other, line);
+			build_command_keep(&other, line);
 		if (line.n > 0) {
 			last.n = 0;
-			keep(&last, line);
+			build_command_keep(&last, line);
 		}
 	}
 	*ret = marked.n ? marked : other.n ? other : last;
@@ -160,7 +160,7 @@ static void say_status(const struct config_source *s, const struct tool_end *end
 	struct chosen l;
 	size_t at = 0;
 
-	choose(end, &l);
+	build_command_choose(end, &l);
 	for (size_t i = 0; i < l.n; i++) {
 		char plain[SHOWN_MAX];
 		struct slice line = lines_without_colours(l.v[i], plain, sizeof(plain));
@@ -172,8 +172,8 @@ static void say_status(const struct config_source *s, const struct tool_end *end
 	build_fail(ret, "%s ended with %d: %s", s->build.v[0], WEXITSTATUS(end->status), text);
 }
 
-static void judge(const struct config_source *s, const struct tool_end *end,
-		  struct build_result *ret)
+static void build_command_judge(const struct config_source *s, const struct tool_end *end,
+				struct build_result *ret)
 {
 	if (WIFSIGNALED(end->status))
 		build_fail(ret, "%s was ended by signal %d", s->build.v[0], WTERMSIG(end->status));
@@ -208,7 +208,7 @@ int build_command(const struct config_source *s, const struct tool_group *group,
 	if (r < 0)
 		build_fail(ret, "%s", e->msg);
 	else
-		judge(s, &end, ret);
+		build_command_judge(s, &end, ret);
 	if (!ret->ok)
 		ret->failed.fresh_us = began - TICK_US;
 	return 0;

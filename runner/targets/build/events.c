@@ -26,7 +26,7 @@ struct reading {
 	bool any;
 };
 
-static void reading_done(struct reading *r)
+static void build_events_reading_done(struct reading *r)
 {
 	for (size_t i = 0; r->fates && i < r->labels->n; i++)
 		free(r->fates[i].why);
@@ -77,7 +77,7 @@ static char *why_aborted(const struct reading *r, const json_t *aborted)
 	return sys_asprintf("%.60s%s%.200s", reason, *more ? ": " : "", more);
 }
 
-static char *why_not(const struct reading *r, const json_t *event)
+static char *build_events_why_not(const struct reading *r, const json_t *event)
 {
 	const json_t *aborted = json_object_get(event, "aborted");
 	const json_t *action = failed_action(event);
@@ -111,7 +111,7 @@ static int take_event(struct reading *r, const json_t *event, struct err *e)
 	fate->told = true;
 	if (ok || fate->why)
 		return 0;
-	fate->why = why_not(r, event);
+	fate->why = build_events_why_not(r, event);
 	return fate->why ? 0 : err_sys(e, "allocate a reason");
 }
 
@@ -150,7 +150,7 @@ static int take_lines(struct reading *r, char *buf, size_t *io_n, struct err *e)
 	return rc;
 }
 
-static int read_all(struct reading *r, int fd, struct err *e)
+static int build_events_read_all(struct reading *r, int fd, struct err *e)
 {
 	_autofree_ char *buf = sys_malloc((size_t)2 * EVENTS_LINE_MAX);
 	bool cut = false; /* inside a line that is too long */
@@ -184,7 +184,7 @@ static int read_all(struct reading *r, int fd, struct err *e)
 	return rc == 0 && !cut ? take_line(r, (struct slice){buf, n}, e) : rc;
 }
 
-static int tell(const struct reading *r, struct build_result *ret, struct err *e)
+static int build_events_tell(const struct reading *r, struct build_result *ret, struct err *e)
 {
 	int rc = 0;
 
@@ -208,7 +208,7 @@ static int tell(const struct reading *r, struct build_result *ret, struct err *e
 int events_read(int fd, const struct strv *labels, const struct events_beside *beside,
 		struct build_result *ret, bool *ret_any, struct err *e)
 {
-	CLEANUP(reading_done)
+	CLEANUP(build_events_reading_done)
 	struct reading r = {.labels = labels,
 			    .actions = {.rights = beside->rights},
 			    .said = beside->said,
@@ -217,9 +217,9 @@ int events_read(int fd, const struct strv *labels, const struct events_beside *b
 
 	if (!r.fates)
 		return err_sys(e, "allocate %zu targets", labels->n);
-	rc = read_all(&r, fd, e);
+	rc = build_events_read_all(&r, fd, e);
 	if (rc == 0)
-		rc = tell(&r, ret, e);
+		rc = build_events_tell(&r, ret, e);
 	*ret_any = r.any;
 	return rc;
 }

@@ -44,7 +44,7 @@ static int hex_of(char c)
 }
 
 /* "file:///a%20b" -> "/a b".  Other URIs, such as those of a remote cache, are not read. */
-static bool path_of(const char *uri, char out[URI_MAX])
+static bool build_events_action_path_of(const char *uri, char out[URI_MAX])
 {
 	struct slice in = slice_of(uri ? uri : "");
 	size_t n = 0;
@@ -67,7 +67,7 @@ static bool path_of(const char *uri, char out[URI_MAX])
 }
 
 /* The first error line of a compiler or a linker, else the first line. */
-static char *choose(struct slice text)
+static char *build_events_action_choose(struct slice text)
 {
 	char plain[LINES_MAX], *first = NULL;
 	struct slice line;
@@ -91,7 +91,7 @@ static char *choose(struct slice text)
 }
 
 /* Opens the file with the rights of the workspace's owner, because the event may name any file. */
-static char *read_line(const struct actions *a, const json_t *file)
+static char *build_events_action_read_line(const struct actions *a, const json_t *file)
 {
 	_autofree_ char *text = sys_malloc(PRINTED_MAX);
 	_autoclose_ int fd = -1;
@@ -99,13 +99,14 @@ static char *read_line(const struct actions *a, const json_t *file)
 	struct stat st;
 	ssize_t n;
 
-	if (!a->rights || !text || !path_of(json_string_value(json_object_get(file, "uri")), path))
+	if (!a->rights || !text ||
+	    !build_events_action_path_of(json_string_value(json_object_get(file, "uri")), path))
 		return NULL;
 	fd = rights_open_named(a->rights, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
 	n = sys_pread(fd, text, PRINTED_MAX, 0);
-	return n > 0 ? choose((struct slice){text, (size_t)n}) : NULL;
+	return n > 0 ? build_events_action_choose((struct slice){text, (size_t)n}) : NULL;
 }
 
 int actions_take(struct actions *a, const json_t *event, struct err *e)
@@ -119,9 +120,9 @@ int actions_take(struct actions *a, const json_t *event, struct err *e)
 	if (!label || !output || !action || json_is_true(json_object_get(action, "success")) ||
 	    a->n >= ACTIONS_MAX)
 		return 0;
-	one.line = read_line(a, json_object_get(action, "stderr"));
+	one.line = build_events_action_read_line(a, json_object_get(action, "stderr"));
 	if (!one.line)
-		one.line = read_line(a, json_object_get(action, "stdout"));
+		one.line = build_events_action_read_line(a, json_object_get(action, "stdout"));
 	if (!one.line)
 		return 0;
 	v = sys_realloc(a->v, (a->n + 1) * sizeof(*v));

@@ -16,7 +16,7 @@ static bool is_of_directory(const struct config_source *s)
 	return s->build.n > 0 && strcmp(s->type, "directory") == 0;
 }
 
-static bool has(const struct strv *v, const char *name)
+static bool build_missing_has(const struct strv *v, const char *name)
 {
 	for (size_t i = 0; i < v->n; i++)
 		if (strcmp(v->v[i], name) == 0)
@@ -38,13 +38,13 @@ int build_known(const struct config_source *s, const struct discover_built *was,
 	for (size_t i = 0; r == 0 && i < l.n; i++)
 		r = strv_add(ret, l.v[i].name, e);
 	for (size_t i = 0; r == 0 && i < was->labels.n && ret->n < DISCOVER_MAX_TARGETS; i++)
-		if (!has(ret, was->labels.v[i]))
+		if (!build_missing_has(ret, was->labels.v[i]))
 			r = strv_add(ret, was->labels.v[i], e);
 	return r;
 }
 
 /* Whether a program of this target is in the directory. */
-static bool is_there(int dirfd, const char *name)
+static bool build_missing_is_there(int dirfd, const char *name)
 {
 	/* The suffixes that names_program() removes. */
 	static const char *const endings[] = {"", ".exe", ".par"};
@@ -70,7 +70,7 @@ int build_missing(const struct config_source *s, const struct strv *known, struc
 	dir = sys_openat(AT_FDCWD, s->path, O_PATH | O_DIRECTORY, 0);
 	for (size_t i = 0; r == 0 && i < known->n; i++) {
 		if (!names_target_ok(slice_of(known->v[i])) ||
-		    (dir >= 0 && is_there(dir, known->v[i])))
+		    (dir >= 0 && build_missing_is_there(dir, known->v[i])))
 			continue;
 		r = strv_add(&io->failed.labels, known->v[i], e);
 		if (r == 0)

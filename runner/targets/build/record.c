@@ -7,12 +7,12 @@
 
 #include <errno.h>
 
-static int no_memory(struct err *e)
+static int build_record_no_memory(struct err *e)
 {
 	return err_set(e, ENOMEM, "allocate the record of a build");
 }
 
-static bool is_of(const json_t *entry, const struct config_source *s)
+static bool build_record_is_of(const json_t *entry, const struct config_source *s)
 {
 	const char *type = json_string_value(json_object_get(entry, "type"));
 	const char *path = json_string_value(json_object_get(entry, "path"));
@@ -36,7 +36,7 @@ static int load(int dirfd, json_t **ret, struct err *e)
 	return 0;
 }
 
-static json_t *entry_of(const struct config_source *s, const struct build_result *r)
+static json_t *build_record_entry_of(const struct config_source *s, const struct build_result *r)
 {
 	_autojson_ json_t *failed = json_object();
 
@@ -48,7 +48,7 @@ static json_t *entry_of(const struct config_source *s, const struct build_result
 			 (json_int_t)r->failed.fresh_us, "failed", failed);
 }
 
-static int put(int dirfd, const json_t *root, struct err *e)
+static int build_record_put(int dirfd, const json_t *root, struct err *e)
 {
 	_autofree_ char *text = NULL;
 	int r = json_print(root, 2, &text, e);
@@ -72,16 +72,16 @@ int build_record_save(int state_dirfd, const struct config_source *s, const stru
 		root = json_pack("{s:[]}", "sources");
 	list = json_object_get(root, "sources");
 	for (size_t i = json_array_size(list); i-- > 0;)
-		if (is_of(json_array_get(list, i), s))
+		if (build_record_is_of(json_array_get(list, i), s))
 			(void)json_array_remove(list, i);
 	while (json_array_size(list) >= BUILD_RECORD_SOURCES)
 		(void)json_array_remove(list, 0);
 	if (!r->ok) {
-		entry = entry_of(s, r);
+		entry = build_record_entry_of(s, r);
 		if (!entry || json_array_append_new(list, entry) < 0)
-			return no_memory(e);
+			return build_record_no_memory(e);
 	}
-	return root ? put(state_dirfd, root, e) : no_memory(e);
+	return root ? build_record_put(state_dirfd, root, e) : build_record_no_memory(e);
 }
 
 static int read_failed(json_t *failed, struct discover_built *ret, struct err *e)
@@ -101,7 +101,7 @@ static int read_failed(json_t *failed, struct discover_built *ret, struct err *e
 	return r;
 }
 
-static int read_entry(const json_t *entry, struct discover_built *ret, struct err *e)
+static int build_record_read_entry(const json_t *entry, struct discover_built *ret, struct err *e)
 {
 	const json_t *fresh = json_object_get(entry, "fresh_us");
 	json_t *failed = json_object_get(entry, "failed");
@@ -122,7 +122,8 @@ int build_record_load(int state_dirfd, const struct config_source *s, size_t n,
 	list = r == 0 ? json_object_get(root, "sources") : NULL;
 	for (size_t i = 0; r == 0 && i < n; i++)
 		for (size_t k = 0; r == 0 && k < json_array_size(list); k++)
-			if (is_of(json_array_get(list, k), &s[i]) && ret[i].labels.n == 0)
-				r = read_entry(json_array_get(list, k), &ret[i], e);
+			if (build_record_is_of(json_array_get(list, k), &s[i]) &&
+			    ret[i].labels.n == 0)
+				r = build_record_read_entry(json_array_get(list, k), &ret[i], e);
 	return r;
 }

@@ -89,7 +89,8 @@ static void add_bazel(struct watch *w, const struct config_source *s, uint64_t r
 		}
 }
 
-static int begin(struct watch *w, const struct limit_names *names, uint64_t disk, struct err *e)
+static int build_watch_begin(struct watch *w, const struct limit_names *names, uint64_t disk,
+			     struct err *e)
 {
 	*w = (struct watch){.names = names, .disk = disk};
 	w->meminfo = sys_openat(AT_FDCWD, "/proc/meminfo", O_RDONLY | O_NONBLOCK, 0);
@@ -98,13 +99,13 @@ static int begin(struct watch *w, const struct limit_names *names, uint64_t disk
 
 int watch_open_git(struct watch *w, uint64_t disk, struct err *e)
 {
-	return begin(w, &limits_of_git, disk, e);
+	return build_watch_begin(w, &limits_of_git, disk, e);
 }
 
 int watch_open(struct watch *w, const struct config_source *s, uint64_t disk_reserve, struct err *e)
 {
 	const char *dir = s->build_dir ? s->build_dir : s->build.n > 0 ? "." : s->path;
-	int r = begin(w, &limits_of_builds, s->build_disk, e);
+	int r = build_watch_begin(w, &limits_of_builds, s->build_disk, e);
 
 	if (r < 0)
 		return r;
