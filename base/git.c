@@ -339,7 +339,7 @@ int git_begin(const struct git *g, const char *const *args, struct git_writer *r
 	return 0;
 }
 
-int git_end(struct git_writer *w, struct err *e)
+int git_writer_end(struct git_writer *w, struct err *e)
 {
 	int r = 0;
 

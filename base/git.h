@@ -92,7 +92,7 @@ struct git_writer {
 MUST_CHECK int git_begin(const struct git *g, const char *const *args, struct git_writer *ret,
 			 struct err *e);
 /* Closes `in` and waits for git; -EPROTO: git failed.  Idempotent. */
-MUST_CHECK int git_end(struct git_writer *w, struct err *e);
+MUST_CHECK int git_writer_end(struct git_writer *w, struct err *e);
 
 /* Does .gitignore exclude a file of this name (relative to top)?  1: yes. */
 MUST_CHECK int git_ignores(const struct git *g, const char *path, struct err *e);

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 /* the overflow user, which owns no files */
-enum { NOBODY = 65534 };
+enum { OVERFLOW_UID = 65534 };
 
 /* --- the user ---------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static void fill_groups(struct rights *r)
 	const struct passwd *pw = r->mixed ? NULL : getpwuid(r->uid);
 	int n = RIGHTS_GROUPS;
 
-	r->gid = pw ? pw->pw_gid : NOBODY;
+	r->gid = pw ? pw->pw_gid : OVERFLOW_UID;
 	if (!pw)
 		return;
 	if (getgrouplist(pw->pw_name, pw->pw_gid, r->groups, &n) < 0)
@@ -49,7 +49,7 @@ int rights_of(const char *path, struct rights *ret, struct err *e)
 		return r;
 	ret->other = w.n_owners > 0;
 	ret->mixed = w.n_owners > 1;
-	ret->uid = ret->mixed ? NOBODY : ret->other ? w.owners[0].uid : 0;
+	ret->uid = ret->mixed ? OVERFLOW_UID : ret->other ? w.owners[0].uid : 0;
 	way_done(&w);
 	if (ret->other)
 		fill_groups(ret);
@@ -113,7 +113,7 @@ int rights_of_named(const struct rights *namer, const char *path, struct rights 
 	} else if (!there.other || (!there.mixed && there.uid == namer->uid)) {
 		*ret = *namer;
 	} else {
-		*ret = (struct rights){.other = true, .mixed = true, .uid = NOBODY};
+		*ret = (struct rights){.other = true, .mixed = true, .uid = OVERFLOW_UID};
 		fill_groups(ret);
 	}
 	return 0;

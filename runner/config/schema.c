@@ -67,7 +67,7 @@ static const struct key root_keys[] = {
 	     "github.repository"},
     {"run", VALUE_SECTION, .help = "the run as a whole"},
     {"discovery", VALUE_SECTION, .help = "list of the places where targets come from"},
-    {"trigger", VALUE_SECTION, .help = "the repository whose pushes start runs"},
+    {"trigger", VALUE_SECTION, .help = "the repository: pushes to it start runs"},
     {"git", VALUE_SECTION, .help = "limits of the git processes that read fetched data"},
     {"github", VALUE_SECTION, .help = "where issues are filed"},
     {"webhooks", VALUE_SECTION, .help = "list of webhooks that get notifications"},

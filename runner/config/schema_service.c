@@ -289,7 +289,7 @@ static const char *const downloads[] = {[DOWNLOADS_PUBLIC] = "public",
 #define AT(member) .offset = offsetof(struct serve_config, member)
 static const struct key serve_keys[] = {
     {"downloads", VALUE_CHOICE, AT(downloads), .preset = "public", .choices = downloads,
-     .help = "crashes whose input and report can be downloaded; public: all but "
+     .help = "crashes with input and report for download; public: all but "
 	     "security-relevant ones"},
 };
 #undef AT

@@ -19,10 +19,11 @@ enum {
 	 * first request of a connection in a second is exempt. */
 	CONTROL_PER_SECOND_MAX = 100,
 };
-#define CONTROL_IDLE_US		(60 * USEC_PER_SEC) /* a connection without a request ends after this */
-#define CONTROL_STUCK_US	(10 * USEC_PER_SEC) /* so does a peer that does not read its answer */
-#define CONTROL_STATUS_FRESH_US (200 * USEC_PER_MSEC) /* a status answer is reused for this long \
-						       */
+/* When a connection without a request ends, and one with a peer that does not read its answer. */
+#define CONTROL_IDLE_US	 (60 * USEC_PER_SEC)
+#define CONTROL_STUCK_US (10 * USEC_PER_SEC)
+/* A status answer is reused for this long. */
+#define CONTROL_STATUS_FRESH_US (200 * USEC_PER_MSEC)
 
 /* Answers a permitted request.  *ret: an object without "ok", which the server then owns, or NULL.
  * The peer receives the text of an error.  The callback may end the loop, but must not close the

@@ -148,7 +148,7 @@ static void fill_items(struct fleet *f, uint64_t now)
 /* Whether the target fits into the memory that any running target leaves. */
 static bool fleet_may_replace(const struct fleet_target *t)
 {
-	return fleet_waits(t) && t->instead && !t->held_us;
+	return fleet_waits(t) && t->fits_after_one && !t->held_us;
 }
 
 /* As fill_items(), for the choice of i's next quantum: i and its possible successors wait, too. */
@@ -325,12 +325,12 @@ static bool quantum_over(const struct fleet *f, const struct fleet_target *t, ui
 
 /* The next target on a worker, at the end of a quantum.  Only one running target leaves for the
  * target that a user wants. */
-static size_t successor(struct fleet *f)
+static size_t fleet_successor(struct fleet *f)
 {
 	size_t i = fleet_wanted(f);
 	enum share_why why;
 
-	return i < f->n && i + 1 != f->chosen
+	return i < f->n && &f->v[i] != f->successor
 		   ? i
 		   : share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
 }
@@ -375,12 +375,12 @@ static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
 			continue;
 		fill_rivals(f, i, now);
 		count_row(f, i, now);
-		next = f->rules.share.kind == SHARE_QUEUE ? i : successor(f);
+		next = f->rules.share.kind == SHARE_QUEUE ? i : fleet_successor(f);
 		begin_quantum(t, now);
 		if (next == i || next == f->n)
 			continue;
 		t->row_n = 0;
-		f->chosen = next + 1;
+		f->successor = &f->v[next];
 		return fleet_paused(f, i);
 	}
 	return nothing();
@@ -443,17 +443,18 @@ static struct fleet_order fleet_start(struct fleet *f, uint64_t now, unsigned id
 		f->v[i].clock.starved = 0; /* from earlier turns */
 		return fleet_started(f, i, now, why);
 	}
-	if (f->chosen && f->items[f->chosen - 1].waits) {
-		i = f->chosen - 1;
+	if (f->successor && f->items[f->successor - f->v].waits) {
+		i = (size_t)(f->successor - f->v);
 		why = SHARE_PAYS;
-		f->chosen = 0;
+		f->successor = NULL;
 	} else if (now >= f->idle_until_us) {
 		i = fleet_pick(f, now, &why);
 		if (why == SHARE_TOO_POOR)
 			f->idle_until_us = now + f->rules.quantum_us / idle;
 	}
-	if (f->chosen && !(f->v[f->chosen - 1].blocked && fleet_may_replace(&f->v[f->chosen - 1])))
-		f->chosen = 0; /* otherwise the target that was paused for it has not left yet */
+	if (f->successor && !(f->successor->blocked && fleet_may_replace(f->successor)))
+		f->successor =
+		    NULL; /* otherwise the target that was paused for it has not left yet */
 	if (i == f->n)
 		return nothing();
 	(void)forget_passed(f);

@@ -37,7 +37,7 @@ struct fleet_target {
 	/* Fields of the fleet itself. */
 	enum fleet_phase phase;
 	bool blocked;	      /* set by the caller: there is no memory for it now */
-	bool instead;	      /* set by the caller: it fits when any running target has left */
+	bool fits_after_one;  /* set by the caller: it fits when any running target has left */
 	bool due;	      /* set by turns_set(): it must get its first turn now */
 	bool capped;	      /* continuous: its build used all that it may use today */
 	bool resting;	      /* continuous: it does not pay, until something changes */
@@ -77,9 +77,9 @@ struct fleet {
 	struct fleet_target *v; /* owned by the caller */
 	size_t n;
 	struct chance chance;
-	struct share_item *items; /* owned by the caller: room for n */
-	uint64_t idle_until_us;	  /* no target pays: when to ask again; 0: now */
-	size_t chosen;		  /* 1 + index of the successor of a paused target; 0: none */
+	struct share_item *items;	/* owned by the caller: room for n */
+	uint64_t idle_until_us;		/* no target pays: when to ask again; 0: now */
+	struct fleet_target *successor; /* of a paused target: it starts next; NULL: none */
 };
 
 /* The target's next cell starts: after FLEET_START, and at every restart after a failure. */

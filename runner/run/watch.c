@@ -170,12 +170,12 @@ static const char *workers_text(enum workers_news n)
  * assumes that the cells are throttled at independent times. */
 static double held_back(const struct run *r)
 {
-	double nobody = 1;
+	double none = 1;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (r->jobs[i].phase == PHASE_RUNNING)
-			nobody *= 1 - r->jobs[i].fleet->clock.held;
-	return 1 - nobody;
+			none *= 1 - r->jobs[i].fleet->clock.held;
+	return 1 - none;
 }
 
 static void look_at_pressure(struct run *r, uint64_t now)

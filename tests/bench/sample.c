@@ -35,6 +35,7 @@ struct place {
 	struct bench *bench;
 	struct job job;
 	struct target target;
+	struct target_config cfg;
 	char name[32];
 	struct attempt attempt;
 	struct fleet_target fleet;
@@ -280,10 +281,11 @@ static void start_next(struct bench *b)
 	p->job = (struct job){.phase = PHASE_RUNNING,
 			      .env = &b->env,
 			      .target = &p->target,
+			      .cfg = &p->cfg,
 			      .attempt = &p->attempt,
 			      .fleet = &p->fleet};
-	p->job.cfg.memory_high = MEMORY_HIGH;
-	p->job.cfg.input_timeout_us = 86400 * USEC_PER_SEC; /* a sleeping target is not stuck */
+	p->cfg.memory_high = MEMORY_HIGH;
+	p->cfg.input_timeout_us = 86400 * USEC_PER_SEC; /* a sleeping target is not stuck */
 	set_timer(b, START_S * USEC_PER_SEC);
 	b->started++;
 	b->alive++;

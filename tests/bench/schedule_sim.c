@@ -179,7 +179,7 @@ static void obey(struct sim *s, const struct fleet_order *o)
 void sim_next_run(struct sim *s)
 {
 	s->fleet.idle_until_us = 0;
-	s->fleet.chosen = 0;
+	s->fleet.successor = NULL;
 	for (size_t i = 0; i < s->fleet.n; i++) {
 		struct fleet_target *t = &s->fleet.v[i];
 		struct fleet_target was = *t;

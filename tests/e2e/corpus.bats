@@ -294,6 +294,6 @@ naps() {
 	run "$FUZZCELL" corpus stats --state-dir "$STATE" --json
 	[ "$status" -eq 0 ]
 	[[ $output == *'"name": "merge_fuzzer"'*'"commit": "abc123"'* ]]
-	run "$FUZZCELL" corpus stats --state-dir "$STATE" --filter nobody
+	run "$FUZZCELL" corpus stats --state-dir "$STATE" --filter absent
 	[ -z "$output" ]
 }

@@ -154,9 +154,9 @@ service() { # CODE
 	[[ $output == *"startcrash_fuzzer: error"* ]]
 	[[ $output == *"error startup-crash: fuzzing never began"* ]]
 	[[ $output != *startexit_fuzzer* ]]
-	run "$FUZZCELL" doctor --state-dir "$STATE" --targets "$TARGETS" nobody
+	run "$FUZZCELL" doctor --state-dir "$STATE" --targets "$TARGETS" absent
 	[ "$status" -eq 2 ]
-	[[ $output == *"no target is called 'nobody'"* ]]
+	[[ $output == *"no target is called 'absent'"* ]]
 }
 
 @test "without instrumentation: not-instrumented" {

@@ -3,13 +3,13 @@
 load lib
 
 # No server listens at this address.
-NOBODY=http://127.0.0.1:9
+CLOSED=http://127.0.0.1:9
 
 setup() {
 	e2e_setup
 	cat >"$STATE/config.json" <<-END
-		{"github": {"repository": "octo/widgets", "api": "$NOBODY", "token_env": "FUZZCELL_TEST_TOKEN"},
-		 "webhooks": [{"name": "team", "url": "$NOBODY/s3cret"}]}
+		{"github": {"repository": "octo/widgets", "api": "$CLOSED", "token_env": "FUZZCELL_TEST_TOKEN"},
+		 "webhooks": [{"name": "team", "url": "$CLOSED/s3cret"}]}
 	END
 	mkdir -p "$STATE/outbox/done"
 	entry github new 0123456789abcdef 1

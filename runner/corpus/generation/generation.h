@@ -33,7 +33,7 @@ MUST_CHECK int generation_open(int state, const char *target, struct generation 
 			       struct err *e);
 void generation_close(struct generation *g);
 
-/* Recovers from a kill at any point: completes an exchange that happened, undoes one that did not.
+/* Recovers from a kill at any point: completes an exchange that happened, else undoes it.
  * Each start does this for every target, before it removes anything that may be linked to corpora.
  * Such a removal changes the times of linked files; then a file's time no longer shows whether it
  * came late, and the file would be kept.  generation_replace() recovers first, too. */

@@ -128,8 +128,8 @@ void intree_branch_free(struct intree_branch *b)
 
 	if (!b)
 		return;
-	(void)!git_end(&b->out, &e); /* without "done" fast-import makes no branch, and reports an
-				      * error */
+	(void)!git_writer_end(&b->out, &e); /* without "done" fast-import makes no branch, and
+					     * reports an error */
 	free(b->name);
 	free(b->message);
 	free(b->base);
@@ -145,7 +145,8 @@ static int intree_branch_put(struct intree_branch *b, struct slice text, struct 
 		return 0;
 	if (errno != EPIPE)
 		return err_sys(e, "write to git fast-import");
-	return git_end(&b->out, e) < 0 ? -e->code : err_set(e, EPROTO, "git fast-import ended");
+	return git_writer_end(&b->out, e) < 0 ? -e->code
+					      : err_set(e, EPROTO, "git fast-import ended");
 }
 
 static int intree_branch_begin(struct intree_branch *b, struct err *e)
@@ -174,7 +175,7 @@ int intree_branch_commit(struct intree_branch *b, char commit[INTREE_OID], struc
 		return 0;
 	r = intree_branch_put(b, SLICE("\ndone\n"), e);
 	if (r == 0)
-		r = git_end(&b->out, e);
+		r = git_writer_end(&b->out, e);
 	if (r == 0)
 		r = git_ask(b->git, ask, &oid, e);
 	if (r == 1)

@@ -13,7 +13,7 @@ static bool dispatch_days_is_due(const struct dispatch *d, const struct job *j, 
 
 void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle)
 {
-	if (d->room_for && !idle)
+	if (d->crowded_out && !idle)
 		return; /* a target waits until memory is free */
 	for (size_t i = 0; i < d->n && d->busy < dispatch_workers(d); i++) {
 		struct job *j = &d->jobs[i];

@@ -188,7 +188,7 @@ static bool ends_late(const struct dispatch *d, uint64_t now)
 		if (d->targets[i].phase == FLEET_BUSY)
 			return false; /* a target is leaving already */
 		any = any || (job_wraps_up(&d->jobs[i]) &&
-			      (d->targets[i].instead || dispatch_fits(d, &d->jobs[i])));
+			      (d->targets[i].fits_after_one || dispatch_fits(d, &d->jobs[i])));
 	}
 	return any;
 }

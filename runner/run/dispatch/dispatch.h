@@ -18,13 +18,13 @@ struct dispatch {
 	uint64_t quantum_us;	 /* as configured */
 	uint64_t machine_memory; /* upper limit for the sum of the cells' memory limits */
 	uint64_t memory_used;
-	unsigned busy;	      /* workers that jobs hold or borrow */
-	size_t room_for;      /* 1 + index of a target that waits for much memory; 0: none */
-	uint64_t deadline_us; /* end of fuzzing; 0: none */
-	bool closed;	      /* no target is fuzzed any more */
-	bool paused;	      /* nothing starts at all */
-	bool full;	      /* nothing starts until the disk has space again */
-	bool held;	      /* no new cell starts; running cells are not asked to end */
+	unsigned busy;			  /* workers that jobs hold or borrow */
+	struct fleet_target *crowded_out; /* it waits for much memory; NULL: none */
+	uint64_t deadline_us;		  /* end of fuzzing; 0: none */
+	bool closed;			  /* no target is fuzzed any more */
+	bool paused;			  /* nothing starts at all */
+	bool full;			  /* nothing starts until the disk has space again */
+	bool held; /* no new cell starts; running cells are not asked to end */
 	uint64_t began_us;
 	uint64_t asked_us;  /* the last dispatch_next() */
 	uint64_t ending_us; /* since when a job waits for a worker to wrap up; 0: none */

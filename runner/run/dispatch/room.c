@@ -87,7 +87,7 @@ void dispatch_look_for_room(struct dispatch *d)
 		d->targets[i].blocked = !dispatch_fits(d, j);
 		if (was && !d->targets[i].blocked && !d->targets[i].resting)
 			d->fleet.idle_until_us = 0; /* it may pay */
-		d->targets[i].instead =
+		d->targets[i].fits_after_one =
 		    d->busy == 1 || plan_admits(then, j->cfg->memory, d->machine_memory);
 	}
 }
@@ -108,15 +108,16 @@ static bool is_crowded_out(const struct dispatch *d, const struct fleet_target *
 {
 	uint64_t since = t->last_us ? t->last_us : d->began_us;
 
-	return t->phase == FLEET_WAITS && t->blocked && !t->instead && !t->resting && !t->capped &&
-	       !t->held_us && now > since && now - since > 2 * d->fleet.rules.quantum_wall_us;
+	return t->phase == FLEET_WAITS && t->blocked && !t->fits_after_one && !t->resting &&
+	       !t->capped && !t->held_us && now > since &&
+	       now - since > 2 * d->fleet.rules.quantum_wall_us;
 }
 
 static void find_crowded_out(struct dispatch *d, uint64_t now)
 {
 	for (size_t i = 0; d->fleet.rules.share.kind != SHARE_QUEUE && i < d->n; i++)
 		if (is_crowded_out(d, &d->targets[i], now) && would_fit(d, &d->jobs[i]))
-			d->room_for = i + 1;
+			d->crowded_out = &d->targets[i];
 }
 
 bool dispatch_make_room(struct dispatch *d, uint64_t now)
@@ -124,13 +125,13 @@ bool dispatch_make_room(struct dispatch *d, uint64_t now)
 	const struct fleet_target *t;
 	bool leaving = false;
 
-	if (!d->room_for)
+	if (!d->crowded_out)
 		find_crowded_out(d, now);
-	if (!d->room_for)
+	if (!d->crowded_out)
 		return false;
-	t = &d->targets[d->room_for - 1];
+	t = d->crowded_out;
 	if (t->phase != FLEET_WAITS) {
-		d->room_for = 0;
+		d->crowded_out = NULL;
 		return false;
 	}
 	for (size_t i = 0; i < d->n; i++) {
@@ -138,9 +139,9 @@ bool dispatch_make_room(struct dispatch *d, uint64_t now)
 
 		leaving = leaving || other->phase == FLEET_BUSY;
 		other->blocked = other->blocked || other != t;
-		other->instead = false;
+		other->fits_after_one = false;
 	}
-	d->fleet.chosen = d->room_for;
+	d->fleet.successor = d->crowded_out;
 	return t->blocked && !leaving;
 }
 

@@ -18,7 +18,7 @@ struct attempt {
 	bool asked;			/* to stop, politely */
 	bool forced;			/* the stop ladder went beyond the polite stop */
 	enum engine_fault fault_before; /* what the engine reported before the forced stop */
-	bool dumped_us;	       /* our dump signal was sent, and causes later crash artifacts */
+	bool dump_sent;	       /* our dump signal was sent, and causes later crash artifacts */
 	int64_t forced_ns;     /* time of the forced stop, comparable with ctimes */
 	uint64_t dump_cpu_us;  /* the cell's CPU time at that moment */
 	uint64_t stats_at_us;  /* when the engine last printed statistics; 0: never */

@@ -339,7 +339,7 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 		explain_unasked(j, f);
 	else if (f->forced && f->ask == ASK_FINISH && j->attempt->asked)
 		job_set_note(j, "did not stop when asked: %s",
-			     j->attempt->dumped_us ? "forced" : "killed");
+			     j->attempt->dump_sent ? "forced" : "killed");
 	else if (f->end == ENGINE_FAULTED && !(f->forced && f->ask == ASK_PAUSE))
 		job_set_note(j, "%s", j->attempt->engine.fault_text);
 }

@@ -126,7 +126,7 @@ static enum engine_artifact job_disk_cause_of(const struct job *j)
 {
 	if (!j->attempt)
 		return ENGINE_ARTIFACT_NONE;
-	if (j->last_failure == FAILURE_NONE && j->attempt->dumped_us)
+	if (j->last_failure == FAILURE_NONE && j->attempt->dump_sent)
 		return ENGINE_ARTIFACT_SLOW; /* a replay decides whether the current input fails */
 	if (j->last_failure == FAILURE_OOM && job_asked(j) != ASK_MEMORY)
 		return ENGINE_ARTIFACT_NONE; /* the engine's own limit */
@@ -155,7 +155,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .triage = j->env->triage,
 	    .engine = j->target->engine,
 	    .cause = job_disk_cause_of(j),
-	    .unanswered = j->attempt && j->attempt->asked && j->attempt->dumped_us,
+	    .unanswered = j->attempt && j->attempt->asked && j->attempt->dump_sent,
 	    .forced_ns = j->attempt ? j->attempt->forced_ns : 0,
 	    .named = *said->artifact ? said->artifact : NULL,
 	    .is_new = j->named_is_new,

@@ -100,7 +100,7 @@ static void check_dump_ignored(struct job *j)
 
 	/* In starved cells only CPU time tells whether the input is over its limit. */
 	a->ignored_dump =
-	    a->stats_cpu_us && a->dumped_us && j->attempt->engine.fault == ENGINE_FAULT_NONE &&
+	    a->stats_cpu_us && a->dump_sent && j->attempt->engine.fault == ENGINE_FAULT_NONE &&
 	    attempt_read(a, &c, &e) == 0 && c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
 	    c.usage_us >= a->stats_cpu_us + j->cfg->input_timeout_us;
 }
@@ -311,7 +311,7 @@ static void do_dump(struct job *j)
 		       job_asked(j) == ASK_MEMORY, &e);
 	if (r > 0)
 		joblog_note(&j->log, "%s", e.msg);
-	j->attempt->dumped_us = r >= 0;
+	j->attempt->dump_sent = r >= 0;
 	j->grace_at = clock_mono_us() + grace;
 	arm(j);
 }

@@ -109,7 +109,7 @@ void page_fact_text(struct page *p, const char *name, const char *text); /* NULL
 
 /* Shows at most max findings; the last argument: with the names of their targets.  Returns the
  * number of all findings. */
-size_t page_findings(struct page *p, const json_t *list, size_t max, bool whose);
+size_t page_findings(struct page *p, const json_t *list, size_t max, bool with_target);
 
 /* A small curve of a list of values, scaled from the lowest to the highest; nothing for fewer
  * than two. */

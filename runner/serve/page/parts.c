@@ -156,7 +156,7 @@ void page_fact_text(struct page *p, const char *name, const char *text)
 
 /* --- findings ------------------------------------------------------------------------- */
 
-static void finding(struct page *p, const json_t *f, bool whose)
+static void finding(struct page *p, const json_t *f, bool with_target)
 {
 	const char *severity = field_text(f, "severity"), *target = field_text(f, "target");
 	const char *code = field_text(f, "code"), *advice = field_text(f, "advice");
@@ -167,14 +167,14 @@ static void finding(struct page *p, const json_t *f, bool whose)
 	page_badge(p, severity, severity ? severity : "note");
 	html_close(h);
 	html_open(h, "p");
-	if (whose && target)
+	if (with_target && target)
 		page_link(p, f, target);
 	else
 		html_element(h, "b", NULL, code ? code : "");
 	html_close(h);
 	html_open(h, "div");
 	html_open(h, "p");
-	if (whose && target && code) {
+	if (with_target && target && code) {
 		html_element(h, "b", NULL, code);
 		html_text(h, ": ");
 	}
@@ -186,7 +186,7 @@ static void finding(struct page *p, const json_t *f, bool whose)
 	html_close(h);
 }
 
-size_t page_findings(struct page *p, const json_t *list, size_t max, bool whose)
+size_t page_findings(struct page *p, const json_t *list, size_t max, bool with_target)
 {
 	size_t n = json_array_size(list);
 
@@ -196,7 +196,7 @@ size_t page_findings(struct page *p, const json_t *list, size_t max, bool whose)
 	html_attr(&p->h, "role", "list"); /* without bullets some screen readers do not announce
 					   * a list */
 	for (size_t i = 0; i < n && i < max; i++)
-		finding(p, json_array_get(list, i), whose);
+		finding(p, json_array_get(list, i), with_target);
 	html_close(&p->h);
 	return n;
 }

@@ -254,7 +254,8 @@ static void on_entry(void *arg, const char *name)
 		loop_stop(w->l);
 }
 
-/* A file that is renamed, or made, is an entry; one that is written in place or removed is not. */
+/* A file that is renamed, or made, is an entry; a file that is written in place, or removed, is
+ * not. */
 static void test_dir(void **state)
 {
 	struct world w = {.l = new_loop()};

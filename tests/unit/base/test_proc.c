@@ -182,7 +182,7 @@ static void test_crossed(void **state)
 
 static int spawns_with_closed(void)
 {
-	static const char *const good[] = {"sh", "-c", "echo to nobody && readlink /proc/self/fd/0",
+	static const char *const good[] = {"sh", "-c", "echo to no one && readlink /proc/self/fd/0",
 					   NULL};
 	static const char *const bad[] = {"/no/program", NULL};
 	struct proc_spec spec = PROC_SPEC_INIT;

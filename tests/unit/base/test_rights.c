@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-enum { THEM = 4321, OTHERS = 4322, NOBODY = 65534 };
+enum { THEM = 4321, OTHERS = 4322, OVERFLOW = 65534 };
 
 static void need_root(void)
 {
@@ -62,9 +62,9 @@ static void expect(const char *name, uid_t uid)
 
 	assert_int_equal(r.other, uid != 0);
 	assert_int_equal(r.uid, uid);
-	assert_int_equal(r.mixed, uid == NOBODY);
+	assert_int_equal(r.mixed, uid == OVERFLOW);
 	if (uid) /* without an account not even the group of the files counts, which is root's */
-		assert_int_equal(r.gid, NOBODY);
+		assert_int_equal(r.gid, OVERFLOW);
 	assert_int_equal(r.n_groups, 0);
 }
 
@@ -98,7 +98,7 @@ static void test_whose(void **state)
 	expect("ours/link", THEM); /* the path goes through the other user's directory, and back */
 	expect("ours/by-them", THEM);
 	expect("ours/round", THEM);
-	expect("theirs/more/file", NOBODY);
+	expect("theirs/more/file", OVERFLOW);
 	assert_int_equal(fchdir(dir.fd), 0);
 	{
 		struct rights r;
@@ -119,9 +119,9 @@ static int open_as(const struct rights *r, const char *name)
 
 static void test_opens(void **state)
 {
-	const struct rights them = {.other = true, .uid = THEM, .gid = NOBODY};
+	const struct rights them = {.other = true, .uid = THEM, .gid = OVERFLOW};
 	const struct rights grouped = {
-	    .other = true, .uid = THEM, .gid = NOBODY, .n_groups = 1, .groups = {OTHERS}};
+	    .other = true, .uid = THEM, .gid = OVERFLOW, .n_groups = 1, .groups = {OTHERS}};
 
 	(void)state;
 	need_root();
@@ -148,7 +148,7 @@ static void test_opens(void **state)
 /* Afterwards the process has all its rights again, also those that the kernel drops meanwhile. */
 static void test_back(void **state)
 {
-	const struct rights them = {.other = true, .uid = THEM, .gid = NOBODY};
+	const struct rights them = {.other = true, .uid = THEM, .gid = OVERFLOW};
 	const gid_t groups[] = {0, 7, 8};
 	gid_t is[8];
 	int death = 0;
@@ -385,7 +385,7 @@ static void test_race(void **state)
 /* A path that one user names and another can exchange is opened with the rights that both have. */
 static void test_named(void **state)
 {
-	struct rights them, others = {.other = true, .uid = OTHERS, .gid = NOBODY}, r;
+	struct rights them, others = {.other = true, .uid = OTHERS, .gid = OVERFLOW}, r;
 	char path[100];
 	struct err e;
 
@@ -400,7 +400,7 @@ static void test_named(void **state)
 	assert_int_equal(rights_of_named(&them, path, &r, &e), 0);
 	assert_true(r.other && !r.mixed && r.uid == THEM);
 	assert_int_equal(rights_of_named(&others, path, &r, &e), 0);
-	assert_true(r.other && r.mixed && r.uid == NOBODY);
+	assert_true(r.other && r.mixed && r.uid == OVERFLOW);
 	snprintf(path, sizeof(path), "%s/ours", dir.path);
 	assert_int_equal(rights_of_named(&them, path, &r, &e), 0);
 	assert_true(r.other && r.uid == THEM);

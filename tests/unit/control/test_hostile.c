@@ -228,7 +228,7 @@ static enum control_right right(uid_t uid, gid_t gid, gid_t more)
 
 static void rights_are_the_kernels_word(void **state)
 {
-	const struct control_owner nobody = {.self = 65534, .uid = 65534, .gid = 65534};
+	const struct control_owner unmapped_owner = {.self = 65534, .uid = 65534, .gid = 65534};
 	const struct control_peer unmapped = {.uid = 65534, .groups = {65534}, .n_groups = 1};
 
 	(void)state;
@@ -240,7 +240,7 @@ static void rights_are_the_kernels_word(void **state)
 	assert_int_equal(right(OTHER, OTHER, OTHER), CONTROL_NOTHING);
 	assert_int_equal(right(OTHER, 0, 0), CONTROL_NOTHING);
 	/* of another user namespace: any user */
-	assert_int_equal(control_right_of(&unmapped, &nobody), CONTROL_NOTHING);
+	assert_int_equal(control_right_of(&unmapped, &unmapped_owner), CONTROL_NOTHING);
 }
 
 static bool become(uid_t uid, gid_t gid)

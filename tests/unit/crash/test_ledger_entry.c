@@ -207,8 +207,9 @@ static void test_odd(void **state)
 	parse("{\"s\": {\"v\": 2, \"fuzzer\": \"x\", \"count\": 99, \"found_by\": [1, {}, "
 	      "{\"fuzzer\": \"a\", \"count\": 2, \"own\": true}, {\"fuzzer\": \"a\"}, "
 	      "{\"fuzzer\": \"b\", \"state\": \"fixed\"}]}}");
-	assert_string_equal(ledger_warning(ledger), "known_crashes.json: crash 's': found_by has "
-						    "what is no target, or one twice; and 2 more");
+	assert_string_equal(ledger_warning(ledger),
+			    "known_crashes.json: crash 's': found_by holds an "
+			    "invalid target, or a target twice; and 2 more");
 	assert_int_equal(crash("s")->n_by, 2);
 	assert_int_equal(crash("s")->count, 2);
 	check_state("s", LEDGER_KNOWN);

@@ -144,7 +144,8 @@ static void test_damaged(void **state)
 		snprintf(want, sizeof(want), NAME ": %s", t[i].warning);
 		if (strncmp(ledger_warning(ledger), want, strlen(want)) != 0)
 			fail_msg("'%s', not '%s'", ledger_warning(ledger), want);
-		assert_non_null(strstr(ledger_warning(ledger), "kept as " NAME ".damaged-<n>"));
+		assert_non_null(
+		    strstr(ledger_warning(ledger), "the damaged one as " NAME ".damaged-<n>"));
 		assert_int_equal(ledger_count(ledger), 0);
 		/* Reading changes nothing. */
 		assert_string_equal(file(NAME), t[i].text);

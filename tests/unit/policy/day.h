@@ -303,7 +303,7 @@ static inline void change(struct day *d)
 		d->workers = number(d, 1, d->most_workers);
 	if (one_in(d, 100 / d->tick_s)) {
 		d->v[i].blocked = !d->v[i].blocked;
-		d->v[i].instead = one_in(d, 2);
+		d->v[i].fits_after_one = one_in(d, 2);
 	}
 	if (one_in(d, 400 / d->tick_s))
 		another_binary(d, i);

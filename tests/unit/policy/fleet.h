@@ -73,7 +73,7 @@ static inline struct fleet_order ask(struct sim *m)
 	room.idle = m->workers > runs ? m->workers - runs : 0;
 	for (size_t i = 0; m->one_room && i < m->f.n; i++) {
 		m->v[i].blocked = full;
-		m->v[i].instead = true;
+		m->v[i].fits_after_one = true;
 	}
 	return fleet_next(&m->f, m->now, &room);
 }

@@ -167,7 +167,7 @@ static void a_turn_ends_in_a_hanging_input(void **state)
 	first_turn();
 	job_pause(&w.job, false);
 	w.job.attempt->forced = true;
-	w.job.attempt->dumped_us = w.now;
+	w.job.attempt->dump_sent = true;
 	w.job.attempt->engine.running = w.job.fuzzed = true;
 	w.job.attempt->engine.fault = ENGINE_FAULT_CRASH;
 	snprintf(w.job.attempt->engine.fault_text, sizeof(w.job.attempt->engine.fault_text),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs that took too long while their cells waited for a CPU, and inputs whose fork was refused:
+/* Inputs that took too long while their cells waited for a CPU, and inputs with a refused fork:
  * which of them have a result, and which have none. */
 #include "tests/unit/unit.h"
 

@@ -293,7 +293,7 @@ static void test_no_dead_link(void **state)
 	dead = 0;
 	assert_int_equal(serve_each_path(site, follow, NULL, &e), 0);
 	assert_int_equal(dead, 0);
-	none("/targets/nobody.html");
+	none("/targets/absent.html");
 }
 
 static void test_no_file(void **state)

@@ -62,7 +62,7 @@ static void test_hostile_paths(void **state)
 	    "/targets/z_fuzzer%4.html",
 	    "/targets/z_fuzzer%zz.html",
 	    "/targets/%%.html",
-	    "/targets/nobody.html",
+	    "/targets/absent.html",
 	    "/targets/%ff%fe.html",
 	    "/targets/z_fuzzer.html/x.html",
 	    "/runs/runner.log.html",

@@ -235,7 +235,7 @@ static void test_full_disk(void **state)
 	joblog_flush(&full);
 	assert_int_equal(full.dropped, 1000000);
 	assert_int_equal(full.written, 0);
-	joblog_note(&full, "nobody reads this");
+	joblog_note(&full, "no one reads this");
 	joblog_close(&full);
 }
 

@@ -73,7 +73,7 @@ static const struct {
     {"[asan]\nx='1\ny=\"2\"\n", ";0;0", "2!'x': a quote in a sanitizer option: dropped\n3!"},
     {"[env]\nGODEBUG = x\nafl_driver_dont_defer=1\n", "GODEBUG=x|AFL_DRIVER_DONT_DEFER=1|;0;0", ""},
     {"[env]\nGODEBUG = x\ngodebug = y\n", "GODEBUG=y|;0;0", "3!'godebug' is also in line 2"},
-    {"[env]\nLD_PRELOAD = /x.so\n", ";0;0", "2!variable 'LD_PRELOAD' is not one"},
+    {"[env]\nLD_PRELOAD = /x.so\n", ";0;0", "2!an options file may not set variable 'LD_PRELOAD'"},
     {"[honggfuzz]\nx = y\n", ";0;0", "1 section [honggfuzz] is another engine's\n"},
     {"[libfuzer]\nmax_len = 1\n", ";0;0",
      "1!unknown section [libfuzer]: dropped (did you mean [libfuzzer]?)\n"},

@@ -110,7 +110,7 @@ static void test_failing(void **state)
 
 /* --- single rules ---------------------------------------------------------------------- */
 
-static const struct watch_holder nobody;
+static const struct watch_holder no_holder;
 
 static struct watch_act next(struct world *o, const struct watch_holder *h)
 {
@@ -129,23 +129,23 @@ static void test_blocked(void **state)
 
 	(void)state;
 	world_begin(&o, 8);
-	assert_int_equal(next(&o, &nobody).what, WATCH_LOOK);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_LOOK);
 	assert_false(watch_rests(&o.w));
 	name(1, c.head);
 	m = now(&o);
 	watch_looked(&o.w, &m, &c);
-	assert_int_equal(next(&o, &nobody).what, WATCH_WAIT);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_WAIT);
 	assert_true(watch_rests(&o.w));
 	o.t += TICK; /* the next check finds the tree clean */
-	assert_int_equal(next(&o, &nobody).what, WATCH_LOOK);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_LOOK);
 	*c.blocked = '\0';
 	m = now(&o);
 	watch_looked(&o.w, &m, &c);
-	assert_int_equal(next(&o, &nobody).what, WATCH_UPDATE);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_UPDATE);
 	/* The result of the update counts, too. */
 	snprintf(c.blocked, sizeof(c.blocked), "in the way");
 	assert_false(watch_updated(&o.w, &m, &c));
-	assert_int_equal(next(&o, &nobody).what, WATCH_WAIT);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_WAIT);
 	assert_string_equal(o.w.blocked, "in the way");
 }
 
@@ -159,12 +159,12 @@ static void test_retries(void **state)
 	(void)state;
 	world_begin(&o, 9);
 	for (unsigned i = 0; i < 12; i++) {
-		struct watch_act a = next(&o, &nobody);
+		struct watch_act a = next(&o, &no_holder);
 
 		assert_int_equal(a.what, WATCH_LOOK);
 		m = now(&o);
 		watch_looked(&o.w, &m, &c);
-		a = next(&o, &nobody);
+		a = next(&o, &no_holder);
 		assert_int_equal(a.what, WATCH_WAIT);
 		assert_int_equal(watch_rests(&o.w), i >= 3);
 		waits[i] = a.wait_us;
@@ -175,11 +175,11 @@ static void test_retries(void **state)
 	assert_string_equal(o.w.rec.fetch_error, "no ?[31m route");
 	assert_true(o.w.rec.fetch_failing.known);
 	/* The user has to act: tried again only at the next tick. */
-	assert_int_equal(next(&o, &nobody).what, WATCH_LOOK);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_LOOK);
 	c.kind = CHECKOUT_BROKEN;
 	m = now(&o);
 	watch_looked(&o.w, &m, &c);
-	assert_true(next(&o, &nobody).wait_us == TICK);
+	assert_true(next(&o, &no_holder).wait_us == TICK);
 	assert_true(watch_rests(&o.w));
 }
 
@@ -217,7 +217,7 @@ static void test_others_run(void **state)
 	m = now(&o);
 	watch_looked(&o.w, &m, &c);
 	assert_int_equal(next(&o, &held).what, WATCH_WAIT); /* a user's run is not stopped */
-	assert_int_equal(next(&o, &nobody).what, WATCH_UPDATE);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_UPDATE);
 	assert_true(watch_updated(&o.w, &m, &c));
 	watch_starts(&o.w, &m);
 	assert_false(o.w.forced);
@@ -225,9 +225,9 @@ static void test_others_run(void **state)
 	watch_ended(&o.w, &m, END_REFUSED, "locked", "");
 	assert_false(o.w.rec.start.known);
 	assert_int_equal(o.w.rec.failures, 0);
-	assert_int_equal(next(&o, &nobody).what, WATCH_WAIT); /* for a minute */
+	assert_int_equal(next(&o, &no_holder).what, WATCH_WAIT); /* for a minute */
 	o.t += MINUTE;
-	assert_int_equal(next(&o, &nobody).what, WATCH_LOOK);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_LOOK);
 }
 
 /* A fuzzed commit stays done, whatever a user runs later; a commit that a user ran is done, too. */
@@ -244,13 +244,13 @@ static void test_by_hand(void **state)
 	assert_int_equal(o.w.rec.outcome, OUTCOME_DONE);
 	name(40, o.w.done);
 	m = now(&o);
-	watch_decide(&o.w, &m, &nobody, &d);
+	watch_decide(&o.w, &m, &no_holder, &d);
 	assert_int_equal(d.what, DUE_NOTHING);
 	name(2, o.w.rec.head);
-	watch_decide(&o.w, &m, &nobody, &d);
+	watch_decide(&o.w, &m, &no_holder, &d);
 	assert_int_equal(d.what, DUE_START);
 	name(2, o.w.done);
-	watch_decide(&o.w, &m, &nobody, &d);
+	watch_decide(&o.w, &m, &no_holder, &d);
 	assert_int_equal(d.what, DUE_NOTHING);
 }
 
@@ -284,7 +284,7 @@ static void test_again(void **state)
 	assert_int_equal(end_again(&o, false, END_REFUSED), OUTCOME_STOPPED);
 	/* The commit was fuzzed: it is not asked for again. */
 	m = now(&o);
-	watch_decide(&o.w, &m, &nobody, &d);
+	watch_decide(&o.w, &m, &no_holder, &d);
 	assert_int_equal(d.what, DUE_NOTHING);
 	assert_int_equal(end_again(&o, false, END_WELL), OUTCOME_DONE);
 	assert_int_equal(o.w.rec.failures, 0);
@@ -301,14 +301,14 @@ static void test_asleep(void **state)
 	while (o.n_starts == 0)
 		step(&o);
 	o.w.asleep = true;
-	assert_int_equal(next(&o, &nobody).what, WATCH_STOP);
-	assert_int_equal(next(&o, &nobody).what, WATCH_WAIT); /* asked once */
+	assert_int_equal(next(&o, &no_holder).what, WATCH_STOP);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_WAIT); /* asked once */
 	m = now(&o);
 	watch_ended(&o.w, &m, END_FAILED, "signal 9 ended it", "");
 	assert_int_equal(o.w.rec.outcome, OUTCOME_STOPPED); /* not the commit's fault */
 	assert_int_equal(o.w.rec.failures, 0);
 	o.t += 10 * HOUR;
-	assert_int_equal(next(&o, &nobody).what, WATCH_WAIT);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_WAIT);
 }
 
 static const struct CMUnitTest tests[] = {
