@@ -11,6 +11,7 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Subcommands parse argv, call the modules below and print. They contain no logic. Each returns the
  * exit status of the process. */
@@ -45,19 +46,36 @@ int command_serve(int argc, char **argv);
 int command_version(int argc, char **argv);
 int command_help(int argc, char **argv);
 
-/* An option of a subcommand: one table serves the parser, --help and the check
- * that the man page knows it. */
+/* An option of a subcommand.  One table serves the parser, --help and the check that the man page
+ * has it.  The parser stores most values itself: "at" is an offset in the subcommand's arguments.
+ */
+enum option_kind {
+	OPTION_TAKEN, /* take() gets the value */
+	OPTION_FLAG,  /* sets a bool */
+	OPTION_TEXT,  /* a const char * */
+	OPTION_TIME,  /* a uint64_t: microseconds, above 0 */
+	OPTION_COLOR, /* when words are coloured */
+};
 struct option_spec {
 	const char *name; /* without the dashes; "o,output" also accepts -o */
 	const char *arg;  /* NULL: a flag */
 	const char *help;
+	enum option_kind kind;
+	size_t at;
 };
+#define OPTION_AT(type, member) \
+	_Generic(((type *)NULL)->member, bool         \
+		 : OPTION_FLAG, const char *          \
+		 : OPTION_TEXT, uint64_t              \
+		 : OPTION_TIME), offsetof(type, member)
+#define OPTION_TAKE OPTION_TAKEN, 0
 
-/* Calls take for each option in argv, in order. Prints usage errors and --help itself. Returns the
- * index of the first operand, or -1 - exit status if the command is finished. */
+/* Stores the values of the options in argv in args, or calls take for them (NULL: no option needs
+ * it), in order.  Prints usage errors and --help itself.  Returns the index of the first operand,
+ * or -1 - exit status if the command is finished. */
 int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
-		  size_t n, bool (*take)(void *arg, const char *name, const char *value),
-		  void *arg);
+		  size_t n, bool (*take)(void *args, const char *name, const char *value),
+		  void *args);
 
 /* Prints "fuzzcell: text" to stderr, always as one line, and returns code. With a console log
  * (base/log.h), writes a log event instead. */
@@ -79,32 +97,41 @@ struct common {
 	/* NULL until common_group() or common_git() opens it. */
 	struct builder *builder;
 };
-#define STATE_OPTIONS                                                                      \
-	{"config", "FILE", "configuration (default: config.json of the state directory)"}, \
-	{                                                                                  \
-		"state-dir", "DIR",                                                        \
-		    "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)"        \
+#define STATE_OPTIONS_TAKE                                                                       \
+	{"config", "FILE", "configuration (default: config.json of the state directory)",        \
+	 OPTION_TAKE},                                                                           \
+	{                                                                                        \
+		"state-dir", "DIR",                                                              \
+		    "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)", OPTION_TAKE \
 	}
-#define TARGETS_OPTION                                                                    \
+/* common: the struct common in the subcommand's arguments, which are a type. */
+#define STATE_OPTIONS(type, common)                                                       \
+	{"config", "FILE", "configuration (default: config.json of the state directory)", \
+	 OPTION_AT(type, common.config_path)},                                            \
 	{                                                                                 \
-		"targets", "DIR", "fuzz the targets in this output directory or manifest" \
+		"state-dir", "DIR",                                                       \
+		    "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)",      \
+		    OPTION_AT(type, common.state_dir)                                     \
 	}
-#define COMMON_OPTIONS                                                \
-	STATE_OPTIONS, TARGETS_OPTION,                                \
-	{                                                             \
-		"filter", "GLOB", "only targets with a matching name" \
+#define TARGETS_OPTION(type, common)                                                       \
+	{                                                                                  \
+		"targets", "DIR", "fuzz the targets in this output directory or manifest", \
+		    OPTION_AT(type, common.targets_dir)                                    \
+	}
+#define COMMON_OPTIONS(type, common)                                   \
+	STATE_OPTIONS(type, common), TARGETS_OPTION(type, common),     \
+	{                                                              \
+		"filter", "GLOB", "only targets with a matching name", \
+		    OPTION_AT(type, common.filter)                     \
 	}
 
 /* For commands that print coloured words. */
-#define COLOR_OPTION                                                                  \
-	{                                                                             \
-		"color", "WHEN", "auto (on a terminal; the default), always or never" \
+#define COLOR_OPTION                                                                   \
+	{                                                                              \
+		"color", "WHEN", "auto (on a terminal; the default), always or never", \
+		    OPTION_COLOR, 0                                                    \
 	}
-/* False: value is none of these; the error is printed. */
-bool color_take(const char *command, const char *value);
 
-/* True if name was one of COMMON_OPTIONS. */
-bool common_take(struct common *c, const char *name, const char *value);
 /* Returns EXIT_DONE, or another exit status with the error printed. */
 int common_load_config(struct common *c);
 /* All processes that it starts have ended when it returns. */

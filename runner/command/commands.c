@@ -82,22 +82,12 @@ bool command_prints(const char *name, const char *next)
 	return false;
 }
 
-static bool take_json(void *arg, const char *name, const char *value)
-{
-	bool *json = arg;
-
-	(void)name;
-	(void)value;
-	*json = true;
-	return true;
-}
-
 int command_version(int argc, char **argv)
 {
-	static const struct option_spec specs[] = {{"json", NULL, "print JSON"}};
+	static const struct option_spec specs[] = {{"json", NULL, "print JSON", OPTION_FLAG, 0}};
 	_autojson_ json_t *j = NULL;
 	bool json = false;
-	int at = options_parse(argc, argv, "version [OPTION]...", specs, 1, take_json, &json);
+	int at = options_parse(argc, argv, "version [OPTION]...", specs, 1, NULL, &json);
 
 	if (at < 0)
 		return -1 - at;

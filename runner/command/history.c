@@ -19,23 +19,11 @@ struct history_args {
 };
 
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    {"n,lines", "N", "show the newest N lines (default: 20)"},
-    {"json", NULL, "print the lines as JSON"},
+    STATE_OPTIONS(struct history_args, session.common),
+    {"n,lines", "N", "show the newest N lines (default: 20)",
+     OPTION_AT(struct history_args, lines)},
+    {"json", NULL, "print the lines as JSON", OPTION_AT(struct history_args, json)},
 };
-
-static bool history_take(void *arg, const char *name, const char *value)
-{
-	struct history_args *a = arg;
-
-	if (strcmp(name, "json") == 0)
-		a->json = true;
-	else if (strcmp(name, "lines") == 0)
-		a->lines = value;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 /* --- a line of a table -------------------------------------------------------- */
 
@@ -147,7 +135,7 @@ int command_history(int argc, char **argv)
 {
 	struct history_args a = {0};
 	int at = options_parse(argc, argv, "history [TARGET] [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), history_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	size_t n = 0;
 	int r;
 

@@ -14,23 +14,11 @@ struct list_args {
 };
 
 static const struct option_spec specs[] = {
-    COMMON_OPTIONS,
-    {"json", NULL, "print JSON"},
-    {"all", NULL, "also corpora, build commands, and files that were not taken"},
+    COMMON_OPTIONS(struct list_args, common),
+    {"json", NULL, "print JSON", OPTION_AT(struct list_args, json)},
+    {"all", NULL, "also corpora, build commands, and files that were not taken",
+     OPTION_AT(struct list_args, all)},
 };
-
-static bool list_take(void *arg, const char *name, const char *value)
-{
-	struct list_args *a = arg;
-
-	if (strcmp(name, "json") == 0)
-		a->json = true;
-	else if (strcmp(name, "all") == 0)
-		a->all = true;
-	else
-		return common_take(&a->common, name, value);
-	return true;
-}
 
 static bool list_wanted(const struct list_args *a, const struct target *t)
 {
@@ -130,7 +118,7 @@ int command_list(int argc, char **argv)
 {
 	struct list_args a = {0};
 	int at = options_parse(argc, argv, "list [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), list_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int r;
 
 	if (at < 0)

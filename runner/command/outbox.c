@@ -26,19 +26,6 @@ struct outbox_args {
 	json_t *answer;	  /* an object */
 };
 
-static bool outbox_take(void *arg, const char *name, const char *value)
-{
-	struct outbox_args *a = arg;
-
-	if (strcmp(name, "json") == 0)
-		a->json = true;
-	else if (strcmp(name, "all") == 0)
-		a->all = true;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
-
 static uint64_t outbox_now_s(void)
 {
 	return clock_real_us() / USEC_PER_SEC;
@@ -312,9 +299,12 @@ static int after_retry(struct outbox_args *a)
 
 /* --- the command ---------------------------------------------------------------- */
 
-static const struct option_spec list_specs[] = {STATE_OPTIONS, {"json", NULL, "print JSON"}};
-static const struct option_spec other_specs[] = {
-    STATE_OPTIONS, {"all", NULL, "all entries"}, {"json", NULL, "print JSON"}};
+#define AT(member) OPTION_AT(struct outbox_args, member)
+static const struct option_spec list_specs[] = {STATE_OPTIONS(struct outbox_args, session.common),
+						{"json", NULL, "print JSON", AT(json)}};
+static const struct option_spec other_specs[] = {STATE_OPTIONS(struct outbox_args, session.common),
+						 {"all", NULL, "all entries", AT(all)},
+						 {"json", NULL, "print JSON", AT(json)}};
 
 struct verb {
 	const char *name, *usage;
@@ -357,7 +347,7 @@ static int on_outbox(const struct verb *v, struct outbox_args *a)
 static int run_verb(const struct verb *v, int argc, char **argv)
 {
 	struct outbox_args a = {0};
-	int at = options_parse(argc, argv, v->usage, v->specs, v->n_specs, outbox_take, &a);
+	int at = options_parse(argc, argv, v->usage, v->specs, v->n_specs, NULL, &a);
 	int begun, r;
 
 	if (at < 0)

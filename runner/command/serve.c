@@ -27,12 +27,14 @@ struct serve {
 	struct loop *loop;
 };
 
+#define AT(member) OPTION_AT(struct serve, member)
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    {"listen", "[ADDR:]PORT", "where to listen (default: 127.0.0.1:8089; port 0: any free port)"},
-    {"host", "NAME", "also answer requests for this host name (may be repeated)"},
-    {"export", "DIR", "write the pages as files, and exit"},
-    {"downloads", "WHICH", "offer files of crashes: public (default), all, or none"},
+    STATE_OPTIONS(struct serve, session.common),
+    {"listen", "[ADDR:]PORT", "where to listen (default: 127.0.0.1:8089; port 0: any free port)",
+     AT(listen)},
+    {"host", "NAME", "also answer requests for this host name (may be repeated)", OPTION_TAKE},
+    {"export", "DIR", "write the pages as files, and exit", AT(export)},
+    {"downloads", "WHICH", "offer files of crashes: public (default), all, or none", AT(downloads)},
 };
 
 static bool serve_take(void *arg, const char *name, const char *value)
@@ -40,21 +42,13 @@ static bool serve_take(void *arg, const char *name, const char *value)
 	struct serve *a = arg;
 	char shown[ESCAPE_MAX];
 
-	if (strcmp(name, "listen") == 0)
-		a->listen = value;
-	else if (strcmp(name, "export") == 0)
-		a->export = value;
-	else if (strcmp(name, "downloads") == 0)
-		a->downloads = value;
-	else if (strcmp(name, "host") != 0)
-		return common_take(&a->session.common, name, value);
-	else if (!serve_host_is_name(value))
+	(void)name; /* --host */
+	if (!serve_host_is_name(value))
 		return fail(EXIT_USAGE, "--host '%s' is not a host name", escape(value, shown)) ==
 		       EXIT_DONE;
-	else if (a->n_hosts == HOSTS_MAX)
+	if (a->n_hosts == HOSTS_MAX)
 		return fail(EXIT_USAGE, "--host may be given %d times", HOSTS_MAX) == EXIT_DONE;
-	else
-		a->hosts[a->n_hosts++] = value;
+	a->hosts[a->n_hosts++] = value;
 	return true;
 }
 

@@ -13,19 +13,9 @@ struct args {
 };
 
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct args, session.common),
+    {"json", NULL, "print JSON", OPTION_AT(struct args, json)},
 };
-
-static bool build_take(void *arg, const char *name, const char *value)
-{
-	struct args *a = arg;
-
-	if (strcmp(name, "json") != 0)
-		return common_take(&a->session.common, name, value);
-	a->json = true;
-	return true;
-}
 
 /* Prints which targets a run would find now. */
 static int build_conclude(const struct session *s, const struct builds *b, json_t *answer)
@@ -73,7 +63,7 @@ int command_build(int argc, char **argv)
 {
 	struct args a = {0};
 	int at = options_parse(argc, argv, "build [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), build_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int begun, r;
 
 	if (at < 0)

@@ -3,12 +3,14 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "base/units.h"
 #include "runner/command/build/builder.h"
 #include "runner/command/command.h"
 #include "runner/command/common/origin.h"
 #include "runner/publish/http/token.h"
 #include "runner/publish/http/token_env.h"
 #include "runner/state/state.h"
+#include "runner/status/color.h"
 #include "runner/targets/names.h"
 
 #include <errno.h>
@@ -149,39 +151,68 @@ struct parsing {
 	const struct option_spec *specs;
 	size_t n;
 	bool (*take)(void *arg, const char *name, const char *value);
-	void *arg;
+	void *args;
 };
 
 /* The configuration reads a bare number as seconds. On the command line a unit is required: the
  * user may mean minutes. */
-static bool lacks_unit(const struct parsing *p, const char *name)
+static bool lacks_unit(const struct option_spec *s)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (strcmp(options_name_of(&p->specs[i]), name) == 0)
-			return p->specs[i].arg && strcmp(p->specs[i].arg, "TIME") == 0 && *optarg &&
-			       optarg[strspn(optarg, "0123456789")] == '\0';
-	return false;
+	return s->arg && strcmp(s->arg, "TIME") == 0 && *optarg &&
+	       optarg[strspn(optarg, "0123456789")] == '\0';
 }
 
 /* Returns 0, or -1 - exit status. */
-static int use(const struct parsing *p, const char *name)
+static int store(const struct parsing *p, const struct option_spec *s)
 {
-	if (strcmp(name, "help") == 0) {
+	int words = (int)strcspn(p->usage, "[") - 1; /* of the usage: the command */
+	void *to = (char *)p->args + s->at;
+
+	switch (s->kind) {
+	case OPTION_FLAG:
+		*(bool *)to = true;
+		return 0;
+	case OPTION_TEXT:
+		*(const char **)to = optarg;
+		return 0;
+	case OPTION_TIME:
+		if (units_parse_time(slice_of(optarg), to) && *(uint64_t *)to > 0)
+			return 0;
+		return -1 - fail(EXIT_USAGE, "%.*s: --%s: '%s' is not a time (\"30s\", \"10m\")",
+				 words, p->usage, options_name_of(s), optarg);
+	case OPTION_COLOR:
+		if (color_set(optarg))
+			return 0;
+		return -1 - fail(EXIT_USAGE, "%.*s: --color: '%s' is none of auto, always, never",
+				 words, p->usage, optarg);
+	case OPTION_TAKEN:
+		break;
+	}
+	/* take() printed the error. */
+	return p->take(p->args, options_name_of(s), optarg) ? 0 : -1 - EXIT_USAGE;
+}
+
+/* i: of the specs, behind which are --help and --log-level.  Returns 0, or -1 - exit status. */
+static int use(const struct parsing *p, size_t i)
+{
+	if (i == p->n) {
 		print_help(p->usage, p->specs, p->n);
 		return -1 - EXIT_DONE;
 	}
-	if (strcmp(name, "log-level") == 0)
+	if (i > p->n)
 		return take_log_level(p->command, optarg);
-	if (lacks_unit(p, name))
+	if (lacks_unit(&p->specs[i]))
 		return -1 - fail(EXIT_USAGE, "%s: --%s: '%s' has no unit: %ss, %sm or %sh?",
-				 p->command, name, optarg, optarg, optarg, optarg);
-	return p->take(p->arg, name, optarg) ? 0 : -1 - EXIT_USAGE; /* take() printed the error */
+				 p->command, options_name_of(&p->specs[i]), optarg, optarg, optarg,
+				 optarg);
+	return store(p, &p->specs[i]);
 }
 
 int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
-		  size_t n, bool (*take)(void *arg, const char *name, const char *value), void *arg)
+		  size_t n, bool (*take)(void *arg, const char *name, const char *value),
+		  void *args)
 {
-	const struct parsing p = {argv[0], usage, specs, n, take, arg};
+	const struct parsing p = {argv[0], usage, specs, n, take, args};
 	_autofree_ struct option *o = long_options(specs, n);
 	char chars[LETTERS_MAX];
 	int at, c, r = 0;
@@ -198,24 +229,9 @@ int options_parse(int argc, char **argv, const char *usage, const struct option_
 		else if (!is_whole(c, argv, &o[at]))
 			r = bad_option('?', argv[0], typed(c, argv, &o[at]), o);
 		else
-			r = use(&p, o[at].name);
+			r = use(&p, (size_t)at);
 	}
 	return r < 0 ? r : optind;
-}
-
-bool common_take(struct common *c, const char *name, const char *value)
-{
-	if (strcmp(name, "config") == 0)
-		c->config_path = value;
-	else if (strcmp(name, "state-dir") == 0)
-		c->state_dir = value;
-	else if (strcmp(name, "targets") == 0)
-		c->targets_dir = value;
-	else if (strcmp(name, "filter") == 0)
-		c->filter = value;
-	else
-		return false;
-	return true;
 }
 
 /* The state directory may hold the configuration, and the configuration may name the state

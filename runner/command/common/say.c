@@ -4,7 +4,6 @@
 #include "base/scan.h"
 #include "base/utf8.h"
 #include "runner/command/command.h"
-#include "runner/status/color.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,14 +41,6 @@ int fail(int code, const char *fmt, ...)
 		LOG(code == EXIT_DONE ? LOG_WARN : LOG_ERROR, "failed", f_str("text", text),
 		    f_int("status", code));
 	return code;
-}
-
-bool color_take(const char *command, const char *value)
-{
-	if (color_set(value))
-		return true;
-	(void)fail(EXIT_USAGE, "%s: --color: '%s' is none of auto, always, never", command, value);
-	return false;
 }
 
 void warn(const char *fmt, ...)

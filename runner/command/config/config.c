@@ -12,26 +12,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct option_spec specs[] = {
-    COMMON_OPTIONS,
-    {"json", NULL, "print JSON"},
-};
-
 struct config_args {
 	struct session session;
 	bool json;
 	json_t *answer;
 };
 
-static bool config_take(void *arg, const char *name, const char *value)
-{
-	struct config_args *a = arg;
-
-	if (strcmp(name, "json") != 0)
-		return common_take(&a->session.common, name, value);
-	a->json = true;
-	return true;
-}
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS(struct config_args, session.common),
+    {"json", NULL, "print JSON", OPTION_AT(struct config_args, json)},
+};
 
 /* Lists the builds that `fuzzcell build` would refuse, and those that would run as root. */
 static int check_builds(const struct config *c, json_t *as_root)
@@ -144,7 +134,7 @@ int command_config(int argc, char **argv)
 	    {.name = "check"}, {.name = "show"}, {.name = "state"}};
 	struct config_args a = {0};
 	int at = options_parse(argc, argv, "config check|show TARGET|state [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), config_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	const char *what;
 	char hint[64];
 	int begun, r;

@@ -19,13 +19,7 @@ static bool control_take(void *arg, const char *name, const char *value)
 {
 	struct control_args *a = arg;
 
-	if (strcmp(name, "now") == 0)
-		a->now = true;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else
-		return places_take(&a->places, name, value);
-	return true;
+	return places_take(&a->places, name, value);
 }
 
 /* Prints the result of a request. */
@@ -102,9 +96,10 @@ static int control_take_workers(struct control_request *q, const char *text)
 static int control(int argc, char **argv, const char *usage, struct control_request q)
 {
 	static const struct option_spec specs[] = {
-	    STATE_OPTIONS,
-	    {"json", NULL, "print JSON"},
-	    {"now", NULL, "stop: at once; all findings are saved"},
+	    STATE_OPTIONS_TAKE,
+	    {"json", NULL, "print JSON", OPTION_AT(struct control_args, json)},
+	    {"now", NULL, "stop: at once; all findings are saved",
+	     OPTION_AT(struct control_args, now)},
 	};
 	size_t n_specs = sizeof(specs) / sizeof(specs[0]) - (q.cmd != CONTROL_END);
 	struct control_args a = {0};

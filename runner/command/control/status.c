@@ -20,9 +20,9 @@
 enum { LINES_ALL = 1 << 20, TEXT_MAX = 16 << 20 };
 
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    {"watch", NULL, "repeat every second until the run ends"},
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS_TAKE,
+    {"watch", NULL, "repeat every second until the run ends", OPTION_AT(struct status_args, watch)},
+    {"json", NULL, "print JSON", OPTION_AT(struct status_args, json)},
     COLOR_OPTION,
 };
 
@@ -30,15 +30,7 @@ static bool control_status_take(void *arg, const char *name, const char *value)
 {
 	struct status_args *a = arg;
 
-	if (strcmp(name, "watch") == 0)
-		a->watch = true;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else if (strcmp(name, "color") == 0)
-		return color_take("status", value);
-	else
-		return places_take(&a->places, name, value);
-	return true;
+	return places_take(&a->places, name, value);
 }
 
 /* --- a run's answer, fit for a terminal -------------------------------------------------- */

@@ -20,31 +20,15 @@ struct args {
 	struct pace pace;
 };
 
+#define AT(member) OPTION_AT(struct args, member)
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    {"filter", "GLOB", "only targets with a matching name"},
-    {"o,output", "PATH", "a .tar.gz, .tgz or .zip, or a directory"},
-    {"all", NULL, "also spare inputs: the others reach the same without them"},
-    {"seed-corpus", NULL, "one <target>_seed_corpus.zip each, into a directory"},
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct args, session.common),
+    {"filter", "GLOB", "only targets with a matching name", OPTION_TAKE},
+    {"o,output", "PATH", "a .tar.gz, .tgz or .zip, or a directory", AT(output)},
+    {"all", NULL, "also spare inputs: the others reach the same without them", AT(all)},
+    {"seed-corpus", NULL, "one <target>_seed_corpus.zip each, into a directory", AT(seed_corpus)},
+    {"json", NULL, "print JSON", AT(json)},
 };
-
-static bool corpus_export_take(void *arg, const char *name, const char *value)
-{
-	struct args *a = arg;
-
-	if (strcmp(name, "output") == 0)
-		a->output = value;
-	else if (strcmp(name, "all") == 0)
-		a->all = true;
-	else if (strcmp(name, "seed-corpus") == 0)
-		a->seed_corpus = true;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 static void corpus_export_on_target(void *arg, const char *target, const struct export_sum *sum)
 {
@@ -138,7 +122,7 @@ int corpus_export(int argc, char **argv)
 {
 	struct args a = {0};
 	int at = options_parse(argc, argv, "corpus export [OPTION]... -o PATH", specs,
-			       sizeof(specs) / sizeof(specs[0]), corpus_export_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	json_t *j = NULL;
 	int begun, r;
 

@@ -18,24 +18,12 @@ struct import {
 };
 
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    TARGETS_OPTION,
-    {"target", "NAME", "the target of the inputs (an export names its targets)"},
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct import, session.common),
+    TARGETS_OPTION(struct import, session.common),
+    {"target", "NAME", "the target of the inputs (an export names its targets)",
+     OPTION_AT(struct import, target)},
+    {"json", NULL, "print JSON", OPTION_AT(struct import, json)},
 };
-
-static bool corpus_import_take(void *arg, const char *name, const char *value)
-{
-	struct import *a = arg;
-
-	if (strcmp(name, "target") == 0)
-		a->target = value;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 static void corpus_import_print_sum(const char *path, const struct import_sum *s)
 {
@@ -109,7 +97,7 @@ int corpus_import(int argc, char **argv)
 {
 	struct import a = {0};
 	int at = options_parse(argc, argv, "corpus import [OPTION]... PATH...", specs,
-			       sizeof(specs) / sizeof(specs[0]), corpus_import_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	json_t *j = NULL;
 	int begun, r;
 

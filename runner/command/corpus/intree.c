@@ -15,35 +15,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#define AT(member) OPTION_AT(struct intree_args, member)
 static const struct option_spec specs[] = {
-    COMMON_OPTIONS,
-    {"all", NULL, "also spare inputs: the others reach the same without them"},
-    {"prune", NULL, "also remove files that a merge found to add nothing"},
-    {"branch", "NAME", "make a branch and commit on it, and leave the work tree alone"},
-    {"dry-run", NULL, "only print what would be done"},
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct intree_args, session.common),
+    TARGETS_OPTION(struct intree_args, session.common),
+    /* Kept apart: shared directories depend on all targets. */
+    {"filter", "GLOB", "only targets with a matching name", AT(filter)},
+    {"all", NULL, "also spare inputs: the others reach the same without them", AT(all)},
+    {"prune", NULL, "also remove files that a merge found to add nothing", AT(prune)},
+    {"branch", "NAME", "make a branch and commit on it, and leave the work tree alone",
+     AT(repos.branch)},
+    {"dry-run", NULL, "only print what would be done", AT(dry_run)},
+    {"json", NULL, "print JSON", AT(json)},
 };
-
-static bool corpus_intree_take(void *arg, const char *name, const char *value)
-{
-	struct intree_args *a = arg;
-
-	if (strcmp(name, "all") == 0)
-		a->all = true;
-	else if (strcmp(name, "prune") == 0)
-		a->prune = true;
-	else if (strcmp(name, "branch") == 0)
-		a->repos.branch = value;
-	else if (strcmp(name, "dry-run") == 0)
-		a->dry_run = true;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else if (strcmp(name, "filter") == 0)
-		a->filter = value; /* kept apart: shared directories depend on all targets */
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 /* --- one target -------------------------------------------------------------------- */
 
@@ -437,7 +421,7 @@ int corpus_intree(int argc, char **argv)
 	char shown[ESCAPE_MAX];
 	struct err e;
 	int at = options_parse(argc, argv, "corpus update-intree [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), corpus_intree_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int r;
 
 	if (at < 0)

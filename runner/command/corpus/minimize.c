@@ -22,36 +22,17 @@ struct minimize {
 	bool failed, unrecorded; /* of any target */
 };
 
+#define AT(member) OPTION_AT(struct minimize, member)
 static const struct option_spec specs[] = {
-    COMMON_OPTIONS,
-    {"workers", "N", "cells at once (default: one per CPU)"},
-    {"time", "TIME", "give each target this long (default: merge_time)"},
-    {"commit", "SHA", "the commit that is measured, for the history"},
-    {"force", NULL, "also when the build fails on much of it, or reaches far less than before"},
-    {"dry-run", NULL, "measure, and say what would stay; change nothing"},
-    {"json", NULL, "print JSON"},
+    COMMON_OPTIONS(struct minimize, session.common),
+    {"workers", "N", "cells at once (default: one per CPU)", AT(workers)},
+    {"time", "TIME", "give each target this long (default: merge_time)", AT(time)},
+    {"commit", "SHA", "the commit that is measured, for the history", AT(commit)},
+    {"force", NULL, "also when the build fails on much of it, or reaches far less than before",
+     AT(force)},
+    {"dry-run", NULL, "measure, and say what would stay; change nothing", AT(dry_run)},
+    {"json", NULL, "print JSON", AT(json)},
 };
-
-static bool corpus_minimize_take(void *arg, const char *name, const char *value)
-{
-	struct minimize *a = arg;
-
-	if (strcmp(name, "workers") == 0)
-		a->workers = value;
-	else if (strcmp(name, "time") == 0)
-		a->time = value;
-	else if (strcmp(name, "commit") == 0)
-		a->commit = value;
-	else if (strcmp(name, "force") == 0)
-		a->force = true;
-	else if (strcmp(name, "dry-run") == 0)
-		a->dry_run = true;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 static void print_sizes(const struct merge_result *r)
 {
@@ -192,7 +173,7 @@ int corpus_minimize(int argc, char **argv)
 {
 	struct minimize a = {0};
 	int at = options_parse(argc, argv, "corpus minimize [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), corpus_minimize_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	json_t *j = NULL;
 	int begun, r;
 

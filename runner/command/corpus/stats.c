@@ -24,23 +24,10 @@ struct stats {
 };
 
 static const struct option_spec specs[] = {
-    COMMON_OPTIONS,
-    {"history", NULL, "also what each merge made of it"},
-    {"json", NULL, "print JSON"},
+    COMMON_OPTIONS(struct stats, session.common),
+    {"history", NULL, "also what each merge made of it", OPTION_AT(struct stats, history)},
+    {"json", NULL, "print JSON", OPTION_AT(struct stats, json)},
 };
-
-static bool corpus_stats_take(void *arg, const char *name, const char *value)
-{
-	struct stats *a = arg;
-
-	if (strcmp(name, "json") == 0)
-		a->json = true;
-	else if (strcmp(name, "history") == 0)
-		a->history = true;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 /* --- what is on disk ------------------------------------------------------------- */
 
@@ -282,7 +269,7 @@ int corpus_stats(int argc, char **argv)
 {
 	struct stats a = {0};
 	int at = options_parse(argc, argv, "corpus stats [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), corpus_stats_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int r;
 
 	if (at < 0)

@@ -22,23 +22,11 @@ struct args {
 };
 
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    {"repair", NULL, "move damaged files to damaged/; nothing is deleted"},
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct args, session.common),
+    {"repair", NULL, "move damaged files to damaged/; nothing is deleted",
+     OPTION_AT(struct args, repair)},
+    {"json", NULL, "print JSON", OPTION_AT(struct args, json)},
 };
-
-static bool corpus_verify_take(void *arg, const char *name, const char *value)
-{
-	struct args *a = arg;
-
-	if (strcmp(name, "repair") == 0)
-		a->repair = true;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 static const char *fix_name(enum verify_fix fix)
 {
@@ -238,7 +226,7 @@ int corpus_verify(int argc, char **argv)
 {
 	struct args a = {0};
 	int at = options_parse(argc, argv, "corpus verify [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), corpus_verify_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	json_t *j = NULL;
 	int begun, r;
 

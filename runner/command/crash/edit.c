@@ -17,27 +17,14 @@ struct edit_args {
 	const struct known_crash *crash[2];
 };
 
-static bool crash_edit_take(void *arg, const char *name, const char *value)
-{
-	struct edit_args *a = arg;
-
-	if (strcmp(name, "note") == 0)
-		a->note = value;
-	else if (strcmp(name, "target") == 0)
-		a->target = value;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
-
-static const struct option_spec plain_specs[] = {STATE_OPTIONS, {"json", NULL, "print JSON"}};
+#define AT(member) OPTION_AT(struct edit_args, member)
+static const struct option_spec plain_specs[] = {STATE_OPTIONS(struct edit_args, session.common),
+						 {"json", NULL, "print JSON", AT(json)}};
 static const struct option_spec note_specs[] = {
-    STATE_OPTIONS,
-    {"note", "TEXT", "why; kept with the crash"},
-    {"target", "NAME", "only in this target (default: in all that found it so far)"},
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct edit_args, session.common),
+    {"note", "TEXT", "why; kept with the crash", AT(note)},
+    {"target", "NAME", "only in this target (default: in all that found it so far)", AT(target)},
+    {"json", NULL, "print JSON", AT(json)},
 };
 
 /* One of the four commands. */
@@ -116,8 +103,7 @@ static int change(const struct edit *what, struct edit_args *a, json_t **ret)
 static int edit(const struct edit *what, int argc, char **argv)
 {
 	struct edit_args a = {0};
-	int at =
-	    options_parse(argc, argv, what->usage, what->specs, what->n_specs, crash_edit_take, &a);
+	int at = options_parse(argc, argv, what->usage, what->specs, what->n_specs, NULL, &a);
 	json_t *j = NULL;
 	int begun, r;
 

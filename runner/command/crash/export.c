@@ -35,28 +35,16 @@ struct export
 	bool json;
 };
 
+#define AT(member) OPTION_AT(struct export, member)
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    TARGETS_OPTION,
-    {"target", "NAME", "the input and the binary of this target (default: the first that has one)"},
-    {"o,output", "FILE", "the archive, a .tar.gz or .tgz (default: <target>-<crash>.tar.gz here)"},
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct export, session.common),
+    TARGETS_OPTION(struct export, session.common),
+    {"target", "NAME", "the input and the binary of this target (default: the first that has one)",
+     AT(target)},
+    {"o,output", "FILE", "the archive, a .tar.gz or .tgz (default: <target>-<crash>.tar.gz here)",
+     AT(output)},
+    {"json", NULL, "print JSON", AT(json)},
 };
-
-static bool crash_export_take(void *arg, const char *name, const char *value)
-{
-	struct export *a = arg;
-
-	if (strcmp(name, "target") == 0)
-		a->target = value;
-	else if (strcmp(name, "output") == 0)
-		a->output = value;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 /* --- what is in it -------------------------------------------------------- */
 
@@ -395,7 +383,7 @@ int command_crash_export(int argc, char **argv)
 {
 	struct export a = {0};
 	int at = options_parse(argc, argv, "crash export [OPTION]... CRASH", specs,
-			       sizeof(specs) / sizeof(specs[0]), crash_export_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	json_t *j = NULL;
 	int begun, r;
 

@@ -18,20 +18,10 @@ struct issue_args {
 };
 
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    TARGETS_OPTION,
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct issue_args, session.common),
+    TARGETS_OPTION(struct issue_args, session.common),
+    {"json", NULL, "print JSON", OPTION_AT(struct issue_args, json)},
 };
-
-static bool crash_issue_take(void *arg, const char *name, const char *value)
-{
-	struct issue_args *a = arg;
-
-	if (strcmp(name, "json") != 0)
-		return common_take(&a->session.common, name, value);
-	a->json = true;
-	return true;
-}
 
 static int crash_issue_print_json(const struct known_crash *c, const struct buf *title,
 				  const struct buf *body)
@@ -93,7 +83,7 @@ int command_crash_issue(int argc, char **argv)
 {
 	struct issue_args a = {0};
 	int at = options_parse(argc, argv, "crash issue [OPTION]... CRASH", specs,
-			       sizeof(specs) / sizeof(specs[0]), crash_issue_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int r;
 
 	if (at < 0)

@@ -20,10 +20,11 @@ struct list_args {
 };
 
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    {"state", "STATE", "only this state: new, known, fixed, regressed, flaky, ignored, or open"},
-    {"filter", "GLOB", "only crashes of targets with a matching name"},
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct list_args, session.common),
+    {"state", "STATE", "only this state: new, known, fixed, regressed, flaky, ignored, or open",
+     OPTION_TAKE},
+    {"filter", "GLOB", "only crashes of targets with a matching name", OPTION_TAKE},
+    {"json", NULL, "print JSON", OPTION_AT(struct list_args, json)},
     COLOR_OPTION,
 };
 
@@ -39,21 +40,12 @@ static bool crash_list_take(void *arg, const char *name, const char *value)
 {
 	struct list_args *a = arg;
 
-	if (strcmp(name, "state") == 0) {
-		a->state = value;
-		if (!is_state(value)) {
-			(void)fail(EXIT_USAGE, "crash list: no state is called '%s' (try --help)",
-				   value);
-			return false;
-		}
-	} else if (strcmp(name, "json") == 0) {
-		a->json = true;
-	} else if (strcmp(name, "color") == 0) {
-		return color_take("crash list", value);
-	} else {
-		return common_take(&a->session.common, name, value);
-	}
-	return true;
+	(void)name; /* --state */
+	a->state = value;
+	if (is_state(value))
+		return true;
+	(void)fail(EXIT_USAGE, "crash list: no state is called '%s' (try --help)", value);
+	return false;
 }
 
 static bool of_state(const struct known_crash *c, const char *state)

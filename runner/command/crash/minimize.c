@@ -25,34 +25,15 @@ struct minimize {
 	char at_most[64];
 };
 
+#define AT(member) OPTION_AT(struct minimize, member)
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    TARGETS_OPTION,
-    {"target", "NAME", "the input of this target (default: the first target with an input)"},
-    {"time", "TIME", "time limit (default: minimize_time)"},
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct minimize, session.common),
+    TARGETS_OPTION(struct minimize, session.common),
+    {"target", "NAME", "the input of this target (default: the first target with an input)",
+     AT(target)},
+    {"time", "TIME", "time limit (default: minimize_time)", AT(time_us)},
+    {"json", NULL, "print JSON", AT(json)},
 };
-
-static bool crash_minimize_take(void *arg, const char *name, const char *value)
-{
-	struct minimize *a = arg;
-
-	if (strcmp(name, "target") == 0) {
-		a->target = value;
-		return true;
-	}
-	if (strcmp(name, "json") == 0) {
-		a->json = true;
-		return true;
-	}
-	if (strcmp(name, "time") != 0)
-		return common_take(&a->session.common, name, value);
-	if (units_parse_time(slice_of(value), &a->time_us) && a->time_us > 0)
-		return true;
-	(void)fail(EXIT_USAGE, "crash minimize: --time: '%s' is not a time (\"30s\", \"10m\")",
-		   value);
-	return false;
-}
 
 static void crash_minimize_on_done(void *arg, const struct triage_sum *sum)
 {
@@ -207,7 +188,7 @@ int command_crash_minimize(int argc, char **argv)
 {
 	struct minimize a = {0};
 	int at = options_parse(argc, argv, "crash minimize [OPTION]... CRASH", specs,
-			       sizeof(specs) / sizeof(specs[0]), crash_minimize_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int begun, r;
 
 	if (at < 0)

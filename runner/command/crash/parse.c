@@ -17,30 +17,16 @@ struct parse_args {
 	bool json;
 };
 
+#define AT(member) OPTION_AT(struct parse_args, member)
 static const struct option_spec specs[] = {
-    {"target", "NAME", "the target of the report"},
-    {"asserts-are-security", NULL, "failed assertions are security-relevant"},
-    {"checks-are-security", NULL, "failed CHECKs are security-relevant"},
-    {"ignore-ooms-and-hangs", NULL, "out-of-memory and timeouts are no crashes"},
-    {"json", NULL, "print JSON"},
+    {"target", "NAME", "the target of the report", AT(o.target)},
+    {"asserts-are-security", NULL, "failed assertions are security-relevant",
+     AT(o.asserts_are_security)},
+    {"checks-are-security", NULL, "failed CHECKs are security-relevant", AT(o.checks_are_security)},
+    {"ignore-ooms-and-hangs", NULL, "out-of-memory and timeouts are no crashes",
+     AT(o.ignore_ooms_and_hangs)},
+    {"json", NULL, "print JSON", AT(json)},
 };
-
-static bool crash_parse_take(void *arg, const char *name, const char *value)
-{
-	struct parse_args *a = arg;
-
-	if (strcmp(name, "target") == 0)
-		a->o.target = value;
-	else if (strcmp(name, "asserts-are-security") == 0)
-		a->o.asserts_are_security = true;
-	else if (strcmp(name, "checks-are-security") == 0)
-		a->o.checks_are_security = true;
-	else if (strcmp(name, "ignore-ooms-and-hangs") == 0)
-		a->o.ignore_ooms_and_hangs = true;
-	else
-		a->json = true;
-	return true;
-}
 
 /* Reads the whole report, however long: only the parser's excerpt is kept. */
 static int crash_parse_feed(int fd, struct crash_parser *p, struct err *e)
@@ -98,7 +84,7 @@ int command_crash_parse(int argc, char **argv)
 	struct crash_report report = {0};
 	struct err e;
 	int at = options_parse(argc, argv, "crash parse [OPTION]... FILE", specs,
-			       sizeof(specs) / sizeof(specs[0]), crash_parse_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int r;
 
 	if (at < 0)

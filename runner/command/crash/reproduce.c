@@ -35,39 +35,27 @@ struct reproduce {
 	struct pace pace;
 };
 
+#define AT(member) OPTION_AT(struct reproduce, member)
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    TARGETS_OPTION,
-    {"target", "NAME", "the target, if several found the crash, or for a file"},
-    {"times", "N", "number of runs (default: until the verdict is clear, at most 10)"},
-    {"original", NULL, "the input as it was found, not the minimised one"},
-    {"shell", NULL, "only print the command for a machine without fuzzcell"},
-    {"json", NULL, "print JSON (not with --shell)"},
+    STATE_OPTIONS(struct reproduce, session.common),
+    TARGETS_OPTION(struct reproduce, session.common),
+    {"target", "NAME", "the target, if several found the crash, or for a file", AT(target)},
+    {"times", "N", "number of runs (default: until the verdict is clear, at most 10)", OPTION_TAKE},
+    {"original", NULL, "the input as it was found, not the minimised one", AT(original)},
+    {"shell", NULL, "only print the command for a machine without fuzzcell", AT(shell)},
+    {"json", NULL, "print JSON (not with --shell)", AT(json)},
 };
 
 static bool crash_reproduce_take(void *arg, const char *name, const char *value)
 {
 	struct reproduce *a = arg;
-	struct slice number = slice_of(value ? value : "");
+	struct slice number = slice_of(value);
 
-	if (strcmp(name, "target") == 0) {
-		a->target = value;
-	} else if (strcmp(name, "times") == 0) {
-		if (!scan_u64(&number, 10, TIMES_MAX, &a->times) || number.n || !a->times) {
-			(void)fail(EXIT_USAGE, "crash reproduce: --times: '%s' is not 1 to %d",
-				   value, TIMES_MAX);
-			return false;
-		}
-	} else if (strcmp(name, "original") == 0) {
-		a->original = true;
-	} else if (strcmp(name, "shell") == 0) {
-		a->shell = true;
-	} else if (strcmp(name, "json") == 0) {
-		a->json = true;
-	} else {
-		return common_take(&a->session.common, name, value);
-	}
-	return true;
+	(void)name; /* --times */
+	if (scan_u64(&number, 10, TIMES_MAX, &a->times) && number.n == 0 && a->times)
+		return true;
+	(void)fail(EXIT_USAGE, "crash reproduce: --times: '%s' is not 1 to %d", value, TIMES_MAX);
+	return false;
 }
 
 /* --- by hand -------------------------------------------------------------- */

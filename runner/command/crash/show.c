@@ -23,23 +23,11 @@ struct show_args {
 };
 
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    {"json", NULL, "print JSON"},
-    {"target", "NAME", "the report of this target (default: the first open one)"},
+    STATE_OPTIONS(struct show_args, session.common),
+    {"json", NULL, "print JSON", OPTION_AT(struct show_args, json)},
+    {"target", "NAME", "the report of this target (default: the first open one)",
+     OPTION_AT(struct show_args, target)},
 };
-
-static bool crash_show_take(void *arg, const char *name, const char *value)
-{
-	struct show_args *a = arg;
-
-	if (strcmp(name, "json") == 0)
-		a->json = true;
-	else if (strcmp(name, "target") == 0)
-		a->target = value;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 /* --- what the ledger knows ------------------------------------------------ */
 
@@ -375,7 +363,7 @@ int command_crash_show(int argc, char **argv)
 {
 	struct show_args a = {0};
 	int at = options_parse(argc, argv, "crash show [OPTION]... CRASH", specs,
-			       sizeof(specs) / sizeof(specs[0]), crash_show_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int r;
 
 	if (at < 0)

@@ -63,36 +63,15 @@ struct triage_all {
 	json_t *targets, *others; /* JSON: the results of targets; queues without a target */
 };
 
+#define AT(member) OPTION_AT(struct triage_all, member)
 static const struct option_spec specs[] = {
-    COMMON_OPTIONS,
-    {"workers", "N", "cells at once (default: one per CPU)"},
-    {"time", "TIME", "time limit per target (default: none)"},
-    {"commit", "SHA", "the commit that the targets were built from (default: the last run's)"},
-    {"json", NULL, "print JSON"},
+    COMMON_OPTIONS(struct triage_all, session.common),
+    {"workers", "N", "cells at once (default: one per CPU)", AT(workers)},
+    {"time", "TIME", "time limit per target (default: none)", AT(time_us)},
+    {"commit", "SHA", "the commit that the targets were built from (default: the last run's)",
+     AT(commit)},
+    {"json", NULL, "print JSON", AT(json)},
 };
-
-static bool crash_triage_take(void *arg, const char *name, const char *value)
-{
-	struct triage_all *a = arg;
-
-	if (strcmp(name, "workers") == 0) {
-		a->workers = value;
-	} else if (strcmp(name, "commit") == 0) {
-		a->commit = value;
-	} else if (strcmp(name, "json") == 0) {
-		a->json = true;
-	} else if (strcmp(name, "time") == 0) {
-		if (!units_parse_time(slice_of(value), &a->time_us) || a->time_us == 0) {
-			(void)fail(EXIT_USAGE,
-				   "crash triage: --time: '%s' is not a time (\"30s\", \"10m\")",
-				   value);
-			return false;
-		}
-	} else {
-		return common_take(&a->session.common, name, value);
-	}
-	return true;
-}
 
 /* --- what waits ----------------------------------------------------------- */
 
@@ -477,7 +456,7 @@ int command_crash_triage(int argc, char **argv)
 {
 	struct triage_all a = {0};
 	int at = options_parse(argc, argv, "crash triage [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), crash_triage_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	json_t *j = NULL;
 	int begun, r;
 

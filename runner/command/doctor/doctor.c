@@ -33,22 +33,10 @@ struct doctor {
 };
 
 static const struct option_spec specs[] = {
-    COMMON_OPTIONS,
-    {"json", NULL, "print JSON"},
+    COMMON_OPTIONS(struct doctor, session.common),
+    {"json", NULL, "print JSON", OPTION_AT(struct doctor, json)},
     COLOR_OPTION,
 };
-
-static bool doctor_take(void *arg, const char *name, const char *value)
-{
-	struct doctor *d = arg;
-
-	if (strcmp(name, "color") == 0)
-		return color_take("doctor", value);
-	if (strcmp(name, "json") != 0)
-		return common_take(&d->session.common, name, value);
-	d->json = true;
-	return true;
-}
 
 int doctor_add(json_t *all, const char *code, enum health_severity s, const char *reason,
 	       const char *advice, struct err *e)
@@ -390,7 +378,7 @@ int command_doctor(int argc, char **argv)
 {
 	struct doctor d = {0};
 	int at = options_parse(argc, argv, "doctor [OPTION]... [TARGET]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), doctor_take, &d);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &d);
 	int r;
 
 	if (at < 0)

@@ -35,40 +35,20 @@ struct regress {
 	bool laying;
 };
 
+#define AT(member) OPTION_AT(struct regress, member)
 static const struct option_spec specs[] = {
-    COMMON_OPTIONS,
-    {"time", "TIME", "time limit; inputs that were not run are reported (default: none)"},
-    {"all", NULL, "also spare inputs of the corpus: the others reach the same without them"},
-    {"workers", "N", "cells at once (default: one per CPU)"},
-    {"commit", "SHA", "the commit that the targets were built from, for crashes that come back"},
-    {"allow-known", NULL, "open crashes that are known do not count, but those that came back"},
-    {"json", NULL, "print JSON"},
+    COMMON_OPTIONS(struct regress, session.common),
+    {"time", "TIME", "time limit; inputs that were not run are reported (default: none)",
+     AT(time_us)},
+    {"all", NULL, "also spare inputs of the corpus: the others reach the same without them",
+     AT(all)},
+    {"workers", "N", "cells at once (default: one per CPU)", AT(workers)},
+    {"commit", "SHA", "the commit that the targets were built from, for crashes that come back",
+     AT(commit)},
+    {"allow-known", NULL, "open crashes that are known do not count, but those that came back",
+     AT(allow_known)},
+    {"json", NULL, "print JSON", AT(json)},
 };
-
-static bool regress_take(void *arg, const char *name, const char *value)
-{
-	struct regress *a = arg;
-
-	if (strcmp(name, "time") == 0) {
-		if (!units_parse_time(slice_of(value), &a->time_us) || a->time_us == 0) {
-			(void)fail(EXIT_USAGE,
-				   "regress: --time: '%s' is not a time (\"30s\", \"10m\")", value);
-			return false;
-		}
-	} else if (strcmp(name, "all") == 0)
-		a->all = true;
-	else if (strcmp(name, "workers") == 0)
-		a->workers = value;
-	else if (strcmp(name, "commit") == 0)
-		a->commit = value;
-	else if (strcmp(name, "allow-known") == 0)
-		a->allow_known = true;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else
-		return common_take(&a->session.common, name, value);
-	return true;
-}
 
 static const struct plan_entry *entry(const struct regress *a)
 {
@@ -393,7 +373,7 @@ int command_regress(int argc, char **argv)
 {
 	struct regress a = {0};
 	int at = options_parse(argc, argv, "regress [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), regress_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int r;
 
 	if (at < 0)

@@ -15,19 +15,9 @@ struct report_args {
 };
 
 static const struct option_spec specs[] = {
-    STATE_OPTIONS,
-    {"json", NULL, "print JSON"},
+    STATE_OPTIONS(struct report_args, session.common),
+    {"json", NULL, "print JSON", OPTION_AT(struct report_args, json)},
 };
-
-static bool report_take(void *arg, const char *name, const char *value)
-{
-	struct report_args *a = arg;
-
-	if (strcmp(name, "json") != 0)
-		return common_take(&a->session.common, name, value);
-	a->json = true;
-	return true;
-}
 
 static int report_print(const struct report_args *a, const json_t *model)
 {
@@ -68,7 +58,7 @@ int command_report(int argc, char **argv)
 	struct report_args a = {0};
 	struct ledger *l = NULL;
 	int at = options_parse(argc, argv, "report RUN [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), report_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int r;
 
 	if (at < 0)

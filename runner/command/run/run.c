@@ -43,62 +43,25 @@ struct run_args {
 	bool broken; /* a build failed, so some targets may not be fuzzed */
 };
 
+#define AT(member) OPTION_AT(struct run_args, member)
 static const struct option_spec specs[] = {
-    COMMON_OPTIONS,
-    {"workers", "N", "cells at once (default: one per CPU)"},
-    {"workers-from", "FD", "also change it by \"workers N\" lines on this descriptor"},
-    {"token-from", "FD", "read GitHub's token from this descriptor"},
-    {"max-total-time", "TIME", "end the run after this long (\"30s\", \"2h\")"},
-    {"continuous", NULL, "run until stopped, and fuzz new builds when they appear"},
-    {"max-fuzzer-time", "TIME", "end each target after this long"},
-    {"commit", "SHA", "the commit that is fuzzed, for the histories"},
-    {"no-build", NULL, "fuzz the present binaries without building first"},
-    {"build", NULL, "build first (the default, except with --dry-run)"},
-    {"dry-run", NULL, "everything but building and executing targets"},
-    {"fail-on-crash", NULL, "exit with 1 for new crashes and given-up targets"},
-    {"plain", NULL, "plain lines instead of the live table"},
-    {"json", NULL, "print the summary, or what would be fuzzed, as JSON"},
+    COMMON_OPTIONS(struct run_args, session.common),
+    {"workers", "N", "cells at once (default: one per CPU)", AT(workers)},
+    {"workers-from", "FD", "also change it by \"workers N\" lines on this descriptor",
+     AT(workers_from)},
+    {"token-from", "FD", "read GitHub's token from this descriptor", AT(token_from)},
+    {"max-total-time", "TIME", "end the run after this long (\"30s\", \"2h\")", AT(total)},
+    {"continuous", NULL, "run until stopped, and fuzz new builds when they appear", AT(continuous)},
+    {"max-fuzzer-time", "TIME", "end each target after this long", AT(each)},
+    {"commit", "SHA", "the commit that is fuzzed, for the histories", AT(commit)},
+    {"no-build", NULL, "fuzz the present binaries without building first", AT(no_build)},
+    {"build", NULL, "build first (the default, except with --dry-run)", AT(build)},
+    {"dry-run", NULL, "everything but building and executing targets", AT(dry_run)},
+    {"fail-on-crash", NULL, "exit with 1 for new crashes and given-up targets", AT(fail_on_crash)},
+    {"plain", NULL, "plain lines instead of the live table", AT(plain)},
+    {"json", NULL, "print the summary, or what would be fuzzed, as JSON", AT(json)},
     COLOR_OPTION,
 };
-
-static bool run_take(void *arg, const char *name, const char *value)
-{
-	struct run_args *a = arg;
-	const struct {
-		const char *name;
-		const char **to;
-	} values[] = {
-	    {"workers", &a->workers},	    {"workers-from", &a->workers_from},
-	    {"token-from", &a->token_from}, {"max-total-time", &a->total},
-	    {"max-fuzzer-time", &a->each},  {"commit", &a->commit},
-	};
-	const struct {
-		const char *name;
-		bool *to;
-	} flags[] = {
-	    {"no-build", &a->no_build},
-	    {"build", &a->build},
-	    {"dry-run", &a->dry_run},
-	    {"continuous", &a->continuous},
-	    {"fail-on-crash", &a->fail_on_crash},
-	    {"plain", &a->plain},
-	    {"json", &a->json},
-	};
-
-	if (strcmp(name, "color") == 0)
-		return color_take("run", value);
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		if (strcmp(name, values[i].name) == 0) {
-			*values[i].to = value;
-			return true;
-		}
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-		if (strcmp(name, flags[i].name) == 0) {
-			*flags[i].to = true;
-			return true;
-		}
-	return common_take(&a->session.common, name, value);
-}
 
 /* Parses a descriptor, and sets FD_CLOEXEC so that cells do not inherit it. */
 static int find_fd(const char *option, const char *value, int *ret)
@@ -502,7 +465,7 @@ int command_run(int argc, char **argv)
 {
 	struct run_args a = {0};
 	int at = options_parse(argc, argv, "run [OPTION]...", specs,
-			       sizeof(specs) / sizeof(specs[0]), run_take, &a);
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	int begun, r;
 
 	if (at < 0)

@@ -28,13 +28,15 @@
 #define TICK  (UINT64_C(1800) * USEC_PER_SEC)
 #define RETRY (15 * USEC_PER_SEC)
 
+#define AT(member) OPTION_AT(struct triggers, member)
 static const struct option_spec specs[] = {
-    {"config", "FILE", "configuration (may be repeated: one per repository)"},
-    {"state-dir", "DIR", "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)"},
-    {"loop", "TIME", "keep running, and check at this interval (\"30m\")"},
-    {"force", NULL, "start a run now, even if none is due"},
-    {"dry-run", NULL, "print what would be done, and why"},
-    {"json", NULL, "with --dry-run: print JSON"},
+    {"config", "FILE", "configuration (may be repeated: one per repository)", OPTION_TAKE},
+    {"state-dir", "DIR", "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)",
+     AT(state_dir)},
+    {"loop", "TIME", "keep running, and check at this interval (\"30m\")", OPTION_TAKE},
+    {"force", NULL, "start a run now, even if none is due", AT(force)},
+    {"dry-run", NULL, "print what would be done, and why", AT(dry)},
+    {"json", NULL, "with --dry-run: print JSON", AT(json)},
 };
 
 static bool add_config(struct triggers *t, const char *path)
@@ -53,21 +55,10 @@ static bool trigger_take(void *arg, const char *name, const char *value)
 
 	if (strcmp(name, "config") == 0)
 		return add_config(t, value);
-	if (strcmp(name, "state-dir") == 0)
-		t->state_dir = value;
-	else if (strcmp(name, "force") == 0)
-		t->force = true;
-	else if (strcmp(name, "dry-run") == 0)
-		t->dry = true;
-	else if (strcmp(name, "json") == 0)
-		t->json = true;
-	else if (units_parse_time(slice_of(value), &t->loop_us) && t->loop_us >= USEC_PER_SEC)
-		t->forever = true;
-	else {
+	t->forever = units_parse_time(slice_of(value), &t->loop_us) && t->loop_us >= USEC_PER_SEC;
+	if (!t->forever)
 		(void)fail(EXIT_USAGE, "trigger: --loop: '%s' is not a time of at least 1s", value);
-		return false;
-	}
-	return true;
+	return t->forever;
 }
 
 /* --- callbacks of drive_run() --------------------------------------------------------------- */

@@ -9,8 +9,9 @@
 #include <stdio.h>
 
 static const struct option_spec specs[] = {
-    {"o,output", "FILE", "where"}, {"times", "N", "how often"},	 {"v,verbose", NULL, "say more"},
-    {"json", NULL, "print JSON"},  {"time", "TIME", "how long"},
+    {"o,output", "FILE", "where", OPTION_TAKE},	  {"times", "N", "how often", OPTION_TAKE},
+    {"v,verbose", NULL, "say more", OPTION_TAKE}, {"json", NULL, "print JSON", OPTION_TAKE},
+    {"time", "TIME", "how long", OPTION_TAKE},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -129,9 +130,53 @@ static void test_commands(void **state)
 	assert_string_equal(command_hint("", commands, n_commands, out), "");
 }
 
+struct stored {
+	char before;
+	bool json;
+	const char *output;
+	uint64_t time_us;
+};
+
+static const struct option_spec stored_specs[] = {
+    {"o,output", "FILE", "where", OPTION_AT(struct stored, output)},
+    {"json", NULL, "print JSON", OPTION_AT(struct stored, json)},
+    {"time", "TIME", "how long", OPTION_AT(struct stored, time_us)},
+};
+
+static int parse_stored(struct stored *s, const char *a, const char *b, const char *c)
+{
+	char name[] = "test", *argv[] = {name, (char *)(uintptr_t)a, (char *)(uintptr_t)b,
+					 (char *)(uintptr_t)c, NULL};
+	int argc = 1 + (a != NULL) + (b != NULL) + (c != NULL);
+
+	*s = (struct stored){.before = 'b'};
+	return options_parse(argc, argv, "test [OPTION]...", stored_specs,
+			     sizeof(stored_specs) / sizeof(stored_specs[0]), NULL, s);
+}
+
+/* Values go to the members that the table names, and nowhere else. */
+static void test_stored(void **state)
+{
+	struct stored s;
+
+	(void)state;
+	assert_int_equal(parse_stored(&s, "--json", "-ofile", "--time=2m"), 4);
+	assert_true(s.json);
+	assert_string_equal(s.output, "file");
+	assert_true(s.time_us == 120000000);
+	assert_int_equal(s.before, 'b');
+	assert_int_equal(parse_stored(&s, "--time=1s", "--json", NULL), 3);
+	assert_true(s.json && !s.output && s.time_us == 1000000);
+	assert_int_equal(parse_stored(&s, "word", NULL, NULL), 1);
+	assert_true(!s.json && !s.output && s.time_us == 0);
+	assert_int_equal(parse_stored(&s, "--time=never", NULL, NULL), -1 - EXIT_USAGE);
+	assert_int_equal(parse_stored(&s, "--time=0s", NULL, NULL), -1 - EXIT_USAGE);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_good), cmocka_unit_test(test_bad),  cmocka_unit_test(test_abbreviated),
-    cmocka_unit_test(test_time), cmocka_unit_test(test_help), cmocka_unit_test(test_commands),
+    cmocka_unit_test(test_good),   cmocka_unit_test(test_bad),	cmocka_unit_test(test_abbreviated),
+    cmocka_unit_test(test_time),   cmocka_unit_test(test_help), cmocka_unit_test(test_commands),
+    cmocka_unit_test(test_stored),
 };
 
 UNIT_MAIN(tests)
