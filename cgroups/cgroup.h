@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 /* Control groups: our subtree, one group for each cell in it, its limits and its counters.  One
- * interface for two layouts (docs/architecture.md):
+ * interface for two layouts (docs/cells.md):
  *
  *   unified  every controller in the v2 tree
  *   hybrid   limits in v1 hierarchies; pressure, CPU time, population and

@@ -71,8 +71,8 @@ tree() { # VERSION
 
 	"$make" -s B="$B" install DESTDIR="$root" PREFIX=/usr SYSTEMD_DIR=/lib/systemd/system >&2
 	strip --remove-section=.comment --remove-section=.note "$root/usr/bin/fuzzcell"
-	install -m 0644 -t "$doc" {README,CONTRIBUTING,SECURITY}.md deb/copyright
-	install -D -m 0644 -t "$doc/docs" docs/*.md docs/alerts.yml docs/grafana.json
+	install -m 0644 -t "$doc" {README,CONTRIBUTING,SECURITY,CHANGELOG}.md deb/copyright
+	install -D -m 0644 -t "$doc/docs" docs/*.md docs/alerts.yml docs/grafana.json docs/dashboard.png
 	mkdir "$doc/examples"
 	cp -r examples/recipes "$doc/examples/"
 	changelog "$1" >"$doc/changelog"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The state directory (layout: docs/architecture.md, "On disk") and its lock.  There is one writer
+/* The state directory (layout: docs/state.md) and its lock.  There is one writer
  * at a time; the lock is released when it dies in any way. */
 enum { STATE_INSTANCE_MAX = 24 };
 

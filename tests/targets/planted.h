@@ -3,7 +3,7 @@
 #define TESTS_TARGETS_PLANTED_H
 
 /* Shared by the planted targets.  Each target is one file that tries to break one promise of the
- * guarantee table (docs/architecture.md).  The end-to-end tests run it in a cell and read its
+ * guarantee table (docs/cells.md).  The end-to-end tests run it in a cell and read its
  * output.
  *
  * A target prints each attempt and its result on stderr, one line each:
