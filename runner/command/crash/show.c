@@ -4,7 +4,7 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
 #include "runner/command/crash/json.h"
-#include "runner/crash/ledger/fix.h"
+#include "runner/crash/ledger/asked.h"
 #include "runner/crash/ledger/input.h"
 #include "runner/crash/odds.h"
 #include "runner/crash/report/json.h"

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/corpus/generation/exchange.h"
+#include "runner/corpus/generation/carry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +160,7 @@ static int carry_new(struct building *b, int corpus, struct err *e)
 			  .rule = CARRY_UNKNOWN,
 			  .known = b->with->known,
 			  .inputs_only = true};
-	int r = exchange_carry(&c, e);
+	int r = generation_carry(&c, e);
 
 	b->sum->carried += c.carried;
 	return r;
@@ -192,12 +192,12 @@ static int generation_finish(struct building *b, int corpus, struct err *e)
 	int r = generation_settle(b->g, e);
 
 	if (r == 0)
-		r = exchange_carry(&c, e);
+		r = generation_carry(&c, e);
 	b->sum->carried += c.carried;
 	if (r == 0 && c.carried && sys_syncfs(b->next) < 0)
 		r = err_sys(e, "sync the new corpus");
 	if (r == 0)
-		r = exchange_retire(b->g, b->with->keep, &b->sum->kept, e);
+		r = generation_retire(b->g, b->with->keep, &b->sum->kept, e);
 	return r;
 }
 
@@ -245,7 +245,7 @@ static void generation_undo(const struct generation *g)
 	struct err e;
 
 	if (fs_remove_tree(g->dir, GENERATION_NEXT, &e) == 0)
-		(void)!exchange_forget(g->dir, GENERATION_PENDING, &e);
+		(void)!generation_forget(g->dir, GENERATION_PENDING, &e);
 }
 
 int generation_replace(struct generation *g, const struct generation_replacement *with,

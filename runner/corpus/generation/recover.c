@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/corpus/generation/exchange.h"
+#include "runner/corpus/generation/carry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static int generation_recover_open_corpus(const struct generation *g, int *ret_f
 
 static int carry(struct carry *c, struct err *e)
 {
-	int r = exchange_carry(c, e);
+	int r = generation_carry(c, e);
 
 	if (r == 0 && c->carried && sys_syncfs(c->to) < 0)
 		r = err_sys(e, "sync what was carried over");
@@ -61,9 +61,9 @@ static int generation_recover_undo(struct carry *c, struct err *e)
 	c->rule = CARRY_ABSENT;
 	r = carry(c, e);
 	if (r == 0)
-		r = exchange_trash(c->g->dir, GENERATION_NEXT, e);
+		r = generation_trash(c->g->dir, GENERATION_NEXT, e);
 	if (r == 0)
-		r = exchange_forget(c->g->dir, GENERATION_PENDING, e);
+		r = generation_forget(c->g->dir, GENERATION_PENDING, e);
 	return r;
 }
 
@@ -78,7 +78,7 @@ static int generation_recover_finish(struct carry *c, unsigned keep, struct err 
 	if (r == 0)
 		r = carry(c, e);
 	if (r == 0)
-		r = exchange_retire(c->g, keep, &number, e);
+		r = generation_retire(c->g, keep, &number, e);
 	return r;
 }
 
@@ -111,13 +111,13 @@ int generation_recover(struct generation *g, unsigned keep, enum generation_foun
 	int r = fs_remove_tree(g->dir, GENERATION_TRASH, e);
 
 	if (r == 0) /* fs_replace() may leave it */
-		r = exchange_forget(g->dir, "." GENERATION_PENDING ".new", e);
+		r = generation_forget(g->dir, "." GENERATION_PENDING ".new", e);
 	if (r == 0) {
 		next = sys_openat(g->dir, GENERATION_NEXT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 		if (next >= 0)
 			r = generation_recover_recover(g, next, keep, &found, e);
 		else if (errno == ENOENT)
-			r = exchange_forget(g->dir, GENERATION_PENDING, e);
+			r = generation_forget(g->dir, GENERATION_PENDING, e);
 		else
 			r = err_sys(e, "open '%s'", GENERATION_NEXT);
 	}

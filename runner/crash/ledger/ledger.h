@@ -284,7 +284,7 @@ bool ledger_minimize_waits(const struct known_crash *c, const char *target);
  * merged record, do not count either.  For a merged record, notes passes of the record's own
  * inputs.
  *
- * runner/crash/ledger/fix.h says which inputs must pass, runner/crash/odds.h how often. */
+ * runner/crash/ledger/asked.h says which inputs must pass, runner/crash/odds.h how often. */
 MUST_CHECK int ledger_passed(struct ledger *l, const char *signature, const char *target,
 			     const char *commit, uint64_t original, uint64_t minimized,
 			     struct err *e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of an entry: attempt, success, delay, drop. */
 #include "base/sys.h"
+#include "runner/publish/outbox/backoff.h"
 #include "runner/publish/outbox/internal.h"
-#include "runner/publish/outbox/policy.h"
 
 #include <errno.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static int put_off_place(struct outbox *o, const char *place, const struct outbo
 {
 	uint64_t failed = outbox_place_get(o, place, "failed") + 1;
 	const struct outbox_number v[] = {
-	    {"until", c->now + policy_wait(failed, c->wait_s, c->retry_max_s, &o->seed)},
+	    {"until", c->now + backoff_wait(failed, c->wait_s, c->retry_max_s, &o->seed)},
 	    {"asked", c->now},
 	    {"failed", failed},
 	    {"token", c->refused_token},
@@ -149,7 +149,7 @@ int outbox_later(struct outbox *o, struct outbox_work *w, const struct outbox_ou
 		 struct err *e)
 {
 	struct outbox_entry *t = w->entry;
-	uint64_t most = c->refused ? POLICY_DAY : c->retry_max_s;
+	uint64_t most = c->refused ? BACKOFF_DAY : c->retry_max_s;
 	int r = 0;
 
 	t->tries++;
@@ -162,7 +162,7 @@ int outbox_later(struct outbox *o, struct outbox_work *w, const struct outbox_ou
 	if (!c->refused_token)
 		t->next_try =
 		    c->now +
-		    (c->refused ? POLICY_DAY : policy_wait(t->tries, c->wait_s, most, &o->seed));
+		    (c->refused ? BACKOFF_DAY : backoff_wait(t->tries, c->wait_s, most, &o->seed));
 	outbox_line(t->why, sizeof(t->why), c->why);
 	if (c->whole_place)
 		r = put_off_place(o, t->place, c, e);

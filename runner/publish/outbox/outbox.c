@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "runner/publish/outbox/backoff.h"
 #include "runner/publish/outbox/internal.h"
-#include "runner/publish/outbox/policy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -394,13 +394,14 @@ int outbox_queue(struct outbox *o, const struct outbox_item *item, uint64_t now,
 
 static bool place_free(const struct outbox *o, const char *place, uint64_t now)
 {
-	return policy_due(now, outbox_place_get(o, place, "asked"),
-			  outbox_place_get(o, place, "until"));
+	return backoff_is_due(now, outbox_place_get(o, place, "asked"),
+			      outbox_place_get(o, place, "until"));
 }
 
 bool outbox_due(const struct outbox *o, const struct outbox_entry *t, uint64_t now)
 {
-	return t->head && policy_due(now, t->last_try, t->next_try) && place_free(o, t->place, now);
+	return t->head && backoff_is_due(now, t->last_try, t->next_try) &&
+	       place_free(o, t->place, now);
 }
 
 uint64_t outbox_due_at(const struct outbox *o, const struct outbox_entry *t)

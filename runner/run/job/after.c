@@ -5,7 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "base/task.h"
-#include "runner/crash/ledger/fix.h"
+#include "runner/crash/ledger/asked.h"
 #include "runner/run/job/attempt.h"
 #include "runner/run/job/internal.h"
 #include "runner/state/history.h"

@@ -2,13 +2,13 @@
 #ifndef RUNNER_RUN_TRIAGE_INTERNAL_H
 #define RUNNER_RUN_TRIAGE_INTERNAL_H
 
-#include "runner/crash/ledger/fix.h"
+#include "runner/crash/ledger/asked.h"
 #include "runner/crash/minimise/minimise.h"
 #include "runner/run/triage/kept.h"
 #include "runner/run/triage/triage.h"
 
-/* Shared by triage.c (stages, replays), queue.c (artifacts), note.c (vault and ledger), names.c,
- * check.c, fix.c, minimise.c and engine.c. */
+/* Shared by triage.c (stages, replays), queue.c (artifacts), note.c (vault and ledger),
+ * symbolize.c, check.c, fix.c, minimise.c and engine.c. */
 
 /* An artifact in work. */
 struct finding {
@@ -129,8 +129,8 @@ void triage_return_memory(struct triage *t);
 bool triage_wants_names(const struct triage *t);
 /* Asks a symbolizer for names, then calls triage_note().  It needs borrowed memory, and returns it.
  */
-void triage_names(struct triage *t);
-void triage_names_stop(struct triage *t);
+void triage_symbolize(struct triage *t);
+void triage_symbolize_stop(struct triage *t);
 /* Gets names for t->f if it wants them, when there is memory; then calls triage_note(). */
 void triage_name_and_note(struct triage *t);
 

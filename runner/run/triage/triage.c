@@ -143,7 +143,7 @@ void triage_name_and_note(struct triage *t)
 	struct err e;
 
 	if (wanted && triage_borrow(t))
-		triage_names(t);
+		triage_symbolize(t);
 	else if (!wanted || wait_for_memory(t, t->f.path, NULL, &e) < 0)
 		triage_note(t);
 }
@@ -311,5 +311,5 @@ void triage_stop(struct triage *t)
 		trial_stop(t->trial);
 	if (t->engine.exec)
 		exec_stop(t->engine.exec);
-	triage_names_stop(t);
+	triage_symbolize_stop(t);
 }

@@ -9,7 +9,7 @@
  *
  *   check    Crashes that are open in the target are replayed on this build.  A crash
  *            becomes fixed in this target when all of the target's inputs have passed
- *            (original and minimised, runner/crash/ledger/fix.h), also those of merged
+ *            (original and minimised, runner/crash/ledger/asked.h), also those of merged
  *            records.  They must pass on the same commit, or in the same run if the commit
  *            is not known.  Each must pass as often as its rate asks (runner/crash/odds.h).
  *            Then regressions/<target>/ gets them.  An input that fails, is damaged, or

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/publish/outboxes.h"
 
-#include "runner/publish/outbox/policy.h"
+#include "runner/publish/outbox/backoff.h"
 
 #include <time.h>
 
@@ -148,22 +148,22 @@ static void test_backoff(void **state)
 	(void)state;
 	for (uint64_t tries = 1; tries < 100; tries++) {
 		uint64_t full = tries < 7 ? UINT64_C(60) << (tries - 1) : 3600;
-		uint64_t w = policy_wait(tries, 0, 3600, &seed);
+		uint64_t w = backoff_wait(tries, 0, 3600, &seed);
 
 		full = full > 3600 ? 3600 : full;
 		assert_in_range(w, full - full / 4, full);
-		assert_int_equal(policy_wait(tries, 0, 3600, &again), w);
+		assert_int_equal(backoff_wait(tries, 0, 3600, &again), w);
 	}
-	assert_in_range(policy_wait(1, 0, 1, &seed), 1, 1);
-	assert_in_range(policy_wait(5, 0, 0, &seed), 1, 1);
+	assert_in_range(backoff_wait(1, 0, 1, &seed), 1, 1);
+	assert_in_range(backoff_wait(5, 0, 0, &seed), 1, 1);
 	for (int i = 0; i < 100; i++) {
-		assert_in_range(policy_wait(1, 1, 3600, &seed), 1, 1);
-		assert_in_range(policy_wait(9, 7200, 3600, &seed), 7200, 7260);
-		assert_in_range(policy_wait(9, UINT64_MAX, 3600, &seed), 86400, 86460);
+		assert_in_range(backoff_wait(1, 1, 3600, &seed), 1, 1);
+		assert_in_range(backoff_wait(9, 7200, 3600, &seed), 7200, 7260);
+		assert_in_range(backoff_wait(9, UINT64_MAX, 3600, &seed), 86400, 86460);
 	}
-	assert_true(policy_due(10, 5, 10));
-	assert_false(policy_due(9, 5, 10));
-	assert_true(policy_due(4, 5, 10)); /* the clock was set back */
+	assert_true(backoff_is_due(10, 5, 10));
+	assert_false(backoff_is_due(9, 5, 10));
+	assert_true(backoff_is_due(4, 5, 10)); /* the clock was set back */
 }
 
 static void test_retries(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/crash/ledger/fix.h"
+#include "runner/crash/ledger/asked.h"
 
 #include <string.h>
 

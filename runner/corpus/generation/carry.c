@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/corpus/generation/exchange.h"
+#include "runner/corpus/generation/carry.h"
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -23,7 +23,7 @@ static bool is_input(const char *name, const struct stat *st)
 }
 
 /* ".<name>.new", left by an incomplete copy. */
-static bool generation_exchange_is_rest(const char *name)
+static bool generation_carry_is_rest(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -47,7 +47,7 @@ static int link_content(struct carry *c, const char *name, const char *hex, stru
 	return 0;
 }
 
-static bool generation_exchange_is_before(const struct timespec *a, const struct timespec *b)
+static bool generation_carry_is_before(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
@@ -61,11 +61,11 @@ static int may_go(struct carry *c, const char *name, const struct stat *st, stru
 	case CARRY_UNKNOWN:
 		return candidates_find(c->known, name, size) != NULL;
 	case CARRY_LATE:
-		return generation_exchange_is_before(&st->st_ctim, &c->since);
+		return generation_carry_is_before(&st->st_ctim, &c->since);
 	case CARRY_ABSENT:
 		if (has_file(c->to, name, size))
 			return 1;
-		return exchange_was_kept(c->g, name, size, e);
+		return generation_was_kept(c->g, name, size, e);
 	}
 	return 0;
 }
@@ -89,9 +89,9 @@ static int carry_input(struct carry *c, const char *name, const struct stat *st,
 	return link_content(c, name, hex, e);
 }
 
-static int generation_exchange_move(struct carry *c, const char *name, struct err *e)
+static int generation_carry_move(struct carry *c, const char *name, struct err *e)
 {
-	if (c->inputs_only || generation_exchange_is_rest(name))
+	if (c->inputs_only || generation_carry_is_rest(name))
 		return 0;
 	if (sys_rename_to(c->from, name, c->to, name) < 0)
 		return err_sys(e, "carry '%s' over", name);
@@ -106,10 +106,10 @@ static int carry_entry(struct carry *c, const char *name, struct err *e)
 	if (fstatat(c->from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", name);
 	return is_input(name, &st) ? carry_input(c, name, &st, e)
-				   : generation_exchange_move(c, name, e);
+				   : generation_carry_move(c, name, e);
 }
 
-int exchange_carry(struct carry *c, struct err *e)
+int generation_carry(struct carry *c, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(c->from, ".");
 	const struct dirent *ent;
@@ -131,7 +131,7 @@ struct numbered {
 	uint64_t first, last, count;
 };
 
-static bool generation_exchange_read_number(const char *name, uint64_t *ret)
+static bool generation_carry_read_number(const char *name, uint64_t *ret)
 {
 	struct slice s = slice_of(name);
 
@@ -152,7 +152,7 @@ static int each_number(const struct generation *g, struct numbered *ret,
 	if (!d)
 		return err_sys(e, "open the generations");
 	while ((ent = sys_readdir(d))) {
-		if (!generation_exchange_read_number(ent->d_name, &n))
+		if (!generation_carry_read_number(ent->d_name, &n))
 			continue;
 		if (all.count++ == 0 || n < all.first)
 			all.first = n;
@@ -172,7 +172,7 @@ struct looked_for {
 	uint64_t size;
 };
 
-static int generation_exchange_look(const struct generation *g, uint64_t number, void *arg)
+static int generation_carry_look(const struct generation *g, uint64_t number, void *arg)
 {
 	const struct looked_for *l = arg;
 	char path[NAME_MAX + 32];
@@ -181,15 +181,15 @@ static int generation_exchange_look(const struct generation *g, uint64_t number,
 	return has_file(g->dir, path, l->size);
 }
 
-int exchange_was_kept(const struct generation *g, const char *name, uint64_t size, struct err *e)
+int generation_was_kept(const struct generation *g, const char *name, uint64_t size, struct err *e)
 {
 	struct looked_for l = {.name = name, .size = size};
 	struct numbered all;
 
-	return each_number(g, &all, generation_exchange_look, &l, e);
+	return each_number(g, &all, generation_carry_look, &l, e);
 }
 
-int exchange_forget(int dir, const char *name, struct err *e)
+int generation_forget(int dir, const char *name, struct err *e)
 {
 	if (sys_unlinkat(dir, name, 0) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "remove '%s'", name);
@@ -199,7 +199,7 @@ int exchange_forget(int dir, const char *name, struct err *e)
 }
 
 /* Renames it first: half removed under its own name it would be taken for complete. */
-int exchange_trash(int dir, const char *name, struct err *e)
+int generation_trash(int dir, const char *name, struct err *e)
 {
 	int r = fs_remove_tree(dir, GENERATION_TRASH, e);
 
@@ -210,7 +210,7 @@ int exchange_trash(int dir, const char *name, struct err *e)
 	return fs_remove_tree(dir, GENERATION_TRASH, e);
 }
 
-static int generation_exchange_prune(const struct generation *g, unsigned keep, struct err *e)
+static int generation_carry_prune(const struct generation *g, unsigned keep, struct err *e)
 {
 	struct numbered all;
 	char name[24];
@@ -218,7 +218,7 @@ static int generation_exchange_prune(const struct generation *g, unsigned keep, 
 
 	while (r == 0 && all.count > keep) {
 		snprintf(name, sizeof(name), "%llu", (unsigned long long)all.first);
-		r = exchange_trash(g->dir, name, e);
+		r = generation_trash(g->dir, name, e);
 		if (r == 0)
 			r = each_number(g, &all, NULL, NULL, e);
 	}
@@ -240,7 +240,8 @@ static int keep_next(const struct generation *g, uint64_t *ret_number, struct er
 	return 0;
 }
 
-int exchange_retire(const struct generation *g, unsigned keep, uint64_t *ret_number, struct err *e)
+int generation_retire(const struct generation *g, unsigned keep, uint64_t *ret_number,
+		      struct err *e)
 {
 	int r;
 
@@ -248,8 +249,8 @@ int exchange_retire(const struct generation *g, unsigned keep, uint64_t *ret_num
 	if (keep)
 		r = keep_next(g, ret_number, e);
 	else
-		r = exchange_trash(g->dir, GENERATION_NEXT, e);
+		r = generation_trash(g->dir, GENERATION_NEXT, e);
 	if (r == 0)
-		r = generation_exchange_prune(g, keep, e);
-	return r < 0 ? r : exchange_forget(g->dir, GENERATION_PENDING, e);
+		r = generation_carry_prune(g, keep, e);
+	return r < 0 ? r : generation_forget(g->dir, GENERATION_PENDING, e);
 }

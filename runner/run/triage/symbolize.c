@@ -2,10 +2,10 @@
 /* Symbolizes kept reports.  Fuzzing cells have no symbolizer, so their reports have offsets and no
  * names, and a signature of offsets differs in every build.  A failure that never comes back gets
  * its names afterwards: from the same binary, in a cell. */
+#include "runner/crash/symbolize.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
-#include "runner/crash/symbolize.h"
 #include "runner/run/triage/internal.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static int new_report(const struct naming *n, struct slice answers, struct buf *
 }
 
 /* Takes the report with names.  Without a useful answer the offsets stay. */
-static void triage_names_take_names(const struct naming *n, struct slice answers)
+static void triage_symbolize_take_names(const struct naming *n, struct slice answers)
 {
 	_autobuf_ struct buf text = BUF_INIT(SYMBOLIZE_TEXT_MAX);
 	struct finding *f = &n->t->f;
@@ -76,7 +76,7 @@ static void triage_names_take_names(const struct naming *n, struct slice answers
 	finding_keep_output(f, buf_slice(&text));
 }
 
-static void triage_names_on_done(void *arg, const struct exec_end *end)
+static void triage_symbolize_on_done(void *arg, const struct exec_end *end)
 {
 	struct naming *n = arg;
 	struct triage *t = n->t;
@@ -85,7 +85,7 @@ static void triage_names_on_done(void *arg, const struct exec_end *end)
 	triage_return_memory(t);
 	t->naming = NULL;
 	if (end->started && !stopped)
-		triage_names_take_names(n, end->output);
+		triage_symbolize_take_names(n, end->output);
 	naming_free(n);
 	if (stopped)
 		triage_next(t); /* the finding stays in the queue */
@@ -96,7 +96,7 @@ static void triage_names_on_done(void *arg, const struct exec_end *end)
 /* --- asking ------------------------------------------------------------------- */
 
 /* The options mean the same to llvm-symbolizer and to addr2line. */
-static int triage_names_command(const struct naming *n, struct setup *s, struct err *e)
+static int triage_symbolize_command(const struct naming *n, struct setup *s, struct err *e)
 {
 	static const char *const options[] = {"-a", "-f", "-i", "-C", "-e"};
 	struct strv *argv = &s->cmd.argv;
@@ -111,7 +111,7 @@ static int triage_names_command(const struct naming *n, struct setup *s, struct 
 	return r == 0 ? strv_add(&s->cmd.env, "LC_ALL=C", e) : r;
 }
 
-static int triage_names_launch(struct naming *n, struct setup *s, struct err *e)
+static int triage_symbolize_launch(struct naming *n, struct setup *s, struct err *e)
 {
 	const struct triage *t = n->t;
 	struct exec_spec x = {
@@ -119,15 +119,15 @@ static int triage_names_launch(struct naming *n, struct setup *s, struct err *e)
 	    .index = t->spec.index,
 	    .extra_memory = t->spec.cfg->symbolizer_memory,
 	    .deadline_us = NAMES_US,
-	    .done = triage_names_on_done,
+	    .done = triage_symbolize_on_done,
 	    .arg = n,
 	};
-	int r = triage_names_command(n, s, e);
+	int r = triage_symbolize_command(n, s, e);
 
 	return r == 0 ? exec_start(&t->env->trial.exec, &x, &n->exec, e) : r;
 }
 
-static int triage_names_ask(struct naming *n, struct err *e)
+static int triage_symbolize_ask(struct naming *n, struct err *e)
 {
 	struct triage *t = n->t;
 	struct setup s;
@@ -137,14 +137,14 @@ static int triage_names_ask(struct naming *n, struct err *e)
 		r = err_sys(e, "allocate a path");
 	if (r == 0) {
 		symbolize_offsets(t->f.kept.text, n->module, &n->ask);
-		r = n->ask.n > 0 ? triage_names_launch(n, &s, e)
+		r = n->ask.n > 0 ? triage_symbolize_launch(n, &s, e)
 				 : err_set(e, ENOENT, "no frame of the report is in the binary");
 	}
 	setup_done(&s);
 	return r;
 }
 
-void triage_names(struct triage *t)
+void triage_symbolize(struct triage *t)
 {
 	struct naming *n = sys_calloc(1, sizeof(*n));
 	struct err e;
@@ -152,7 +152,7 @@ void triage_names(struct triage *t)
 	if (n) {
 		n->t = t;
 		t->sum.trials++;
-		if (triage_names_ask(n, &e) == 0) {
+		if (triage_symbolize_ask(n, &e) == 0) {
 			t->naming = n;
 			return;
 		}
@@ -162,7 +162,7 @@ void triage_names(struct triage *t)
 	triage_note(t); /* with its offsets */
 }
 
-void triage_names_stop(struct triage *t)
+void triage_symbolize_stop(struct triage *t)
 {
 	if (t->naming)
 		exec_stop(t->naming->exec);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_CORPUS_GENERATION_EXCHANGE_H
-#define RUNNER_CORPUS_GENERATION_EXCHANGE_H
+#ifndef RUNNER_CORPUS_GENERATION_CARRY_H
+#define RUNNER_CORPUS_GENERATION_CARRY_H
 
 #include "runner/corpus/generation/generation.h"
 
@@ -31,22 +31,22 @@ struct carry {
 };
 /* Links inputs under their content's name.  Other entries (directories, dot files, links) are moved
  * unchanged. */
-MUST_CHECK int exchange_carry(struct carry *c, struct err *e);
+MUST_CHECK int generation_carry(struct carry *c, struct err *e);
 
 /* Retires the replaced corpus in `next`: makes it a numbered generation, or removes it (keep 0).
  * Then removes all but the last `keep` generations, and `pending`. */
-MUST_CHECK int exchange_retire(const struct generation *g, unsigned keep, uint64_t *ret_number,
-			       struct err *e);
+MUST_CHECK int generation_retire(const struct generation *g, unsigned keep, uint64_t *ret_number,
+				 struct err *e);
 
 /* Whether a file of this name and size is in a numbered generation. */
-MUST_CHECK int exchange_was_kept(const struct generation *g, const char *name, uint64_t size,
-				 struct err *e);
+MUST_CHECK int generation_was_kept(const struct generation *g, const char *name, uint64_t size,
+				   struct err *e);
 
 /* Removes dir/name, if it exists, by a rename first: a kill leaves no half-removed directory under
  * that name. */
-MUST_CHECK int exchange_trash(int dir, const char *name, struct err *e);
+MUST_CHECK int generation_trash(int dir, const char *name, struct err *e);
 
 /* Removes a name, and syncs.  A missing name is no error. */
-MUST_CHECK int exchange_forget(int dir, const char *name, struct err *e);
+MUST_CHECK int generation_forget(int dir, const char *name, struct err *e);
 
 #endif

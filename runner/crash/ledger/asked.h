@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_CRASH_LEDGER_FIX_H
-#define RUNNER_CRASH_LEDGER_FIX_H
+#ifndef RUNNER_CRASH_LEDGER_ASKED_H
+#define RUNNER_CRASH_LEDGER_ASKED_H
 
 #include "runner/crash/ledger/ledger.h"
 
