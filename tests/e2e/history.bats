@@ -119,7 +119,7 @@ points() {
 	[ "$status" -eq 2 ]
 	fc history nobody
 	[ "$status" -eq 2 ]
-	[[ $output == *"there is none of a target 'nobody'"* ]]
+	[[ $output == *"target 'nobody' has no history"* ]]
 	fc report last
 	[ "$status" -eq 2 ]
 	fc report ../../etc

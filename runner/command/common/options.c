@@ -13,6 +13,7 @@
 #include "runner/status/color.h"
 #include "runner/targets/names.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,6 +189,7 @@ static int store(const struct parsing *p, const struct option_spec *s)
 	case OPTION_TAKEN:
 		break;
 	}
+	assert(p->take); /* of a table with such an option */
 	/* take() printed the error. */
 	return p->take(p->args, options_name_of(s), optarg) ? 0 : -1 - EXIT_USAGE;
 }

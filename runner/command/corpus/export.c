@@ -23,7 +23,7 @@ struct args {
 #define AT(member) OPTION_AT(struct args, member)
 static const struct option_spec specs[] = {
     STATE_OPTIONS(struct args, session.common),
-    {"filter", "GLOB", "only targets with a matching name", OPTION_TAKE},
+    {"filter", "GLOB", "only targets with a matching name", AT(session.common.filter)},
     {"o,output", "PATH", "a .tar.gz, .tgz or .zip, or a directory", AT(output)},
     {"all", NULL, "also spare inputs: the others reach the same without them", AT(all)},
     {"seed-corpus", NULL, "one <target>_seed_corpus.zip each, into a directory", AT(seed_corpus)},

@@ -23,7 +23,8 @@ static const struct option_spec specs[] = {
     STATE_OPTIONS(struct list_args, session.common),
     {"state", "STATE", "only this state: new, known, fixed, regressed, flaky, ignored, or open",
      OPTION_TAKE},
-    {"filter", "GLOB", "only crashes of targets with a matching name", OPTION_TAKE},
+    {"filter", "GLOB", "only crashes of targets with a matching name",
+     OPTION_AT(struct list_args, session.common.filter)},
     {"json", NULL, "print JSON", OPTION_AT(struct list_args, json)},
     COLOR_OPTION,
 };
