@@ -5,15 +5,33 @@
 #include "runner/policy/rule.h"
 #include "runner/policy/share.h"
 
-/* The targets of a run, and the choice of those that run.  A run asks each second;
- * `make bench-schedule` asks for simulated fleets.  A target runs for a turn.  After the turn, or
- * when its rule says so, it waits again and another target is chosen.  The functions are pure:
- * time and readings are arguments, and the caller owns the arrays. */
+/* The targets of a run, and the choice of those that run.  A run asks each second; `make
+ * bench-schedule` asks for simulated fleets.  The functions are pure: time and readings are
+ * arguments, and the caller owns the arrays.
+ *
+ *   turn     A target runs from its start until it is paused.  Then it waits again, and another
+ *            target is chosen.
+ *   quantum  A part of a turn.  At the end of a quantum the target competes with the waiting
+ *            targets for the next quantum.  Its turn goes on as long as it wins.
+ *   rule     Decides when more CPU time on a target is not expected to pay (rule.h).  It may stop a
+ *            started target only after fleet_rules.turn_us.
+ *   rest     Continuous: a target that does not pay waits, and only the floor starts it until
+ *            something changes.  In other runs such a target leaves the fleet.
+ *   floor    A small share of the choices that goes to the target that has waited longest, whether
+ *            or not it pays (share_rules.floor).
+ *   hold     If the rule would stop a target that was starved or thrashing lately, it answers
+ *            RULE_HOLD.  A target that still is starved or thrashing then waits until CPU pressure
+ *            is low.
+ *   cap      The effective time of a build after which its target stops in any case (rule.cap_us).
+ *            Continuous: each day anew.
+ *
+ * Effective time is CPU time without thrashing (effective.h).  "Continuous" is a run without an
+ * end. */
 
 enum fleet_phase {
 	FLEET_WAITS,
 	FLEET_RUNS,
-	FLEET_BUSY, /* stopping: fleet_back() makes it FLEET_WAITS again */
+	FLEET_BUSY, /* stopping or at other work: fleet_back() makes it FLEET_WAITS again */
 	FLEET_OUT,  /* it has left the fleet */
 };
 
@@ -21,53 +39,61 @@ struct fleet_target {
 	/* The caller sets these when the target joins; all other fields begin as zero. */
 	struct rule rule;
 	int32_t priority;
-	double quota; /* CPUs that its cells may use; 0: no limit */
+	double quota; /* CPUs that the target's cells may use; 0: no limit */
 	/* Kept from run to run, as long as the build stays the same; also set by the caller. */
 	bool known; /* the curve is valid: from curve_begin(), or kept */
 	struct curve curve;
 	struct share_health health;
 	/* Set by fleet_read() and fleet_tell(). */
 	struct effective clock;
-	bool fuzzes; /* its present cell has read its seeds */
-	bool starts; /* it was started, and has no cell yet */
-	uint64_t edges_total, lim, max_len;
-	uint64_t runs;	       /* inputs that the present cell ran */
-	uint64_t spent_us;     /* effective time in this run */
-	uint64_t gain_wall_us; /* clock.wall_us at the last new edge */
-	/* Fields of the fleet itself. */
+	bool fuzzes;			    /* its present cell has read its seeds */
+	bool starts;			    /* it was started, and has no cell yet */
+	uint64_t edges_total, lim, max_len; /* as in struct rule_view */
+	uint64_t runs;			    /* inputs that the present cell ran */
+	uint64_t spent_us;		    /* effective time in this run */
+	uint64_t gain_wall_us;		    /* clock.wall_us at the last new edge */
+	/* The caller sets these before each fleet_next(). */
+	bool blocked;	     /* there is no memory for the target now */
+	bool fits_after_one; /* there is memory for it when any one running target has left */
+	bool due;	     /* set by turns_set(): it must get its first turn now */
+	/* The functions below set these.  The caller also sets phase: to FLEET_BUSY or FLEET_OUT,
+	 * when it ends a turn by itself or gives a waiting target other work.  It also sets last_us
+	 * to 0: then the target counts as having waited longest. */
 	enum fleet_phase phase;
-	bool blocked;	      /* set by the caller: there is no memory for it now */
-	bool fits_after_one;  /* set by the caller: it fits when any running target has left */
-	bool due;	      /* set by turns_set(): it must get its first turn now */
-	bool capped;	      /* continuous: its build used all that it may use today */
-	bool resting;	      /* continuous: it does not pay, until something changes */
-	bool forges;	      /* its numbers are impossible: its finds do not count */
-	bool cut;	      /* its quantum ends now */
-	bool woken;	      /* it has changed: it gets one turn before others */
-	bool passed;	      /* a user wants others to come first, once */
-	bool next;	      /* a user wants it before all others, until it is started */
-	uint64_t asked_us;    /* spent_us when its rule last answered RULE_GO_ON */
-	uint64_t held_us;     /* time of its rule's first RULE_HOLD; 0: it is not held */
-	uint64_t last_us;     /* when its quantum began; 0: it had none in this run */
-	unsigned row_n;	      /* quanta in a row that it won while others wanted its worker */
-	uint64_t row_us;      /* when the first of these began */
-	uint64_t yields_us;   /* until then it leaves the choice to the others */
-	uint64_t cap_from_us; /* spent_us when its cap began, with its build or the day */
-	/* spent_us when its quantum began, and when it was last started.  Time for reading seeds
-	 * counts for neither. */
-	uint64_t from_us, turn_from_us;
+	bool capped;  /* continuous: it reached its cap, and waits for the next day */
+	bool resting; /* continuous: it does not pay, until something changes */
+	bool forges;  /* its engine's numbers are impossible: its finds do not count */
+	bool cut;     /* its quantum ends now */
+	bool woken;   /* it has changed: it gets one turn before others */
+	/* A user skipped it: other targets come first until one has started, or none can start. */
+	bool passed;
+	bool next;	   /* a user wants it before all others, until it is started */
+	uint64_t asked_us; /* spent_us when its rule last answered RULE_GO_ON */
+	uint64_t held_us;  /* time of its rule's first RULE_HOLD; 0: the rule does not hold */
+	uint64_t last_us;  /* when its last quantum began; 0: none in this run, or set to 0 */
+	unsigned row_n;	   /* quanta in a row that it won while others wanted its worker */
+	uint64_t row_us;   /* when the first quantum of this row began */
+	/* Until then it runs only if no other paying target waits, or by the floor: it won too many
+	 * quanta in a row. */
+	uint64_t yields_us;
+	uint64_t cap_from_us; /* spent_us when its cap last began anew */
+	/* Time for reading seeds counts for neither of these two. */
+	uint64_t from_us;	/* spent_us when its present quantum began */
+	uint64_t turn_from_us;	/* spent_us when its present turn began */
 	uint64_t build_wall_us; /* clock.wall_us when its build came */
 	uint64_t build_lost_us; /* CPU time used while thrashing, when its build came */
 };
 
 struct fleet_rules {
 	struct share_rules share;
-	uint64_t fresh_us; /* a build that ran for less comes first */
-	/* A quantum in effective time and in wall time; it ends when either is over. */
+	/* A build that got less effective time than this comes first, unless it has had
+	 * quantum_us of wall time in cells. */
+	uint64_t fresh_us;
+	/* A quantum in effective time and in wall time.  It ends when either is over. */
 	uint64_t quantum_us, quantum_wall_us;
 	unsigned row;	  /* quanta that a target may win in a row while others want its worker */
-	uint64_t turn_us; /* effective time of a started target before its rule decides */
-	uint64_t hold_us; /* wall time that a held target waits for low CPU pressure */
+	uint64_t turn_us; /* effective time that a started target gets before its rule decides */
+	uint64_t hold_us; /* wall time to wait for low CPU pressure while the rule holds */
 	bool continuous;  /* a target that does not pay rests instead of leaving */
 };
 struct fleet_rules fleet_preset(double scale); /* scale: as for rule_preset() */
@@ -76,70 +102,79 @@ struct fleet {
 	struct fleet_rules rules;
 	struct fleet_target *v; /* owned by the caller */
 	size_t n;
-	struct chance chance;
-	struct share_item *items;	/* owned by the caller: room for n */
-	uint64_t idle_until_us;		/* no target pays: when to ask again; 0: now */
-	struct fleet_target *successor; /* of a paused target: it starts next; NULL: none */
+	struct chance chance;	  /* random numbers */
+	struct share_item *items; /* owned by the caller: room for n */
+	uint64_t idle_until_us;	  /* no target pays: when to choose again; 0: now */
+	/* The target that won the quantum of a paused target: it starts next.  NULL: none. */
+	struct fleet_target *successor;
 };
 
-/* The target's next cell starts: after FLEET_START, and at every restart after a failure. */
+/* The target's next cell starts.  Call it after FLEET_START, and at every restart after a
+ * failure. */
 void fleet_launched(struct fleet_target *t, uint64_t now_us);
 /* Takes the counters of the target's cell. */
 void fleet_read(struct fleet_target *t, const struct effective_reading *r);
-/* The target's cell has read its seeds, which reach `cov` edges.  New edges among them do not count
- * as found by fuzzing.  A user added inputs, or an earlier run was killed before it noted them. */
+/* The target's cell has read its seeds, which reach `cov` edges.  If that is more than before, the
+ * additional edges do not count as found by fuzzing: a user added inputs, or an earlier run was
+ * killed before it saved the coverage. */
 void fleet_seeded(struct fleet_target *t, uint64_t cov);
-/* Statistics of the engine: totals of the present cell.  True: the coverage is a new maximum. */
+/* Statistics of the engine: totals of the present cell. */
 struct fleet_news {
-	bool fuzzes;
+	bool fuzzes; /* the cell has read its seeds */
 	uint64_t cov, edges_total, lim, max_len, runs;
 };
+/* Takes these statistics.  True: the coverage is a new maximum. */
 bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
-/* Forgets the stored curve of a build, because it cannot be true: the target counts as new. */
+/* Forgets the stored curve of a build, because the curve cannot be true.  The target counts as
+ * new. */
 void fleet_forget(struct fleet_target *t);
-/* Marks a target with impossible numbers.  Its finds are void, and its quantum ends.  Until
- * another build, it runs only when no other target wants the worker, or by the floor. */
+/* Marks a target with impossible numbers.  Its finds are void, and its quantum ends.  Until it has
+ * another build, it runs only if no other paying target waits, or by the floor. */
 void fleet_forged(struct fleet_target *t);
-/* The target was paused or sent to rest, or its cell ended otherwise: it may start again. */
+/* Call it when a target's turn or other work has ended, and the target has not left the fleet: it
+ * may start again. */
 void fleet_back(struct fleet *f, struct fleet_target *t);
-/* The target has another build: nothing is known of it, and it gets a new cap. */
+/* The target has another build.  Nothing is known of that build, and the cap begins anew. */
 void fleet_rebuilt(struct fleet_target *t);
-/* Something about the target has changed: it gets a turn soon, in whatever phase it is.  A target
- * that reached its cap is only started: it goes on if fleet_rebuilt() comes before its cell is
- * launched. */
+/* Something about the target has changed.  In any phase, also FLEET_OUT, it gets a turn soon.  The
+ * cap does not begin anew: a target that reached its cap is started, but goes on only if
+ * fleet_rebuilt() comes before its cell is launched. */
 void fleet_wake(struct fleet *f, struct fleet_target *t);
-/* A user wants the target: it waits, is the next to start, and gets a new cap. */
+/* A user wants the target.  It is the next to start, and its cap begins anew. */
 void fleet_choose(struct fleet *f, struct fleet_target *t);
 /* A user skips the target: other waiting targets come first, if any may start. */
 void fleet_pass(struct fleet *f, struct fleet_target *t);
-/* Continuous: a new day begins, and caps are per day. */
+/* Continuous: a new day begins.  All caps begin anew. */
 void fleet_new_day(struct fleet *f);
-/* The process was suspended for this time: the fleet's times move on by it. */
+/* The process was suspended for `us`.  Quanta and waiting times do not count this time. */
 void fleet_slept(struct fleet *f, uint64_t us);
 
 enum fleet_what {
 	FLEET_NOTHING,
 	FLEET_START,
-	FLEET_PAUSE,   /* its quantum is over, or there is one worker fewer */
-	FLEET_REST,    /* continuous: as FLEET_PAUSE, because it does not pay */
-	FLEET_PLATEAU, /* it leaves: its rule says so */
-	FLEET_CAP,     /* it leaves: it reached its cap */
-	FLEET_STARVED, /* it leaves: its rule held for fleet_rules.hold_us */
+	/* Another target won its next quantum, fewer targets may run, its rule holds, or
+	 * (continuous) it reached its cap. */
+	FLEET_PAUSE,
+	FLEET_REST,    /* continuous: it is paused and rests, because it does not pay */
+	FLEET_PLATEAU, /* it leaves the fleet, because it does not pay */
+	FLEET_CAP,     /* it leaves the fleet, because it reached its cap */
+	FLEET_STARVED, /* it leaves the fleet, because its rule held for fleet_rules.hold_us */
 };
 struct fleet_order {
 	enum fleet_what what;
-	size_t target;
+	size_t target;	    /* index in fleet.v */
 	enum share_why why; /* for FLEET_START */
 };
 struct fleet_room {
-	/* How many targets may run (FLEET_RUNS).  A target that is stopping does not count, though
-	 * it still has its worker: another target must not leave in its place. */
+	/* How many targets may run (FLEET_RUNS).  A target that is stopping still has its worker,
+	 * but this number counts that worker as free: otherwise a further target would have to
+	 * leave. */
 	unsigned run;
-	unsigned idle; /* workers without a cell: targets that may start now */
+	unsigned idle; /* workers without a cell: the number of targets that may start now */
 	bool calm;     /* CPU pressure is low */
 };
-/* The next order.  The phase is set already: the caller carries the order out and asks again,
- * until FLEET_NOTHING. */
+/* Returns the next order, and has set the target's phase.  The caller carries the order out and
+ * calls this again, until FLEET_NOTHING. */
 struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, const struct fleet_room *room);
 
 /* The target's state for rule_ask() and rule_text(). */

@@ -22,84 +22,98 @@
 #include "runner/status/row.h"
 #include "runner/targets/discover.h"
 
-/* One target's fuzz job in a run: cells one after the other until there is a reason to end it.
- * The table of phase.h drives it.  Everything that blocks runs in a child process (base/task.h). */
+/* One target's fuzz job in a run.  The job starts one cell after the other until there is a reason
+ * to end the job.  The table in phase.c drives it.  Everything that blocks runs in a child process
+ * (base/task.h).
+ *
+ * A job waits in the queue, gets a worker for a turn, and waits again.  A turn has one or more
+ * cells, with triage between them.  After the last turn come the steps after fuzzing: merging the
+ * corpus, triage, and minimising reproducers. */
 struct job;
 
 enum job_news {
-	JOB_STARTED,
-	JOB_RESTARTED,
-	JOB_FAILED,   /* a cell ended with job->last_failure */
-	JOB_DROPPED,  /* the build reaches much less than the build before */
-	JOB_FORGES,   /* the engine's numbers are impossible */
-	JOB_REQUEUED, /* the job was paused */
-	JOB_ENDED,
+	JOB_STARTED,   /* a turn began */
+	JOB_RESTARTED, /* the next cell of the turn started; not after a known crash */
+	JOB_FAILED,    /* a cell ended with job->last_failure, which is not a known crash */
+	JOB_DROPPED,   /* the build reaches much less than the build before */
+	JOB_FORGES,    /* the engine's numbers are impossible */
+	JOB_REQUEUED,  /* the job waits in the queue again */
+	JOB_ENDED,     /* the job ended with job->reason */
 };
 
-/* Shared by all jobs of a run; it outlives them. */
+/* The environment that all jobs of a run share.  It outlives the jobs. */
 struct job_env {
 	struct loop *loop;
 	struct cell_host *host;
 	struct state *state;
 	const struct run_dirs *dirs;
-	int quarantine, triage; /* directories of the state */
-	const char *rootfs;	/* NULL: the host's */
-	uint64_t log_limit;
-	/* clock_mono_us(); 0: none */
-	uint64_t fuzz_until_us;	  /* end of the run's fuzzing */
-	uint64_t began_us;	  /* start of the run */
-	uint64_t end_us;	  /* end of the run, triage and merging included */
-	uint64_t started_real_us; /* start of the run; clock_real_us() */
+	int quarantine, triage; /* descriptors of these two directories of the state */
+	const char *rootfs;	/* root file system of the cells; NULL: the host's */
+	uint64_t log_limit;	/* bytes of a job's log */
+	uint64_t fuzz_until_us; /* end of the run's fuzzing, clock_mono_us(); 0: it has no end */
+	uint64_t began_us;	/* start of the run, clock_mono_us() */
+	/* End of the run with triage and merging, clock_mono_us(); 0: it has no end. */
+	uint64_t end_us;
+	uint64_t started_real_us; /* start of the run, clock_real_us() */
 	struct triage_env triage_env;
 	struct merge_env merge_env;
-	/* Lends a job up to `want` idle workers; give_back() takes them back. */
+	/* Lends a job idle workers, `want` at most, and returns their number.  give_back() returns
+	 * the workers to the run. */
 	unsigned (*borrow)(void *arg, const struct job *j, unsigned want);
 	void (*give_back)(void *arg, const struct job *j, unsigned lent);
 	size_t merge_index; /* exec_spec.index of the first merging cell of the run */
 	void (*news)(void *arg, struct job *j, enum job_news n);
-	void *arg;
+	void *arg; /* for borrow, give_back and news */
 };
 
-enum { JOB_REFUSED_MAX = 16, JOB_MERGE_CELLS = 64 };
+enum {
+	JOB_REFUSED_MAX = 16, /* places in job->refused */
+	JOB_MERGE_CELLS = 64, /* cells of one merge at once */
+};
 
 /* One cell of a job, from launch to its end. */
 struct attempt;
 
-/* A target's binary at the last check. */
+/* The state of a target's binary. */
 struct job_binary {
-	struct kept_file file; /* size 0: it was not there */
+	struct kept_file file; /* size 0: there was no binary */
 	int error;	       /* errno of access(R_OK | X_OK); 0: permitted */
 };
 
-/* Facts from a program's file; all 0: nothing is known. */
+/* Facts from the target's program file; all 0: nothing is known. */
 struct job_program {
-	uint64_t edges;	  /* edges that it can count, without the libraries that it loads */
-	bool has_library; /* more than its harness is instrumented */
+	uint64_t edges;	  /* edges that the file can count, without the libraries that it loads */
+	bool has_library; /* more than the fuzzing harness is instrumented */
 };
 
-/* Bounds for the numbers that the job's engine prints, and violations. */
+/* Bounds for the numbers that the job's engine prints, and the numbers that violated them. */
 struct job_claims {
-	uint64_t edges;	  /* edges that its program can have; 0: not known */
-	uint64_t execs;	  /* last possible number of executions of the present cell */
-	uint64_t lines;	  /* lines with statistics of earlier cells */
+	uint64_t edges; /* maximum number of edges of the program; 0: not known */
+	/* Executions of this cell: the engine's last claim that was possible. */
+	uint64_t execs;
+	uint64_t lines;	  /* lines with statistics that earlier cells printed */
 	uint64_t refused; /* lines and readings with impossible numbers */
-	bool forged;	  /* there were so many that all its numbers are ignored */
-	char text[160];	  /* the first of these numbers: "343172 edges reached, ..." */
+	bool forged;	  /* `refused` is so high that all numbers of the engine are ignored */
+	char text[160];	  /* the first impossible number: "343172 edges reached, ..." */
 };
 
-/* Words of the program in the job's dictionary. */
+/* The job's dictionary, and words for later dictionaries. */
 struct job_words {
+	/* The dictionary of the present cell. */
 	struct job_dictionary {
-		uint64_t given; /* entries of the given dictionary */
-		uint64_t own;	/* words of the program; 0: the given dictionary is used as it is */
+		/* Entries of the given dictionary (by the configuration, or beside the target). */
+		uint64_t given;
+		/* Words of the program.  0: the cell gets the given dictionary unchanged. */
+		uint64_t own;
 	} has;
 	struct words told; /* words in the engine's output since the last collecting */
 };
 
+/* A system call that cells refused to the target. */
 struct job_refused {
-	char name[32];
-	uint64_t n;
-	bool saved; /* an input that made the call is a finding */
+	char name[32]; /* of the call */
+	uint64_t n;    /* refusals */
+	bool saved;    /* an input that made the call was saved as a finding */
 };
 
 struct job {
@@ -108,185 +122,241 @@ struct job {
 	const struct target_config *cfg; /* borrowed */
 	size_t index;			 /* in the run: determines its user and its cells' names */
 	enum phase phase;
-	enum reason reason;
-	enum reason pending; /* why the job is ending */
-	enum ask ask;
-	char note[200];
+	enum reason reason; /* why the job ended; REASON_NONE: it has not ended */
+	/* Why the job will end: it becomes `reason` when the steps after fuzzing are done.
+	 * REASON_NONE: the job will go on. */
+	enum reason pending;
+	enum ask ask;	/* why the present or last cell was asked to end; ASK_NOTHING: it was not */
+	char note[200]; /* for the user: the last problem; "": there was none */
 
-	struct attempt *attempt; /* NULL between cells */
-	/* Where the job's cell stays after a known failure.  NULL: there was none in this turn, or
-	 * the cells may not stay. */
+	struct attempt *attempt; /* the present cell; NULL between cells */
+	/* Keeps the job's cell after a known failure, so that the engine starts again in that cell.
+	 * NULL: no failure of this turn was known yet, or the cells may not be kept. */
 	struct seat *seat;
 	bool leaves_seat;     /* the seat is being closed */
-	uint64_t seat_time_s; /* time limit of the engine in the seat */
+	uint64_t seat_time_s; /* the engine's time limit in the seat */
+	/* The job's only timer, for grace_at and deadline_at. */
 	struct source *timer;
-	uint64_t grace_at, deadline_at; /* clock_mono_us(), 0: none */
-	uint64_t used_us;		/* wall time in earlier turns */
-	uint64_t granted_us; /* job_fuzzed_us() when a user started it again: max_time restarts */
-	uint64_t began_us;   /* start of this turn; 0: not in a turn */
-	uint64_t turn_us;    /* length of this turn, it bounds triage; 0: no bound */
-	uint64_t put_off_us; /* wall time in turns that does not count as fuzzing */
+	uint64_t grace_at;    /* when the present step ends or is tried again; 0: no limit */
+	uint64_t deadline_at; /* when the time for fuzzing is over; 0: outside of a turn */
+	uint64_t used_us;     /* wall time of earlier turns */
+	/* job_fuzzed_us() when a user last started the target: max_time counts from there. */
+	uint64_t granted_us;
+	/* Start of this turn, or of job_wrap_up() or job_tidy(); 0: the job waits in the queue. */
+	uint64_t began_us;
+	/* Wall time of a quantum (policy/fleet.h).  Triage gets half of it at most, unless the job
+	 * is ending.  0: no bound. */
+	uint64_t turn_us;
+	uint64_t put_off_us; /* wall time of triage between cells: it does not count as fuzzing */
 
 	uint64_t start_us; /* from the launch of the first cell to its first output */
 	uint64_t cells_us; /* wall time in cells that ended */
 	double starved;	   /* share of the last cell's time in which it waited for a CPU */
+	/* Copies of two totals of fleet->clock, for job_waited_lately().  When an input timeout has
+	 * passed since marks[0], marks[0] becomes marks[1], and the present totals become marks[0].
+	 * So marks[1] is one to two input timeouts old.  Only time in cells counts. */
 	struct {
 		uint64_t wall_us, waited_us;
-	} marks[2]; /* its clock at up to one and up to two input timeouts ago */
+	} marks[2];
 
 	struct fleet_target *fleet; /* the run's: clock, coverage, when to stop */
-	struct job_binary binary;   /* when the turn began */
+	struct job_binary binary;   /* the binary when this turn began */
 	struct kept_file at_start;  /* the binary when the run began */
 	struct progress_build build;
-	/* Progress of earlier runs, until it is known whether the build is the same; owned. */
+	/* Progress of earlier runs, owned.  NULL: it is known whether the build is the same, or
+	 * there was no progress. */
 	struct progress *kept;
-	uint64_t cov, ft;     /* maxima of this build in this run */
-	uint64_t found_at_us; /* clock_mono_us() when one of them last grew; 0: never */
-	uint64_t rss_mib;     /* maximum that the engine reported */
+	uint64_t cov, ft;     /* maximum edges and features that this build reached in this run */
+	uint64_t found_at_us; /* clock_mono_us() when fuzzing last raised cov or ft; 0: never */
+	uint64_t rss_mib;     /* maximum memory that the engine reported */
 	struct job_program program;
-	/* The engine's last reported values. */
+	/* The values that the engine of this build last reported; 0: none. */
 	struct {
 		uint64_t edges_total, corpus_units, corpus_bytes, dict_entries;
 	} said;
 	struct job_claims claims;
 	struct job_words words;
 	uint64_t execs_before; /* executions in earlier cells */
-	uint64_t runs_from;    /* execs_before when the build came */
+	uint64_t runs_from;    /* execs_before when this build came: "runs" counts from there */
+	/* Sums of engine_state.kept, kept_by_dict and kept_by_cmp of earlier cells. */
 	struct {
 		uint64_t total, by_dict, by_cmp;
-	} kept_before;			    /* engine_state's counts, of earlier cells */
-	struct cgroup_counters now, before; /* this cell; sums and maxima of earlier cells */
-	double pressure[3]; /* cpu, memory, io: stalled share of the last interval */
+	} kept_before;
+	struct cgroup_counters now;    /* counters of this cell */
+	struct cgroup_counters before; /* sums and maxima over earlier cells */
+	/* Shares of the last interval between two readings in which the cell was stalled: on CPU,
+	 * memory, I/O. */
+	double pressure[3];
+	/* clock_mono_us() when the cell's memory reached the mark below its limit; 0: it is below
+	 * the mark. */
 	uint64_t over_mark_since;
 
-	unsigned shortages; /* shortages in a row that crun reported */
+	unsigned shortages; /* launches in a row in which crun reported a shortage */
 	unsigned collects;  /* failed attempts in a row to save results, for want of a resource */
 	bool is_short;	    /* a resource for a cell is short; the run has not handled it yet */
 	bool was_short;	    /* the note describes a shortage */
 
-	bool active; /* holds a worker: the run sets and clears it */
-	bool off;    /* a user stopped it: only a user starts it again */
-	bool wanted; /* a user started it again while it was ending */
-	bool fuzzed;
+	bool active;	  /* the job holds a worker; the run sets and clears this */
+	bool off;	  /* a user stopped the target: only a user starts it again */
+	bool wanted;	  /* a user started the target again while the job was ending */
+	bool fuzzed;	  /* fuzzing began in this run, with the build that was last launched */
 	bool uncollected; /* the working directory still has results that could not be saved */
-	enum failure last_failure;
-	bool starts_quickly; /* the last cell of this build read its corpus within a second */
-	bool knew;	     /* the last failure was one of the target's known, open crashes */
-	bool named_is_new;   /* the last report names a crash that is not known */
+	enum failure last_failure; /* of the last cell; FAILURE_NONE: it did not fail */
+	bool starts_quickly;	   /* the last cell of this build read its corpus within a second */
+	bool knew;		   /* the last failure is a known crash that is not fixed */
+	bool named_is_new;	   /* the last report names a crash that is not known */
 	struct suppress_not unsuppressed; /* crashes that end the program although suppressed */
-	uint64_t failures[FAILURE_COUNT];
-	uint32_t failures_total, restarts;
-	uint32_t stillborn, taken; /* as in struct loop_guard */
-	uint32_t cells;		   /* number of cells launched, and part of the next one's name */
+	uint64_t failures[FAILURE_COUNT]; /* failures of this run, by kind */
+	uint32_t failures_total;	  /* the sum of failures[] */
+	uint32_t restarts;  /* cells that started after another cell of the same turn */
+	uint32_t stillborn; /* failures in a row, each before fuzzing began in its cell */
+	/* The part of `stillborn` after which an input was removed from the seeds, because it
+	 * failed: the next cell may get further. */
+	uint32_t taken;
+	uint32_t cells; /* number of cells launched, and part of the next one's name */
 	/* Refused system calls with JOB_REFUSED_MAX names; the last place counts all further names.
-	 * NULL: there was none yet. */
+	 * NULL: no call was refused yet. */
 	struct job_refused *refused;
 	size_t n_refused;
-	char *refused_text;
+	char *refused_text; /* the refused calls as text, owned */
 
-	/* Triage: after each failure, and for artifacts of earlier runs. */
+	/* Triage: after a failure, and for artifacts of earlier runs.  NULL: none is in work. */
 	struct triage *triage;
-	/* Sums of all triages, as in struct triage_sum. */
+	/* Totals of struct triage_sum over all triages: found, regressed, fixed, dismissed.  left
+	 * and undecided are the present numbers. */
 	struct {
 		uint64_t found, regressed, fixed, dismissed, left, undecided;
 	} crashes;
-	/* Crashes of killed runs that no exit status has counted (runner/crash/ledger/ledger.h). */
+	/* At the job's end: new and regressed crashes of killed runs.  No exit status has counted
+	 * them yet (runner/crash/ledger/ledger.h). */
 	uint64_t uncounted_new, uncounted_regressed;
 	uint64_t crashes_unchecked; /* at the job's end: open crashes that were not checked */
-	uint64_t check_cut;	    /* open crashes that the last check, cut short, did not reach */
-	uint64_t triage_us;	    /* triage time used so far */
+	uint64_t check_cut;	    /* open crashes for which the last check had no time */
+	uint64_t triage_us;	    /* triage time used in this run; continuous: today */
 	uint64_t left_judged;	    /* crashes.left at the end of the last triage */
-	uint64_t triage_began_us;
-	uint64_t suspects; /* queued inputs of this run that may be timeouts */
-	bool untriaged;	   /* artifacts were collected since the last triage */
-	bool unchecked;	   /* the known crashes have yet to be checked for fixes */
-	bool in_a_hurry;   /* it pauses: triage waits, too */
-	bool at_once;	   /* it ends: the rest of the work is left to another run */
-	uint32_t forgiven; /* failures in failures_total that do not count for max_crashes */
-	bool unshrunk;	   /* reproducers of its crashes wait to be minimised */
-	bool shrinks;	   /* the triage in work minimises */
-	bool tidies;	   /* a tidy-up is in work, and has not begun to minimise */
-	bool launched;	   /* there was a cell of this build */
-	bool unproven;	   /* the build came in this run, and no cell of it was launched yet */
-	bool rebuilt;	   /* the binary came during the run: the run's commit is not its commit */
-	bool dropped;	   /* it was reported that this build reaches much less than the last */
-	bool held;	   /* the cell is frozen until the disk has space again */
+	uint64_t triage_began_us;   /* start of the last triage, clock_mono_us() */
+	/* Inputs of this run in the queue that were dumped from cells that did not stop.  Each may
+	 * be a timeout. */
+	uint64_t suspects;
+	bool untriaged; /* the queue has artifacts that the next triage should work on */
+	bool unchecked; /* the known crashes have yet to be checked for fixes */
+	/* The job pauses without triage and merging: they wait until the job has a worker again. */
+	bool in_a_hurry;
+	/* The job ends without triage and merging: they are left to another run. */
+	bool at_once;
+	uint32_t
+	    forgiven;  /* failures of earlier days or builds: they do not count for max_crashes */
+	bool unshrunk; /* reproducers of the target's crashes wait to be minimised */
+	bool shrinks;  /* the triage in work may minimise */
+	bool tidies;   /* job_tidy() is in work, and its triage has not begun */
+	bool launched; /* a cell of this build was launched */
+	bool unproven; /* the build came in this run, and no cell of it was launched yet */
+	bool rebuilt;  /* the binary came during the run: the run's commit is not its commit */
+	bool dropped;  /* this build reaches much less than the build before; reported once */
+	bool held;     /* the cell is frozen, because the disk is nearly full */
 	bool log_open;
 	char checked[DIGEST_SHA1_HEX]; /* the build that was last checked for fixed crashes */
 	struct row_crash *seen;	       /* crashes of this run; made at the job's end */
 	size_t n_seen;
 
-	/* The corpus, after the last cell. */
+	/* Merging the corpus after the last cell.  NULL: no merge is in work. */
 	struct merge *merge;
-	struct merge_result *merged;	/* owned; NULL: there was none */
-	bool has_merged;		/* since the last cell */
-	uint64_t merges, merged_inputs; /* number of merges; found.inputs at the last merge */
+	struct merge_result *merged; /* result of the last merge, owned; NULL: there was none */
+	bool has_merged;	     /* a merge began since the last cell was launched */
+	uint64_t merges;	     /* merges in this run */
+	uint64_t merged_inputs;	     /* found.inputs when the last merge began */
+	/* clock_mono_us() when the last merge or job_tidy() began; 0: never. */
 	uint64_t tidied_at_us;
-	unsigned lent; /* workers that it borrows while it merges */
+	unsigned lent; /* workers that the job borrows while it merges */
 
 	struct workdir_seeds seeds;
-	struct workdir_found found;
+	struct workdir_found found; /* sums over all cells; some members stay 0 */
 
-	/* Disk space of its cell, and of files saved from earlier cells. */
+	/* Disk space of the present cell, and of files saved from earlier cells.  A walk counts the
+	 * files in the cells' directories. */
 	struct {
-		struct disk_usage now;
-		struct disk_usage at_walk, before; /* at the last walk, and at the walk before */
-		uint64_t unexplained;  /* bytes that the disk lost and no cell is known to hold */
-		uint64_t walked;       /* number of the last walk that reached it */
-		struct fs_usage saved; /* since the run, or the day, began */
+		struct disk_usage now;	   /* at the last measurement */
+		struct disk_usage at_walk; /* at the last walk */
+		struct disk_usage before;  /* at the walk before the last */
+		/* Bytes that the file system lost and that no cell is known to hold.  They count
+		 * only against a cell that can hide files. */
+		uint64_t unexplained;
+		/* Number of the last walk that measured this job's cell: a walk may run out of time
+		 * before it comes to all cells. */
+		uint64_t walked;
+		struct fs_usage saved; /* files saved since the run, or the day, began */
 		struct workdir_kept kept;
 	} disk;
-	struct buf artifacts;
+	struct buf artifacts; /* names of saved artifacts, one a line */
 	struct series series;
 	struct joblog log;
-	uint64_t line_dropped;
+	uint64_t line_dropped; /* bytes of overlong output lines that were not parsed */
 };
 
-/* cfg is borrowed until job_done(). */
+/* cfg is borrowed until job_done().  fleet: the job's entry in the run's fleet. */
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
 	      const struct target_config *cfg, size_t index, struct fleet_target *fleet);
-void job_done(struct job *j); /* only in PHASE_QUEUED or PHASE_DONE */
+void job_done(struct job *j); /* call it only in PHASE_QUEUED or PHASE_DONE */
 
-/* Starts a turn of budget_us wall time; at its end the job ends with REASON_TIME_LIMIT. */
+/* Starts a turn.  After budget_us of fuzzing (wall time) the job ends with REASON_TIME_LIMIT. */
 void job_start(struct job *j, uint64_t budget_us);
-/* Starts the steps after fuzzing, for a job that was asked to end while it waited. */
+/* Starts the steps after fuzzing, for a job that will end (job->pending) and waits in the queue. */
 void job_wrap_up(struct job *j);
 bool job_wraps_up(const struct job *j); /* whether the job waits for job_wrap_up() */
-/* Ends the job with this reason: politely, or (now) with the forced dump first.  A job in the queue
- * that has work left after fuzzing waits for job_wrap_up(). */
+/* Ends the job with this reason.  An earlier reason stays.  By phase (phase.c has the table):
+ *
+ *   queued     The job ends.  If it has steps after fuzzing left, it first waits for
+ *              job_wrap_up().
+ *   preparing  The job ends when the child process has prepared the working directory.
+ *   a cell     The cell gets the engine's stop signal.  If it does not end within the grace
+ *              period, it is forced to dump its current input, then killed.  now: the forced dump
+ *              comes at once.  Then the steps after fuzzing follow.
+ *   triaging,  They go on, and the job ends after the steps after fuzzing.  `now` changes nothing.
+ *   merging
+ *
+ * REASON_STOPPED, REASON_DISK_LIMIT and REASON_LOST also skip the steps after fuzzing: a job in the
+ * queue ends at once, and triage and merging are stopped. */
 void job_stop(struct job *j, enum reason r, bool now);
-/* Ends the cell politely; the job waits in the queue with the rest of its time.  now: triage of its
- * finds waits, too. */
+/* Ends the cell politely.  The job then waits in the queue with the rest of its time.  Triage and
+ * merging in work come to their end first.  now: they are stopped, and no triage or merging is
+ * begun before the job waits. */
 void job_pause(struct job *j, bool now);
-/* Merges the corpus of a waiting job and minimises the inputs of its new crashes.  Then the job
- * waits again.  Only if job_untidy(). */
+/* Merges the corpus of a waiting job and minimises the reproducers of its crashes.  Then the job
+ * waits again.  Call it only if job_untidy(). */
 void job_tidy(struct job *j);
-/* Looks for crashes that earlier runs, or days, had no time to minimise. */
+/* Looks in the ledger for reproducers that earlier runs, or days, had no time to minimise. */
 void job_find_unshrunk(struct job *j);
-/* Whether a waiting job has something new to merge or to minimise. */
+/* Whether the job waits in the queue, and has new inputs to merge or reproducers to minimise. */
 bool job_untidy(const struct job *j);
-/* Puts a job that ended into the queue again. */
+/* Puts a job that ended into the queue again, with new limits of failures and disk space. */
 void job_revive(struct job *j);
-/* Loads the progress of earlier runs; call it before the job starts. */
+/* Loads the progress of earlier runs.  Call it before job_start(). */
 void job_load_progress(struct job *j);
-/* Whether the binary is there and has changed since the last turn began. */
+/* Whether the binary exists and has changed since the job last looked at it: when the last turn
+ * began or, before the first turn, when the run began. */
 bool job_other_binary(const struct job *j);
 /* Adds a line of fuzzcell to the job's log. */
 void job_log(struct job *j, const char *text);
-/* Whether its cell, with the files that this run saved from earlier cells, has reached a limit. */
+/* Whether the files of the present cell, and those in job->disk.saved, reach together the target's
+ * disk limit or WORKDIR_FILES_MAX. */
 bool job_over_disk(const struct job *j);
-/* Freezes or thaws the job's cell.  Only a fuzzing cell is frozen: a stopping cell must run. */
+/* Freezes (held) or thaws the job's cell.  Only a fuzzing cell is frozen: a stopping cell must
+ * run. */
 void job_hold(struct job *j, bool held);
-/* Kills the job's cell at once, and ends the job. */
+/* Kills the job's cell, or stops its triage or merge, at once.  The job ends with this reason, or
+ * with an earlier one.  A job in the queue ends without the steps after fuzzing. */
 void job_kill(struct job *j, enum reason r);
-/* Once a second: reads the counters and checks the memory mark. */
+/* Call it once a second.  Reads the counters of a fuzzing cell.  At the memory mark, after a
+ * refused fork, or when the target is stuck, saves the current input as a finding. */
 void job_tick(struct job *j, uint64_t now_us);
 
 /* Takes the coverage that the engine has reached. */
 void job_reached(struct job *j, const struct engine_state *s);
+/* Wall time of all turns until now. */
 uint64_t job_wall_us(const struct job *j, uint64_t now_us);
 /* The part of job_wall_us() that counts against max_time: without triage between cells. */
 uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us);
+/* Fills the job's row of the run's status. */
 void job_row(struct job *j, uint64_t now_us, struct target_row *ret);
 
 #endif

@@ -5,70 +5,86 @@
 #include "runner/run/triage/books.h"
 #include "runner/run/triage/trial.h"
 
-/* Turns artifacts into crashes, for one target, one input at a time:
+/* Turns artifacts (inputs that failed in a cell) into crashes, for one target, one input at a time.
+ * A replay runs an input once in a cell.  A triage has up to three stages:
  *
- *   check    Crashes that are open in the target are replayed on this build.  A crash
- *            becomes fixed in this target when all of the target's inputs have passed
- *            (original and minimised, runner/crash/ledger/asked.h), also those of merged
- *            records.  They must pass on the same commit, or in the same run if the commit
- *            is not known.  Each must pass as often as its rate asks (runner/crash/odds.h).
- *            Then regressions/<target>/ gets them.  An input that fails, is damaged, or
- *            failed too seldom for any number of passes keeps the crash open.
- *            The crash is fixed when it is fixed in every target that found it.  A target
- *            that no longer exists keeps it open until a user decides; sum.note says so.
- *   queue    Every artifact in triage/<target>/ is replayed, gets a signature, and is counted for
- *            its crash in the ledger.  Only then it leaves the queue.
- *   shrink   Reproducers are minimised: of new crashes, and of crashes for which earlier runs had
- *            no time.
+ *   check    Replays the inputs of crashes that are open in the target, to find out whether this
+ *            build fixes them.  A crash that was last seen on this commit is left out.  A crash
+ *            becomes fixed in the target when all of its inputs have passed there: original and
+ *            minimised inputs, also those of merged records (runner/crash/ledger/asked.h).  Each
+ *            input must pass as often as its rate requires (runner/crash/odds.h).  All passes must
+ *            be on one commit, or in one run if the commit is not known.  Then the inputs are
+ *            copied to regressions/<target>/.
+ *            The crash stays open if an input fails or is damaged.  It also stays open if an input
+ *            failed so rarely before that no number of passes proves a fix (odds_passes() is 0).
+ *            A crash that several targets found is fixed when it is fixed in each of them.  If it
+ *            is open in a target that is not in this run, sum.note names that target.
+ *   queue    Finds the crash of each artifact in triage/<target>/, and counts the artifact for that
+ *            crash in the ledger.  Only then the artifact leaves the queue.  A new crash is
+ *            replayed until its rate is known, at least once with symbol names for its signature.
+ *            A timeout that CPU pressure caused, and that no replay repeats, leaves the queue
+ *            without being counted.
+ *   shrink   Minimises the reproducers of crashes that this run saw, and with shrink_old those of
+ *            earlier runs that had no time for it.
  *
- * A crash that is known by its cheap key is counted without a replay with names.  The key may be
- * from the fuzzing cell's report, which is kept beside the artifact (runner/run/triage/kept.h).  A
- * failure that never comes back is named by that report: flaky, first seen where it was found.
- * Artifacts that are not done in time stay queued for the next run. */
+ * The cheap key of a failure (crash_report.raw_key) is made from a report without symbol names.  It
+ * is the same for one crash site of one binary.  An artifact with the cheap key of a known crash is
+ * counted at once, without a replay with names.  The fuzzing cell's report is kept beside the
+ * artifact (runner/run/triage/kept.h).  If the kept report names a known crash, the artifact is not
+ * replayed at all, unless the cell's limits or CPU pressure may have caused the failure.
+ *
+ * A failure that no replay repeats is named by the kept report.  Its crash is flaky, and counts as
+ * seen when the fuzzing cell found it.  Artifacts for which there is no time stay in the queue for
+ * the next run. */
 
 struct triage_env {
 	struct trial_env trial;
-	struct books *books;
+	struct books *books; /* with the ledger */
 	struct state *state;
 	const char *run;    /* the run's id */
-	const char *commit; /* NULL: unknown */
+	const char *commit; /* of the run; NULL: unknown */
 	bool counts;	    /* the run's exit status counts new and regressed crashes */
-	/* Borrows memory for a symbolizer, beside the memory of the target's own cells.  False: try
-	 * again later.  NULL: there is always enough. */
+	/* Borrows memory for a symbolizer, beside the memory of the target's own cells.  False:
+	 * triage tries again later.  NULL: there is always enough. */
 	bool (*borrow_memory)(void *arg, uint64_t bytes);
 	void (*return_memory)(void *arg, uint64_t bytes);
-	/* Whether a target is among those of this run.  NULL: all are. */
+	/* Whether the target is in this run.  NULL: all targets are. */
 	bool (*has_target)(void *arg, const char *name);
-	void *arg;
+	void *arg; /* for the three functions above */
 };
 
+/* The stages, for triage_spec.stages. */
 enum {
 	TRIAGE_CHECK = 1,
 	TRIAGE_QUEUE = 2,
 	TRIAGE_SHRINK = 4,
 };
 
+/* The result of a triage. */
 struct triage_sum {
-	uint64_t artifacts;		   /* taken from the queue */
-	uint64_t found;			   /* crashes that are new in the target */
-	uint64_t regressed, fixed, shrunk; /* the target's entries */
-	uint64_t dismissed;		   /* timeouts that CPU pressure caused */
-	uint64_t overran; /* dumped inputs of cells that did not stop, and that fail in a replay */
-	uint64_t flaky;	  /* artifacts that are not or hardly reproducible */
-	uint64_t left;	  /* artifacts that are still queued */
-	uint64_t undecided;	  /* timeouts in `left` that were replayed, but starved */
-	uint64_t trials;	  /* inputs that were run */
-	uint64_t unchecked;	  /* crashes that TRIAGE_CHECK had no time for */
-	char last[CRASH_KEY_HEX]; /* the last artifact's crash */
+	uint64_t artifacts; /* artifacts that left the queue */
+	uint64_t found;	    /* crashes that are new in the target */
+	uint64_t regressed; /* fixed crashes that failed again in the target */
+	uint64_t fixed;	    /* crashes that became fixed in the target */
+	uint64_t shrunk;    /* reproducers that became smaller */
+	uint64_t dismissed; /* timeouts that CPU pressure caused */
+	/* Inputs that were dumped from cells that did not stop, and that failed in a replay. */
+	uint64_t overran;
+	uint64_t flaky;	    /* artifacts that replays did not repeat, or not reliably */
+	uint64_t left;	    /* artifacts that are still in the queue */
+	uint64_t undecided; /* timeouts in `left`: their replays were starved, and had no result */
+	uint64_t trials;    /* replays, and runs of a symbolizer or of the engine's minimising */
+	uint64_t unchecked; /* crashes for which TRIAGE_CHECK had no time */
+	char last[CRASH_KEY_HEX]; /* start of the signature of the last artifact's crash */
 	char note[200];		  /* the first problem; "": there was none */
 };
 typedef void triage_done_fn(void *arg, const struct triage_sum *sum);
 
-/* Several triages may work on the queue of one target at once, each on a part of it.  Only one of
- * them at a time writes a crash. */
+/* Several triages may work on the queue of one target at once, each on its part of the artifacts.
+ * They share this struct, so that one triage at a time writes a crash. */
 struct triage_parts {
-	unsigned n;
-	struct triage *writing, *waiting; /* the module's own */
+	unsigned n;			  /* parts; set by the caller */
+	struct triage *writing, *waiting; /* for triage only; NULL at first */
 };
 
 struct triage_spec {
@@ -76,28 +92,36 @@ struct triage_spec {
 	const struct target_config *cfg;
 	size_t index;	 /* exec_spec.index */
 	bool rebuilt;	 /* the binary is newer than the run: triage_env.commit is not its commit */
-	bool anew;	 /* TRIAGE_CHECK: earlier passes of this run were on another binary */
+	bool anew;	 /* TRIAGE_CHECK: passes from earlier in this run were on another binary */
 	unsigned stages; /* TRIAGE_CHECK | ... */
-	uint64_t budget_us; /* afterwards an input that has failed is noted after its replay */
-	/* clock_mono_us(): then the replay in work is ended, and the rest waits; 0: never. */
+	/* Time from triage_start() on.  When it is over, no other input is begun.  An input in work
+	 * that has failed at least once is noted after its present replay. */
+	uint64_t budget_us;
+	/* clock_mono_us() at which the replay in work is ended, as by triage_stop(); 0: never. */
 	uint64_t until_us;
 	const char *work; /* our directory for inputs; copied */
-	/* TRIAGE_QUEUE: it takes the part with this number; NULL: the whole queue. */
+	/* TRIAGE_QUEUE: this triage works on part number `part` of the queue, from 0.  NULL: on the
+	 * whole queue. */
 	struct triage_parts *parts;
 	unsigned part;
-	/* TRIAGE_SHRINK: only this crash; NULL: all waiting crashes that this run saw. */
+	/* TRIAGE_SHRINK: only this crash, whether or not it waits to be minimised.  NULL: the
+	 * crashes that this run saw and that wait. */
 	const char *signature;
-	bool shrink_old; /* TRIAGE_SHRINK: also crashes of earlier runs, in half of the time */
+	/* TRIAGE_SHRINK: after these, crashes of earlier runs as well.  They get half of the time
+	 * that is left when the stage begins. */
+	bool shrink_old;
 	triage_done_fn *done;
-	void *arg;
+	void *arg; /* for done */
 };
 
 struct triage;
 
-/* The loop calls done, once; all of the spec and env must live until then. */
+/* The loop calls done, once.  *env and all that *spec points to must live until then, except for
+ * spec->work. */
 MUST_CHECK int triage_start(const struct triage_env *env, const struct triage_spec *spec,
 			    struct triage **ret, struct err *e);
-uint64_t triage_trials(const struct triage *t); /* so far: triage_sum.trials */
-void triage_stop(struct triage *t);		/* at once; done is still called */
+uint64_t triage_trials(const struct triage *t); /* triage_sum.trials until now */
+/* Ends the replay in work at once, and then the triage.  done is still called. */
+void triage_stop(struct triage *t);
 
 #endif
