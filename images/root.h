@@ -8,37 +8,49 @@
 
 #include <stdbool.h>
 
-/* A cell's root directory: empty mount points, one directory for each cell, read-only inside.  Its
- * parts are bind mounts from the host or from a given directory.  So neither of them is ever
- * written, and they need no mount points. */
+/* The root directory of a cell.  Each cell has a root directory of its own, read-only inside the
+ * cell.  The directory contains only empty mount points, symbolic links and, without
+ * cell_spec.rootfs, a small /etc.  The parts of the root are bind mounts from the host, or from
+ * rootfs.  So fuzzcell writes neither to these host directories nor to rootfs. */
 
 enum { ROOT_PARTS_MAX = 64 };
 
+/* A part of the root: a bind mount, or a symbolic link. */
 struct root_part {
-	char *path;   /* in the cell: "/usr" */
-	char *source; /* host path that is bound there, read-only; NULL: */
-	char *link;   /* ...a symbolic link to this */
-	bool dir;
+	char *path; /* of the part in the cell: "/usr" */
+	/* A bind mount: the path on the host that is bound to `path`, read-only.  NULL: the part is
+	 * a symbolic link. */
+	char *source;
+	/* A symbolic link: the text of the link.  NULL: the part is a bind mount. */
+	char *link;
+	bool dir; /* source is a directory; false: a file, or the part is a link */
 };
 
 struct root_plan {
 	struct root_part part[ROOT_PARTS_MAX];
 	size_t n;
-	bool etc; /* an /etc of ours, with root as the only user and group */
+	bool etc; /* the cell gets an /etc of ours, with root as the only user and group */
 };
 
-/* With rootfs: all directories, files and links at its top, except dev, proc, run, sys and tmp.
- * With NULL: the host's /usr, and bin, lib* and sbin as on the host.  From the host's /etc it takes
- * only the dynamic linker's configuration and the alternatives, which libraries need. */
+/* Lists the parts of a root.
+ *
+ * With rootfs: all directories, files and links at the top of rootfs, except dev, proc, run, sys
+ * and tmp.  -EPERM: we are root, and another user can exchange rootfs.
+ *
+ * With NULL: the host's /usr, and the host's /bin, /lib* and /sbin (directories or links).  Of the
+ * host's /etc, the root has only the dynamic linker's configuration and the alternatives, which
+ * libraries need. */
 MUST_CHECK int root_plan_new(const char *rootfs, struct root_plan **ret, struct err *e);
 void root_plan_free(struct root_plan *p); /* NULL is fine */
 DEFINE_CLEANUP(struct root_plan *, root_plan_free)
 
-/* The part that contains an absolute path ("/usr" contains "/usr/lib"), or NULL. */
+/* Returns the part that contains an absolute path ("/usr" contains "/usr/lib"); NULL: no part
+ * does. */
 const struct root_part *root_plan_holds(const struct root_plan *p, const char *path);
 
-/* Makes dirfd/name with all mount points for plan and spec.  Refuses targets that are no plain
- * absolute path, that are in /proc or /sys, or that do not exist and cannot be made. */
+/* Makes the root directory dirfd/name with all mount points for the parts of p and the mounts of
+ * spec.  Refuses a mount target that is not a plain absolute path, that is in /proc or /sys, or
+ * that does not exist and cannot be made (inside a part of the root). */
 MUST_CHECK int root_build(int dirfd, const char *name, const struct root_plan *p,
 			  const struct cell_spec *spec, struct err *e);
 

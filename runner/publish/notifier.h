@@ -5,25 +5,33 @@
 #include "base/loop.h"
 #include "runner/publish/notify.h"
 
-/* Sends notifications during a run: one round (runner/publish/notify.h) at a time, each in a
- * forked child.  A round begins when the ledger's file was replaced, or when an outbox entry is
- * due.  So a crash in a run's first minute is reported in that minute. */
+/* Sends notifications during a run, in rounds (runner/publish/notify.h).  One round runs at a time,
+ * in a forked child.  A round begins at the start, when the ledger's file was replaced, and when an
+ * outbox entry is due.  So a crash in a run's first minute is reported in that minute. */
 struct notifier;
 
-/* t: without notes and run; its pointers are borrowed.  l (NULL: none) receives the results of a
- * round.  *ret is NULL when the configuration has no destination; all functions accept NULL. */
+/* t: the parameters of each round.  Leave t->run and t->notes NULL: they are for the round after
+ * the run (notifier_last()).  *t is copied, and its pointers are borrowed.  l: the ledger that
+ * receives the learned facts of a round (notify_read()); NULL: no ledger.
+ *
+ * *ret is NULL when the configuration has no destination.  The functions below accept a NULL
+ * notifier. */
 MUST_CHECK int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l,
 			    struct notifier **ret, struct err *e);
-/* While held, no round begins.  Entries that become due meanwhile belong to the next round. */
+/* held true: no further round begins until notifier_hold() with held false.  Entries that become
+ * due meanwhile are sent in the next round. */
 void notifier_hold(struct notifier *n, bool held);
-/* Another part of the program has put something into the outbox. */
+/* Begins a round soon.  Call it when another part of the program has put an entry into the
+ * outbox. */
 void notifier_wake(struct notifier *n);
-/* Ends a running round.  Nothing is lost: unsent entries stay in the outbox. */
+/* Frees the notifier.  Waits up to 30 s for a round in progress, then kills it.  Nothing is lost:
+ * unsent entries stay in the outbox. */
 void notifier_free(struct notifier *n);
 
-/* The last round of a run, with the notifications about the run itself.  Waits for the round, at
- * most t->send_us and the time of one answer.  SIGINT and SIGTERM end the wait.  Does nothing
- * when the configuration has no destination. */
+/* The last round, after a run, with the notifications about the run (t->run, t->notes).  Waits
+ * until the round ends: at most t->send_us, and 30 s for the answer to the last request.  SIGINT
+ * and SIGTERM end the wait.  l as for notifier_new().  Does nothing when the configuration has no
+ * destination. */
 MUST_CHECK int notifier_last(const struct notify *t, struct ledger *l, struct notify_result *ret,
 			     struct err *e);
 

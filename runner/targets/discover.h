@@ -30,32 +30,44 @@ struct target {
 	 * "-max_len=64"; each name once. */
 	struct strv flags;
 	struct strv env; /* from .options [asan]/[env] or the manifest: "ASAN_OPTIONS=..." */
-	/* -timeout and -rss_limit_mb from .options or the manifest, which the job sets.  The
-	 * configuration overrides them.  0: not set. */
-	uint64_t input_timeout_s, rss_limit_mib;
+	/* Value of -timeout from .options or the manifest; 0: not set.  The job passes the flag to
+	 * the engine.  The configuration overrides the value. */
+	uint64_t input_timeout_s;
+	/* Value of -rss_limit_mb from .options or the manifest; 0: not set.  The job passes the
+	 * flag to the engine.  The configuration overrides the value. */
+	uint64_t rss_limit_mib;
 	const struct engine_ops *engine;
 	uint64_t size; /* of the binary in bytes: a first estimate of the target's complexity */
-	/* Why there is no usable binary ("//a:b did not build"), printable.  `binary` is then a
-	 * path without a file.  NULL: the binary is usable. */
+	/* The reason why the target has no usable binary ("//a:b did not build"), printable.  Then
+	 * no file exists at the path `binary`.  NULL: the binary is usable. */
 	char *unbuilt;
-	bool missing; /* made by an earlier build; the last build failed and did not make it */
-	char *build;  /* the command that builds it, for users; NULL: unknown */
+	/* The target is known only from an earlier build: the last build failed, and did not make
+	 * the target's binary.  `unbuilt` is then set, too.  If a later source has a target of this
+	 * name, that target replaces this one. */
+	bool missing;
+	char *build; /* the command that builds the target, for users; NULL: unknown */
 	/* Path of the program that `build` makes, relative to the top of the repository or
 	 * workspace; NULL: unknown. */
 	char *made;
-	/* Bazel only: the label, and the in-tree corpora ("a/x b/y"; NULL: none). */
-	char *label, *corpus;
-	/* Open all of these paths with these rights, also later: the owner of the manifest or the
-	 * tree may have changed the files behind the paths. */
+	char *label; /* Bazel's label of the target; NULL: not from Bazel */
+	/* Bazel only: the in-tree corpora, as paths relative to the workspace with blanks between
+	 * them ("a/x b/y"), for users.  NULL: none. */
+	char *corpus;
+	/* Open every path of this target with these rights, at each use.  The owner of the manifest
+	 * or the tree may have changed the file at a path since discovery. */
 	struct rights rights;
 };
 void target_done(struct target *t);
 
 /* A note about a file that was refused or looks like a mistake. */
 struct discover_note {
-	char *path;   /* as found, printable ASCII (other bytes as \xNN), ":LINE" within a file */
-	char *why;    /* "no fuzzing entry point", "dictionary without a target", ...; printable */
-	bool warning; /* likely a user's mistake (an orphan side file), not just another file */
+	/* Path of the file as found, in printable ASCII (other bytes as \xNN).  A note about a line
+	 * of the file has ":LINE" at the end. */
+	char *path;
+	char *why; /* "no fuzzing entry point", "dictionary without a target", ...; printable */
+	/* true: probably a user's mistake (a dictionary without a target).  false: a file that is
+	 * simply no target. */
+	bool warning;
 };
 
 struct target_list {
@@ -64,29 +76,35 @@ struct target_list {
 	struct discover_note *notes; /* in the order of the sources, files sorted by name */
 	size_t n_notes;
 	uint64_t notes_dropped; /* beyond DISCOVER_MAX_NOTES */
-	bool partial;		/* a source may have more targets; a note says why */
+	/* The list may be incomplete: a source may have further targets, and a note says why. */
+	bool partial;
 };
 void target_list_done(struct target_list *l);
 
 enum {
 	DISCOVER_MAX_TARGETS = 4096,
-	/* Notes that are not warnings get at most half of it, so that they displace no warning. */
+	/* Notes that are not warnings use at most half of this number, so that they displace no
+	 * warning. */
 	DISCOVER_MAX_NOTES = 4096,
 	DISCOVER_MAX_ENTRIES = 200000,		  /* names in an output directory */
 	DISCOVER_MAX_MANIFEST = 16 * 1024 * 1024, /* bytes */
 };
-/* Bytes searched for an entry point, in one file and in a whole output directory.  A larger file is
- * refused; a larger directory is an error.  OSS-Fuzz keeps its directories below 10 GB. */
+/* Bytes of one file that discovery searches for an entry point.  A larger file is refused. */
 #define DISCOVER_MAX_BINARY (UINT64_C(8) << 30)
+/* Bytes of a whole output directory that discovery searches for entry points.  A larger directory
+ * is an error.  OSS-Fuzz keeps its directories below 10 GB. */
 #define DISCOVER_MAX_SEARCH (UINT64_C(64) << 30)
 
 /* The failures of a source's last build.  Discovery must not take a file of an earlier build for
- * a result of this build. */
+ * a result of the last build. */
 struct discover_built {
-	/* The labels that did not build ("directory": names of targets); the reasons, printable */
-	struct strv labels, whys;
-	/* Not 0: the build command failed.  A program last changed before this time
-	 * (CLOCK_REALTIME) is from an earlier build. */
+	/* What did not build.  "bazel": the labels of targets.  "directory": the names of targets
+	 * that an earlier build made. */
+	struct strv labels;
+	struct strv whys; /* for each element of labels, the reason; printable */
+	/* If the build command failed: when the command began (CLOCK_REALTIME, microseconds).
+	 * A program that was last changed before this time is from an earlier build.  0: the
+	 * command did not fail. */
 	uint64_t fresh_us;
 };
 void discover_built_done(struct discover_built *b);
@@ -94,76 +112,94 @@ void discover_built_done(struct discover_built *b);
 /* One source of targets, as configured. */
 struct discover_source {
 	const char *type; /* "directory", "manifest" or "bazel" */
-	const char *path; /* absolute, or relative to the working directory */
-	/* "bazel": path is the workspace.  NULL and empty: the program "bazel",
-	 * DISCOVER_BAZEL_QUERY, no startup options, DISCOVER_BAZEL_FLAGS. */
-	const char *bazel, *query;
-	const struct strv *startup, *flags;
-	bool as_root;			    /* Bazel may run as root */
-	const struct tool_group *group;	    /* the group where Bazel runs; NULL: without limits */
+	/* The output directory, the manifest or the Bazel workspace: absolute, or relative to the
+	 * working directory. */
+	const char *path;
+	const char *bazel;	    /* "bazel": the program; NULL: "bazel" */
+	const char *query;	    /* "bazel": NULL or "": DISCOVER_BAZEL_QUERY */
+	const struct strv *startup; /* "bazel": startup options; NULL: none */
+	const struct strv *flags;   /* "bazel": NULL or empty: DISCOVER_BAZEL_FLAGS */
+	bool as_root;		    /* "bazel": Bazel may run as root, in a directory of root's */
+	const struct tool_group *group;	    /* "bazel": Bazel runs in this group; NULL: no limits */
 	const struct discover_built *built; /* NULL: no failed build is known */
-	/* For a source with a build command.  said_build: the command, for targets without a
-	 * `build` of their own.  top: the top directory of the repository where a user runs it,
-	 * for target.made.  NULL: unknown. */
-	const char *said_build, *top;
+	/* The build command of the source, for users: target.build of each target that has no
+	 * `build` of its own.  NULL: the source has no build command. */
+	const char *said_build;
+	/* The top directory of the repository in which a user runs said_build, for target.made.
+	 * NULL: unknown. */
+	const char *top;
 };
-/* The tag itself: "fuzz_target" alone would also match "not_fuzz_target". */
+/* Matches only the complete tag.  Without the brackets and commas, "not_fuzz_target" would match,
+ * too. */
 #define DISCOVER_BAZEL_QUERY \
 	"attr(tags, \"[\\[ ]fuzz_target[,\\]]\", //...) intersect kind(\"cc_binary\", //...)"
 #define DISCOVER_BAZEL_FLAGS "--config=asan-fuzzer"
 
-/* Adds the targets of the source to *io.  On an error, *io is unchanged.  Two targets with the same
- * name are an error (-EEXIST) that names both.  All files are opened with the rights of the user
- * who controls s->path. */
+/* Adds the targets of the source s to *io.  On an error, no target is added.  Two targets with the
+ * same name are an error (-EEXIST) that names both; a target with `missing` does not count.  All
+ * files are opened with the rights of the user who controls s->path (rights_of()). */
 MUST_CHECK int discover_add(const struct discover_source *s, struct target_list *io, struct err *e);
 
+/* The default limits for a seed archive. */
+enum {
+	SEEDS_MAX_FILES = 200000,	  /* unpacked files */
+	SEEDS_MAX_ENTRIES = 1000000,	  /* entries of any kind in the archive */
+	SEEDS_MAX_FILE = 5 * 1024 * 1024, /* bytes; ClusterFuzz's limit for a corpus input */
+};
+#define SEEDS_MAX_BYTES (UINT64_C(2) << 30) /* of all unpacked files */
+#define SEEDS_MAX_READ	(UINT64_C(4) << 30) /* uncompressed, including skipped entries */
+
+struct seeds_result {
+	/* Entries with a content that is in the directory now, whether this call wrote the file or
+	 * not. */
+	uint64_t files;
+	uint64_t bytes; /* of the entries that `files` counts */
+	uint64_t known; /* of `files`: the file existed already, or the entry is a duplicate */
+	uint64_t known_bytes; /* of the entries that `known` counts */
+	uint64_t skipped;     /* entries that were not unpacked, for a reason like `why` */
+	char why[256];	      /* the reason of the first skipped entry, printable ASCII; "": none */
+};
 /* Unpacks a target's seed archive (zip or tar; gzip, bzip2, xz, lzma, zstd, lz4 or compress) into
- * the open directory, without subdirectories.
+ * the open directory dirfd, without subdirectories.
  * - The name of each file is the SHA-1 of its content.  Names in the archive are never used.
  * - Directories, links, devices and empty files are ignored.
  * - The call is idempotent: existing files stay, and a file appears only when it is complete.
  * - Nothing is fsynced, because the archive can be unpacked again.
- * The call reads up to SEEDS_MAX_READ uncompressed bytes: do not call it in the event loop's thread
- * while cells run.
+ * - Too large, damaged or encrypted entries count as skipped.  When a limit of the whole archive is
+ *   reached, the rest of the archive is skipped.
  *
- * *ret is always written, also on an error; unpacked files stay.  Too large, damaged or encrypted
- * entries count as skipped.  At a limit of the whole archive, the rest is skipped.  -EBADMSG: a
- * damaged archive that cannot be read further; the message names the archive and the entry. */
-enum {
-	SEEDS_MAX_FILES = 200000,
-	SEEDS_MAX_ENTRIES = 1000000,	  /* of any kind */
-	SEEDS_MAX_FILE = 5 * 1024 * 1024, /* bytes; ClusterFuzz's limit for a corpus input */
-};
-#define SEEDS_MAX_BYTES (UINT64_C(2) << 30) /* of kept files */
-#define SEEDS_MAX_READ	(UINT64_C(4) << 30) /* uncompressed, including skipped entries */
-
-struct seeds_result {
-	uint64_t files, bytes; /* entries that are in the directory now, including earlier files */
-	uint64_t known, known_bytes; /* of these: files that existed before, or duplicates */
-	uint64_t skipped;
-	char why[256]; /* the first reason for skipping, printable ASCII; "" if none */
-};
+ * *ret is always written, also on an error.  Files that were unpacked before the error stay.
+ * -EBADMSG: the archive is damaged and cannot be read further; the message names the archive and
+ * the entry.
+ *
+ * The call reads up to SEEDS_MAX_READ uncompressed bytes: do not call discover_unpack_seeds() in
+ * the event loop's thread while cells run. */
 MUST_CHECK int discover_unpack_seeds(const char *archive, int dirfd, struct seeds_result *ret,
 				     struct err *e);
 
-/* Options: other limits, or several directories. */
+/* Limits for discover_unpack(). */
 struct seeds_limits {
-	uint64_t entries, files;
-	size_t file; /* bytes; also the memory that is used at most */
-	uint64_t bytes, read;
+	uint64_t entries; /* as SEEDS_MAX_ENTRIES */
+	uint64_t files;	  /* as SEEDS_MAX_FILES */
+	size_t file;	  /* as SEEDS_MAX_FILE; the call uses up to this much memory */
+	uint64_t bytes;	  /* as SEEDS_MAX_BYTES */
+	uint64_t read;	  /* as SEEDS_MAX_READ */
 };
-extern const struct seeds_limits seeds_limits_default; /* the limits above */
+extern const struct seeds_limits seeds_limits_default; /* the SEEDS_MAX_ constants above */
 
+/* The options of discover_unpack(). */
 struct seeds_to {
-	int dirfd; /* for all entries; -1 with place */
-	/* Chooses the directory of an entry; the callee keeps it open.  name may contain any
-	 * bytes: never open it.  *ret_dirfd -1: skip the entry, for the reason not_placed. */
+	int dirfd; /* the directory for all entries; -1: `place` chooses one for each entry */
+	/* Chooses the directory of an entry.  NULL: dirfd is the directory.  name: the entry's
+	 * name, which may contain any bytes; never open a file of this name.  The callee owns
+	 * *ret_dirfd and keeps the directory open.  *ret_dirfd -1: the entry is skipped. */
 	int (*place)(void *arg, const char *name, int *ret_dirfd, struct err *e);
-	void *arg;
-	const char *not_placed;
-	const struct seeds_limits *most; /* NULL: the default */
-	const struct rights *rights;	 /* for opening the archive; NULL: our own */
+	void *arg;		/* for place */
+	const char *not_placed; /* the reason when `place` skips an entry (seeds_result.why) */
+	const struct seeds_limits *most; /* NULL: seeds_limits_default */
+	const struct rights *rights;	 /* of the user who names the archive; NULL: we name it */
 };
+/* Unpacks an archive like discover_unpack_seeds(), with options. */
 MUST_CHECK int discover_unpack(const char *archive, const struct seeds_to *to,
 			       struct seeds_result *ret, struct err *e);
 

@@ -124,7 +124,7 @@ static int on_generation(struct verifying *w, struct verify_at at, void *arg, st
 static void end_exchange(struct verifying *w, const char *target, const char *path)
 {
 	static const char what[] = "a corpus was being replaced when fuzzcell was killed";
-	struct generation g = {.corpora = -1, .dir = -1, .corpus = -1};
+	struct generation g = {.corpora = -1, .dir = -1};
 	enum generation_found found;
 	struct err e;
 	int r;
