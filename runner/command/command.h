@@ -104,6 +104,7 @@ struct common {
 		"state-dir", "DIR",                                                              \
 		    "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)", OPTION_TAKE \
 	}
+/* NOLINTBEGIN(bugprone-macro-parentheses): type is a type, and common a member */
 /* common: the struct common in the subcommand's arguments, which are a type. */
 #define STATE_OPTIONS(type, common)                                                       \
 	{"config", "FILE", "configuration (default: config.json of the state directory)", \
@@ -124,6 +125,7 @@ struct common {
 		"filter", "GLOB", "only targets with a matching name", \
 		    OPTION_AT(type, common.filter)                     \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* For commands that print coloured words. */
 #define COLOR_OPTION                                                                   \

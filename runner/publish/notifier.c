@@ -20,7 +20,7 @@
  * the first statistics, which are part of its issue. */
 #define SETTLE_US (2 * USEC_PER_SEC)
 /* The timer's clock stands while the machine sleeps, that of the outbox does not. */
-#define LOOK_US (10 * 60 * USEC_PER_SEC)
+#define LOOK_US (600 * USEC_PER_SEC)
 
 struct notifier {
 	struct loop *loop;
