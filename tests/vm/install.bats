@@ -115,5 +115,5 @@ units() { # ROOT PREFIX
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ $output == *'configuration is good'* ]]
-	[ -e /srv/fuzz/project/out ] || [[ $output == 'note: /srv/fuzz/project/out is not there yet'* ]]
+	[ -e /srv/fuzz/project/out ] || [[ $output == 'note: /srv/fuzz/project/out is missing: build it first'* ]]
 }
