@@ -22,11 +22,6 @@
 
 enum { SAID_MAX = 8192, ANSWER_MAX = 65536 };
 
-static void git_strv_done_p(struct strv *v)
-{
-	strv_done(v);
-}
-
 /* --- a process ------------------------------------------------------------------- */
 
 static int git_add_all(const char *const *v, struct strv *env, struct err *e)
@@ -157,8 +152,8 @@ static int open_top(const struct git *g, int *ret_fd, struct err *e)
 int git_start(const struct git *g, const char *const *args, const char *const *more, int in,
 	      int out, int said, pid_t *ret_pid, struct err *e)
 {
-	CLEANUP(git_strv_done_p) struct strv argv = {0};
-	CLEANUP(git_strv_done_p) struct strv env = {0};
+	_autostrv_ struct strv argv = {0};
+	_autostrv_ struct strv env = {0};
 	_autoclose_ int dir = -1;
 	struct prepare p = {.group = g->group, .owner = &g->owner, .dir = -1};
 	struct proc_spec spec = PROC_SPEC_INIT;

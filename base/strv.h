@@ -15,5 +15,6 @@ MUST_CHECK int strv_add(struct strv *s, const char *text, struct err *e);
 MUST_CHECK int strv_addf(struct strv *s, struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void strv_done(struct strv *s);
+#define _autostrv_ CLEANUP(strv_done) /* include base/cleanup.h */
 
 #endif

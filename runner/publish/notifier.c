@@ -57,6 +57,8 @@ static void on_round(void *arg, struct slice result, const char *failed)
 	    f_int("refused", (int64_t)got.refused), f_int("left", (int64_t)got.left),
 	    f_str("warning", got.warning));
 	next = got.next * USEC_PER_SEC;
+	if (!n->saved && (!next || next > now + AGAIN_US))
+		next = now + AGAIN_US;
 	notifier_ask(n, next && next < now + SETTLE_US ? now + SETTLE_US : next);
 }
 
@@ -118,9 +120,10 @@ int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l, st
 	n->t = *t;
 	n->ledger = l;
 	n->due_us = clock_real_us(); /* what an earlier run did not send */
-	r = loop_add_dir(loop, t->state->dirfd, notifier_on_entry, n, &n->saved, e);
-	if (r == 0)
-		r = loop_add_timer(loop, clock_mono_us(), on_due, n, &n->timer, e);
+	/* No inotify instance may be left: then a round begins each AGAIN_US. */
+	if (loop_add_dir(loop, t->state->dirfd, notifier_on_entry, n, &n->saved, e) < 0)
+		LOG(LOG_WARN, "publish", f_str("failed", e->msg));
+	r = loop_add_timer(loop, clock_mono_us(), on_due, n, &n->timer, e);
 	if (r < 0)
 		notifier_free(n);
 	else

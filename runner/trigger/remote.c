@@ -12,11 +12,6 @@
 
 enum { SAID_MAX = 16384 };
 
-static void remote_strv_done_p(struct strv *v)
-{
-	strv_done(v);
-}
-
 /* --- error output -------------------------------------------------------------------- */
 
 /* Lines of generic advice, which do not help here. */
@@ -148,7 +143,7 @@ static void remote_tidy(const struct git *g, int failed)
 int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 	       struct remote_answer *ret, struct err *e)
 {
-	CLEANUP(remote_strv_done_p) struct strv env = {0};
+	_autostrv_ struct strv env = {0};
 	_autobuf_ struct buf said = BUF_INIT(SAID_MAX);
 	_autofree_ char *ref = sys_asprintf("refs/heads/%s", o->branch);
 	_autofree_ char *spec =

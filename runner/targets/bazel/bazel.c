@@ -19,11 +19,6 @@
 /* Bazel's exit statuses (https://bazel.build/run/scripts#exit-codes). */
 enum { BAZEL_OK = 0, BAZEL_PARTIAL = 3 };
 
-static void bazel_strv_done_p(struct strv *v)
-{
-	strv_done(v);
-}
-
 /* --- a workspace -------------------------------------------------------------------- */
 
 static bool is_workspace(int fd)
@@ -199,7 +194,7 @@ static int run_call(const struct bazel *b, struct call *k, const struct strv *ar
 int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 	       char said[BAZEL_SAID_MAX], struct err *e)
 {
-	CLEANUP(bazel_strv_done_p) struct strv argv = {0};
+	_autostrv_ struct strv argv = {0};
 	_autofree_ struct call *k = sys_calloc(1, sizeof(*k));
 	struct tool_end end;
 	int r = k ? bazel_add_args(b, c, &argv, e) : err_sys(e, "allocate for Bazel's answer");
@@ -291,7 +286,7 @@ int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAI
 		 struct err *e)
 {
 	static const char *const args[] = {"--output=label", "--keep_going", "--"};
-	CLEANUP(bazel_strv_done_p) struct strv argv = {0};
+	_autostrv_ struct strv argv = {0};
 	_autofree_ struct labels *l = sys_calloc(1, sizeof(*l));
 	struct bazel_call c = {
 	    .command = "query", .args = &argv, .out = take_labels, .arg = l, .log_fd = -1};

@@ -48,11 +48,6 @@ static void find_done(struct find *f)
 	free(f->root);
 }
 
-static void bazel_targets_strv_done_p(struct strv *v)
-{
-	strv_done(v);
-}
-
 static struct place here(const struct find *f)
 {
 	return (struct place){.dir = f->s->path};
@@ -126,7 +121,7 @@ static int ask_graph(struct find *f, struct err *e)
 {
 	static const char *const args[] = {"--output=xml", "--keep_going", "--noimplicit_deps",
 					   "--order_output=no", "--"};
-	CLEANUP(bazel_targets_strv_done_p) struct strv argv = {0};
+	_autostrv_ struct strv argv = {0};
 	CLEANUP(reader_free_p) struct bazel_reader *reader = NULL;
 	struct bazel_call c = {.command = "query", .args = &argv, .out = take_xml, .log_fd = -1};
 	int r = bazel_reader_new(&f->graph, &reader, e), code = 0;
@@ -201,7 +196,7 @@ static int ask_paths_of(struct find *f, const char *set, int *ret_code, struct e
 	    "--starlark:expr=str(target.label) + '\\t' + (target.files_to_run.executable.path if "
 	    "target.files_to_run and target.files_to_run.executable else '')";
 	static const char *const args[] = {"--keep_going", "--output=starlark", expr, "--"};
-	CLEANUP(bazel_targets_strv_done_p) struct strv argv = {0};
+	_autostrv_ struct strv argv = {0};
 	_autofree_ struct answer *a = sys_calloc(1, sizeof(*a));
 	struct bazel_call c = {
 	    .command = "cquery", .args = &argv, .out = take_paths, .arg = a, .log_fd = -1};
@@ -246,7 +241,7 @@ static int ask_paths(struct find *f, struct err *e)
 
 static int ask_root(struct find *f, struct err *e)
 {
-	CLEANUP(bazel_targets_strv_done_p) struct strv argv = {0};
+	_autostrv_ struct strv argv = {0};
 	_autobuf_ struct buf text = BUF_INIT(8192);
 	struct answer a = {.text = &text};
 	struct bazel_call c = {.command = "info",

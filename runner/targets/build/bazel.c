@@ -15,11 +15,6 @@
 
 enum { EVENTS_PATH_MAX = 64 };
 
-static void build_bazel_strv_done_p(struct strv *v)
-{
-	strv_done(v);
-}
-
 /* The file for Bazel's build events, written as the workspace's owner.  We keep it open, so
  * renaming or replacing the file has no effect on us. */
 struct events {
@@ -99,7 +94,7 @@ static int build_bazel_judge(const struct bazel *b, const struct events *ev,
 static int call(const struct bazel *b, const struct config_source *s, const struct strv *labels,
 		int log_fd, struct build_result *ret, struct err *e)
 {
-	CLEANUP(build_bazel_strv_done_p) struct strv args = {0};
+	_autostrv_ struct strv args = {0};
 	CLEANUP(events_done) struct events ev = {.fd = -1};
 	struct bazel_call c = {.command = "build",
 			       .args = &args,
@@ -124,7 +119,7 @@ static int call(const struct bazel *b, const struct config_source *s, const stru
 static int build_bazel_build(const struct bazel *b, const struct config_source *s, int log_fd,
 			     struct build_result *ret, struct err *e)
 {
-	CLEANUP(build_bazel_strv_done_p) struct strv labels = {0};
+	_autostrv_ struct strv labels = {0};
 	char partial[BAZEL_SAID_MAX];
 	int r = bazel_labels(b, &labels, partial, e);
 
