@@ -2,64 +2,83 @@
 #include "base/buf.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <string.h>
 
-static int buf_reserve(struct buf *b, size_t more, struct err *e)
+static bool buf_reserve(struct buf *b, size_t more)
 {
 	size_t want, cap;
-	char *p;
 
-	if (more > b->max || b->n > b->max - more)
-		return err_set(e, EFBIG, "more than %zu bytes", b->max);
+	if (b->full || more > b->max || b->n > b->max - more) {
+		b->full = true;
+		return false;
+	}
 	want = b->n + more + 1;
 	if (want <= b->cap)
-		return 0;
+		return true;
 	cap = b->cap ? b->cap : 256;
 	while (cap < want)
 		cap *= 2;
-	p = sys_realloc(b->p, cap);
-	if (!p)
-		return err_sys(e, "grow a buffer to %zu bytes", cap);
-	b->p = p;
+	b->p = xreallocarray(b->p, cap, 1);
 	b->cap = cap;
-	return 0;
+	return true;
 }
 
-int buf_add(struct buf *b, struct slice s, struct err *e)
+void buf_put(struct buf *b, struct slice s)
 {
-	int r = buf_reserve(b, s.n, e);
-
-	if (r < 0)
-		return r;
+	if (!buf_reserve(b, s.n))
+		return;
 	if (s.n > 0)
 		memcpy(b->p + b->n, s.p, s.n);
 	b->n += s.n;
 	b->p[b->n] = '\0';
-	return 0;
+}
+
+void buf_puts(struct buf *b, const char *s)
+{
+	buf_put(b, (struct slice){s, strlen(s)});
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+	_autofree_ char *s = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	s = xvasprintf(fmt, ap);
+	va_end(ap);
+	buf_puts(b, s);
+}
+
+int buf_check(const struct buf *b, struct err *e)
+{
+	return b->full ? err_set(e, EFBIG, "more than %zu bytes", b->max) : 0;
+}
+
+int buf_add(struct buf *b, struct slice s, struct err *e)
+{
+	b->full = false;
+	buf_put(b, s);
+	return buf_check(b, e);
 }
 
 int buf_addf(struct buf *b, struct err *e, const char *fmt, ...)
 {
 	_autofree_ char *s = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&s, fmt, ap);
+	s = xvasprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		s = NULL;
-		return err_set(e, ENOMEM, "format text");
-	}
-	return buf_add(b, (struct slice){s, (size_t)n}, e);
+	return buf_add(b, (struct slice){s, strlen(s)}, e);
 }
 
 void buf_clear(struct buf *b)
 {
 	b->n = 0;
+	b->full = false;
 	if (b->p)
 		b->p[0] = '\0';
 }

@@ -6,20 +6,30 @@
 #include "base/scan.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
-/* A growing text buffer with a mandatory maximum size.  After the first add it is always
- * NUL-terminated.  A failed add leaves the buffer unchanged.  buf_done() frees the memory and
- * leaves an empty buffer. */
+/* A growing text buffer with a mandatory maximum size.  After the first put it is always
+ * NUL-terminated.  Text that does not fit is not added, nor is any text after it, until
+ * buf_clear(): who builds a text puts all of it and asks buf_check() once, at the end.
+ * buf_done() frees the memory and leaves an empty buffer. */
 struct buf {
 	char *p;
 	size_t n;
 	size_t cap;
 	size_t max;
+	bool full; /* text did not fit */
 };
 
 #define BUF_INIT(ceiling) ((struct buf){.max = (ceiling)})
 #define _autobuf_	  CLEANUP(buf_done) /* include base/cleanup.h */
 
+void buf_put(struct buf *b, struct slice s);
+void buf_puts(struct buf *b, const char *s);
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* -EFBIG "more than N bytes" when a text did not fit. */
+MUST_CHECK int buf_check(const struct buf *b, struct err *e);
+
+/* To be replaced by the above. */
 MUST_CHECK int buf_add(struct buf *b, struct slice s, struct err *e);
 MUST_CHECK int buf_addf(struct buf *b, struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -173,7 +174,7 @@ static int fs_append(int dirfd, const char *name, struct slice line, int *ret_fd
 	cut = ends_cut(fd, size, name, e);
 	if (cut < 0)
 		return cut;
-	text = sys_malloc(line.n + 2);
+	text = xmalloc(line.n + 2);
 	if (!text)
 		return err_sys(e, "allocate a line for '%s'", name);
 	if (cut)
@@ -228,7 +229,7 @@ static int batch_dir(struct fs_batch *b, int dirfd, size_t *ret, struct err *e)
 	for (*ret = 0; *ret < b->n_dirs; ++*ret)
 		if (b->dirs[*ret].dev == st.st_dev && b->dirs[*ret].ino == st.st_ino)
 			return 0;
-	dirs = sys_realloc(b->dirs, (b->n_dirs + 1) * sizeof(*dirs));
+	dirs = xreallocarray(b->dirs, b->n_dirs + 1, sizeof(*dirs));
 	if (!dirs)
 		return err_sys(e, "allocate a list of directories");
 	b->dirs = dirs;
@@ -248,7 +249,7 @@ static int batch_add(struct fs_batch *b, int dirfd, const char *name, bool repla
 
 	if (b->n == b->room) {
 		size_t room = b->room ? 2 * b->room : 16;
-		struct fs_batch_file *v = sys_realloc(b->v, room * sizeof(*v));
+		struct fs_batch_file *v = xreallocarray(b->v, room, sizeof(*v));
 
 		if (!v)
 			return err_sys(e, "allocate a list of files");
@@ -258,7 +259,7 @@ static int batch_add(struct fs_batch *b, int dirfd, const char *name, bool repla
 	r = batch_dir(b, dirfd, &f.dir, e);
 	if (r < 0)
 		return r;
-	f.name = sys_strdup(name);
+	f.name = xstrdup(name);
 	if (!f.name)
 		return err_sys(e, "allocate a name");
 	b->v[b->n++] = f;
@@ -422,7 +423,7 @@ static int fs_make_dir(int dirfd, const char *path, mode_t mode, struct err *e)
 
 int fs_mkdirs(int dirfd, const char *path, mode_t mode, struct err *e)
 {
-	_autofree_ char *p = sys_strdup(path);
+	_autofree_ char *p = xstrdup(path);
 	char *at;
 	int r;
 
@@ -496,7 +497,7 @@ int fs_copy(int from_dirfd, const char *from, int to_dirfd, const char *to, size
 
 int fs_find_above(const char *dir, const char *name, char **ret, struct err *e)
 {
-	_autofree_ char *path = sys_strdup(dir);
+	_autofree_ char *path = xstrdup(dir);
 	struct stat st;
 
 	if (!path)
@@ -505,7 +506,7 @@ int fs_find_above(const char *dir, const char *name, char **ret, struct err *e)
 		_autofree_ char *entry = NULL;
 
 		*slash = '\0';
-		entry = sys_asprintf("%s/%s", path, name);
+		entry = xasprintf("%s/%s", path, name);
 		if (!entry)
 			return err_sys(e, "allocate a path");
 		if (fstatat(AT_FDCWD, entry, &st, AT_SYMLINK_NOFOLLOW) < 0)

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/git_wait.h"
+#include "base/memory.h"
 #include "base/owner.h"
 #include "base/proc.h"
 #include "base/strv.h"
@@ -308,7 +309,7 @@ int git_ask(const struct git *g, const char *const *args, char **ret, struct err
 		return r;
 	if (out.n > 0 && out.p[out.n - 1] == '\n')
 		out.p[--out.n] = '\0';
-	*ret = sys_strdup(buf_str(&out));
+	*ret = xstrdup(buf_str(&out));
 	return *ret ? r : err_sys(e, "allocate git's answer");
 }
 
@@ -355,7 +356,7 @@ int git_writer_end(struct git_writer *w, struct err *e)
  * unless they start with a colon, so "./" is put before the name. */
 int git_ignores(const struct git *g, const char *path, struct err *e)
 {
-	_autofree_ char *plain = sys_asprintf("./%s", path);
+	_autofree_ char *plain = xasprintf("./%s", path);
 	const char *const args[] = {"check-ignore", "-q", "--", plain, NULL};
 	int r;
 

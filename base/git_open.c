@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static const char *const show_prefix[] = {"rev-parse", "--show-prefix", NULL};
 
 static int has_git(const char *dir, int n, struct err *e)
 {
-	_autofree_ char *git = sys_asprintf("%.*s/.git", n, dir);
+	_autofree_ char *git = xasprintf("%.*s/.git", n, dir);
 	struct stat st;
 
 	if (!git)
@@ -50,7 +50,7 @@ static int has_git(const char *dir, int n, struct err *e)
  * runs. */
 static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s%s%s", g->top, *g->prefix ? "/" : "", g->prefix);
+	_autofree_ char *path = xasprintf("%s%s%s", g->top, *g->prefix ? "/" : "", g->prefix);
 	size_t top = strlen(g->top), n;
 	int r;
 
@@ -94,8 +94,8 @@ static int git_open_check_repository(const struct git *g, const char *const *que
 
 	if (r < 0)
 		return r;
-	path = *answer == '/' ? sys_strdup(answer) : sys_asprintf("%s/%s", g->top, answer);
-	config = path ? sys_asprintf("%s/config", path) : NULL;
+	path = *answer == '/' ? xstrdup(answer) : xasprintf("%s/%s", g->top, answer);
+	config = path ? xasprintf("%s/config", path) : NULL;
 	if (!config)
 		return err_sys(e, "allocate a path");
 	r = check_one(g, path, e);
@@ -147,7 +147,7 @@ int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)
 
 	if (r < 0)
 		return r;
-	g.top = sys_strdup(dir);
+	g.top = xstrdup(dir);
 	r = g.top ? find_top(&g, why, e) : err_sys(e, "allocate a path");
 	if (r == 1)
 		*ret = g;
@@ -167,7 +167,7 @@ int git_limit(struct git *g, const struct git_limits *l, struct err *e)
 		return r;
 	if (answer)
 		g->objects =
-		    *answer == '/' ? take_ptr(&answer) : sys_asprintf("%s/%s", g->top, answer);
+		    *answer == '/' ? take_ptr(&answer) : xasprintf("%s/%s", g->top, answer);
 	if (!g->objects)
 		return err_sys(e, "allocate a path");
 	g->group = NULL;

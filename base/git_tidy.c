@@ -3,6 +3,7 @@
  * never. */
 #include "base/cleanup.h"
 #include "base/git.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <dirent.h>
@@ -54,7 +55,7 @@ static int tidy_packs(const char *path, unsigned min_age, struct err *e)
 
 int git_tidy(const struct git *g, unsigned min_age, struct err *e)
 {
-	_autofree_ char *packs = sys_asprintf("%s/pack", g->objects);
+	_autofree_ char *packs = xasprintf("%s/pack", g->objects);
 	_autorights_ struct rights_back back = {0};
 	struct rights rights;
 	int r = packs ? rights_of(packs, &rights, e) : err_sys(e, "allocate a path");

@@ -4,10 +4,17 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/memory.h"
 
 #include <errno.h>
 
 #define SECONDS_MAX 1e12
+
+/* jansson's own memory ends the process, too: a constructor that fails had a bad argument. */
+__attribute__((constructor)) static void json_memory(void)
+{
+	json_set_alloc_funcs(xmalloc, free);
+}
 
 int json_parse(struct slice text, json_t **ret, struct err *e)
 {

@@ -2,7 +2,7 @@
 #include "base/loop.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ enum { PRIORITY_CHILD = SD_EVENT_PRIORITY_NORMAL + 10 };
 
 int loop_new(struct loop **ret, struct err *e)
 {
-	_autofree_ struct loop *l = sys_calloc(1, sizeof(*l));
+	_autofree_ struct loop *l = xcalloc(1, sizeof(*l));
 	sigset_t chld;
 	int r;
 
@@ -125,7 +125,7 @@ static int loop_on_entry(sd_event_source *s, const struct inotify_event *event, 
 
 static struct source *source_new(void *arg)
 {
-	struct source *s = sys_calloc(1, sizeof(*s));
+	struct source *s = xcalloc(1, sizeof(*s));
 
 	if (s)
 		s->arg = arg;

@@ -2,6 +2,7 @@
 #include "base/owner.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -77,8 +78,8 @@ static int become_account(struct owner *o, const struct stat *st, struct err *e)
 	o->gid = o->group = pw->pw_gid;
 	if (st->st_gid != 0 && owner_in_group(pw, st->st_gid))
 		o->group = st->st_gid;
-	o->name = sys_strdup(pw->pw_name);
-	o->home = sys_strdup(pw->pw_dir);
+	o->name = xstrdup(pw->pw_name);
+	o->home = xstrdup(pw->pw_dir);
 	if (o->name && o->home)
 		return 0;
 	err_sys(e, "allocate a name");

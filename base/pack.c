@@ -2,6 +2,7 @@
 #include "base/pack.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <archive.h>
@@ -67,7 +68,7 @@ static int set_zip(struct archive *a)
 
 static int begin_archive(int fd, int (*format)(struct archive *a), struct pack **ret, struct err *e)
 {
-	struct pack *p = sys_calloc(1, sizeof(*p));
+	struct pack *p = xcalloc(1, sizeof(*p));
 	int r;
 
 	if (!p)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/owner.h"
 #include "base/sys.h"
 #include "base/way.h"
@@ -192,7 +193,7 @@ int rights_take(const struct rights *r, struct rights_back *ret, struct err *e)
 	b.uid = (uid_t)setfsuid((uid_t)-1);
 	b.gid = (gid_t)setfsgid((gid_t)-1);
 	b.n_groups = getgroups(0, NULL);
-	b.groups = sys_calloc((size_t)(b.n_groups > 0 ? b.n_groups : 0) + 1, sizeof(*b.groups));
+	b.groups = xcalloc((size_t)(b.n_groups > 0 ? b.n_groups : 0) + 1, sizeof(*b.groups));
 	if (b.n_groups < 0 || !b.groups || getgroups(b.n_groups, b.groups) != b.n_groups) {
 		free(b.groups);
 		return err_set(e, ENOMEM, "remember our own groups");

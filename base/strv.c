@@ -1,49 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/strv.h"
 
-#include "base/sys.h"
+#include "base/memory.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-static int strv_adopt(struct strv *s, char *text, struct err *e)
+static void strv_adopt(struct strv *s, char *text)
 {
-	char **v = sys_realloc(s->v, (s->n + 2) * sizeof(*v));
-
-	if (!v) {
-		err_sys(e, "grow a list of strings");
-		free(text);
-		return -e->code;
-	}
-	s->v = v;
+	s->v = xreallocarray(s->v, s->n + 2, sizeof(*s->v));
 	s->v[s->n++] = text;
 	s->v[s->n] = NULL;
-	return 0;
+}
+
+void strv_push(struct strv *s, const char *text)
+{
+	strv_adopt(s, xstrdup(text));
+}
+
+void strv_pushf(struct strv *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	strv_adopt(s, xvasprintf(fmt, ap));
+	va_end(ap);
 }
 
 int strv_add(struct strv *s, const char *text, struct err *e)
 {
-	char *copy = sys_strdup(text);
-
-	if (!copy)
-		return err_sys(e, "copy a string");
-	return strv_adopt(s, copy, e);
+	(void)e;
+	strv_push(s, text);
+	return 0;
 }
 
 int strv_addf(struct strv *s, struct err *e, const char *fmt, ...)
 {
-	char *text = NULL;
 	va_list ap;
-	int n;
 
+	(void)e;
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	strv_adopt(s, xvasprintf(fmt, ap));
 	va_end(ap);
-	if (n < 0)
-		return err_set(e, ENOMEM, "format a string");
-	return strv_adopt(s, text, e);
+	return 0;
 }
 
 void strv_done(struct strv *s)

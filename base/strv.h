@@ -11,6 +11,9 @@ struct strv {
 	char **v;
 	size_t n;
 };
+void strv_push(struct strv *s, const char *text); /* a copy of text */
+void strv_pushf(struct strv *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* To be replaced by the above. */
 MUST_CHECK int strv_add(struct strv *s, const char *text, struct err *e);
 MUST_CHECK int strv_addf(struct strv *s, struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

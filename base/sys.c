@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -142,43 +140,4 @@ const struct dirent *sys_readdir(DIR *d)
 		ent = readdir(d);
 	} while (ent && (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0));
 	return ent;
-}
-
-void *sys_malloc(size_t n)
-{
-	return fault_hit("malloc", ENOMEM) ? NULL : malloc(n);
-}
-
-void *sys_calloc(size_t n, size_t size)
-{
-	return fault_hit("calloc", ENOMEM) ? NULL : calloc(n, size);
-}
-
-void *sys_realloc(void *p, size_t n)
-{
-	return fault_hit("realloc", ENOMEM) ? NULL : realloc(p, n);
-}
-
-char *sys_strdup(const char *s)
-{
-	return sys_strndup(s, strlen(s));
-}
-
-char *sys_strndup(const char *s, size_t n)
-{
-	return fault_hit("strndup", ENOMEM) ? NULL : strndup(s, n);
-}
-
-char *sys_asprintf(const char *fmt, ...)
-{
-	va_list ap;
-	char *s;
-	int n;
-
-	if (fault_hit("asprintf", ENOMEM))
-		return NULL;
-	va_start(ap, fmt);
-	n = vasprintf(&s, fmt, ap);
-	va_end(ap);
-	return n < 0 ? NULL : s;
 }

@@ -28,12 +28,5 @@ int sys_pipe(int ret_fds[2]);
 DIR *sys_opendirat(int dirfd, const char *path);
 /* The next entry that is neither "." nor ".."; NULL with errno 0 at the end. */
 const struct dirent *sys_readdir(DIR *d);
-void *sys_malloc(size_t n);
-void *sys_calloc(size_t n, size_t size);
-void *sys_realloc(void *p, size_t n);
-char *sys_strdup(const char *s);
-char *sys_strndup(const char *s, size_t n);
-/* The formatted text in a new string; NULL with errno ENOMEM. */
-char *sys_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

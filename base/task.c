@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -131,7 +132,7 @@ static int fork_worker(task_fn *fn, void *arg, int *ret_fd, pid_t *ret_pid, stru
 int task_start(struct loop *l, task_fn *fn, void *fn_arg, task_done_fn *done, void *done_arg,
 	       struct task **ret, struct err *e)
 {
-	struct task *t = sys_calloc(1, sizeof(*t));
+	struct task *t = xcalloc(1, sizeof(*t));
 	pid_t pid = -1;
 	int r;
 

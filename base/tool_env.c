@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "base/tool.h"
-
-#include "base/sys.h"
 
 #include <stdlib.h>
 
@@ -15,7 +14,7 @@ static int env_add(struct tool_env *env, const char *name, const char *value, st
 {
 	if (!value)
 		return 0;
-	env->v[env->n] = sys_asprintf("%s=%s", name, value);
+	env->v[env->n] = xasprintf("%s=%s", name, value);
 	if (!env->v[env->n])
 		return err_sys(e, "allocate an environment");
 	env->n++;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "cells/internal.h"
 
 #include "base/cleanup.h"
@@ -381,7 +382,7 @@ static int cell_watch(struct cell *c, int *ret_write_end, int *ret_words, struct
 static int start_crun(struct cell *c, const struct cell_spec *spec, int output, int words,
 		      struct err *e)
 {
-	_autofree_ char *dir = sys_asprintf("%s/cells/%s", c->host->dir, c->id);
+	_autofree_ char *dir = xasprintf("%s/cells/%s", c->host->dir, c->id);
 	struct crun_job job = {.program = c->host->crun,
 			       .copy = c->host->crun_copy,
 			       .state_dir = c->host->crun_state,
@@ -432,7 +433,7 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 
 	if (r < 0)
 		return r;
-	c = sys_calloc(1, sizeof(*c));
+	c = xcalloc(1, sizeof(*c));
 	if (!c)
 		return err_sys(e, "allocate a cell");
 	c->host = h;
@@ -447,7 +448,7 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 	c->out = OUTPUT_INIT;
 	c->refusals = LISTENER_INIT;
 	memcpy(c->id, spec->id, strlen(spec->id));
-	c->program = sys_strdup(spec->argv[0]);
+	c->program = xstrdup(spec->argv[0]);
 	r = c->program ? cell_build(c, spec, e) : err_sys(e, "copy a path");
 	if (r < 0)
 		return err_wrap(e, "start cell '%s'", spec->id);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "cells/sealed.h"
@@ -140,7 +141,7 @@ static int open_program(const char *name)
 		return sys_openat(AT_FDCWD, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	while (at && *at) {
 		size_t n = strcspn(at, ":");
-		_autofree_ char *path = sys_asprintf("%.*s/%s", (int)n, at, name);
+		_autofree_ char *path = xasprintf("%.*s/%s", (int)n, at, name);
 		_autoclose_ int fd =
 		    path ? sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) : -1;
 		struct stat st;
@@ -164,7 +165,7 @@ int crun_open_copy(const char *program)
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < SELFMAG ||
 	    st.st_size > CRUN_PROGRAM_MAX)
 		return -1;
-	bytes = sys_malloc((size_t)st.st_size);
+	bytes = xmalloc((size_t)st.st_size);
 	if (!bytes || sys_pread(fd, bytes, (size_t)st.st_size, 0) != st.st_size ||
 	    memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
 	    sealed_program("crun", bytes, (size_t)st.st_size, &copy, &ignored) < 0)
@@ -226,9 +227,9 @@ static int crun_spawn(const struct crun_job *job, const char *pid_file, const ch
 
 int crun_start(const struct crun_job *job, pid_t *ret, struct err *e)
 {
-	_autofree_ char *pid_file = sys_asprintf("%s/pid", job->bundle_dir);
-	_autofree_ char *log = sys_asprintf("%s/log", job->bundle_dir);
-	_autofree_ char *scratch = sys_asprintf(SCRATCH_VARIABLE "=%s", job->bundle_dir);
+	_autofree_ char *pid_file = xasprintf("%s/pid", job->bundle_dir);
+	_autofree_ char *log = xasprintf("%s/log", job->bundle_dir);
+	_autofree_ char *scratch = xasprintf(SCRATCH_VARIABLE "=%s", job->bundle_dir);
 
 	if (!pid_file || !log || !scratch)
 		return err_sys(e, "allocate paths for crun");

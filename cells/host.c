@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "cells/crun.h"
 #include "cells/rootless.h"
@@ -106,9 +107,9 @@ static int host_fill(struct cell_host *h, const struct cell_host_opts *o, struct
 {
 	int r;
 
-	h->dir = sys_strdup(o->runtime_dir);
-	h->crun = sys_strdup(o->crun ? o->crun : "crun");
-	h->crun_state = sys_asprintf("%s/crun", o->runtime_dir);
+	h->dir = xstrdup(o->runtime_dir);
+	h->crun = xstrdup(o->crun ? o->crun : "crun");
+	h->crun_state = xasprintf("%s/crun", o->runtime_dir);
 	if (!h->dir || !h->crun || !h->crun_state)
 		return err_sys(e, "allocate a cell host");
 	if (h->dir[0] != '/')
@@ -136,7 +137,7 @@ static int host_fill(struct cell_host *h, const struct cell_host_opts *o, struct
 
 int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e)
 {
-	CLEANUP(cell_host_free_p) struct cell_host *h = sys_calloc(1, sizeof(*h));
+	CLEANUP(cell_host_free_p) struct cell_host *h = xcalloc(1, sizeof(*h));
 	int r;
 
 	if (!h)
@@ -206,7 +207,7 @@ static bool sets_mounts(void)
 static int write_config(struct cell_host *h, int dir, const struct cell_spec *spec,
 			const struct root_plan *plan, struct err *e)
 {
-	_autofree_ char *listener = sys_asprintf("%s/cells/%s/seccomp", h->dir, spec->id);
+	_autofree_ char *listener = xasprintf("%s/cells/%s/seccomp", h->dir, spec->id);
 	struct bundle b = {.spec = spec,
 			   .plan = plan,
 			   .profile = h->profile,

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/scan.h"
 #include "base/sys.h"
 #include "cells/internal.h"
@@ -40,7 +41,7 @@ static void nameless_add(struct nameless *l, uint64_t dev, uint64_t ino, uint64_
 {
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 64;
-		struct nameless_file *v = sys_realloc(l->v, room * sizeof(*v));
+		struct nameless_file *v = xreallocarray(l->v, room, sizeof(*v));
 
 		if (!v) {
 			l->unsure = true;
@@ -181,7 +182,7 @@ static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
 static bool look_at_mappings(struct nameless *l, uint64_t pid, int task)
 {
 	_autoclose_ int maps = sys_openat(task, "maps", O_RDONLY, 0);
-	_autofree_ char *block = maps >= 0 ? sys_malloc(MAPS_BLOCK) : NULL;
+	_autofree_ char *block = maps >= 0 ? xmalloc(MAPS_BLOCK) : NULL;
 	size_t kept = 0;
 	bool any = false;
 	ssize_t n;

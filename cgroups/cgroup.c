@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "cgroups/internal.h"
 #include "cgroups/stat.h"
@@ -172,7 +173,7 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 		r = cgroup_settle(&t->promises, best_effort, &in_force, e);
 	if (r < 0)
 		return err_wrap(e, "group '%s'", name);
-	raw = sys_malloc(sizeof(*raw));
+	raw = xmalloc(sizeof(*raw));
 	if (!raw)
 		return err_sys(e, "allocate group '%s'", name);
 	*raw = (struct cgroup){

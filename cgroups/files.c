@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "cgroups/internal.h"
 
@@ -74,7 +75,7 @@ static int files_grow(char **text, size_t *cap, const char *path, struct err *e)
 
 	if (*cap >= PROC_FILE_MAX)
 		return err_set(e, EFBIG, "'%s' has more than %zu bytes", path, *cap);
-	more = sys_realloc(*text, *cap + PROC_FILE_STEP);
+	more = xreallocarray(*text, *cap + PROC_FILE_STEP, 1);
 	if (!more)
 		return err_sys(e, "allocate %zu bytes for '%s'", *cap + PROC_FILE_STEP, path);
 	*text = more;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "cgroups/internal.h"
 #include "cgroups/stat.h"
@@ -210,7 +211,7 @@ static int keeper_start(struct cgroup_tree *t, struct keeping *k, struct err *e)
 int cg_keeper_start(struct cgroup_tree *t, struct err *e)
 {
 	/* Before the fork, so that the keeper never needs memory. */
-	_autofree_ struct word *v = sys_calloc(CG_SLOTS, sizeof(*v));
+	_autofree_ struct word *v = xcalloc(CG_SLOTS, sizeof(*v));
 	struct keeping k = {.t = t, .v = v};
 	int r;
 

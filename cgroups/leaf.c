@@ -2,6 +2,7 @@
 #include "cgroups/leaf.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "cgroups/internal.h"
 
@@ -29,7 +30,7 @@ static int leaf_own_group(char **ret, struct err *e)
 	/* cgroup_tree_open() reports errors later. */
 	known = cg_layout_parse(mountinfo, &l, &ignored) == 0 && l.kind == CGROUP_UNIFIED &&
 		cg_layout_own(proc_cgroup, &l.h[0], own);
-	*ret = known ? sys_asprintf("%s%s", l.h[0].mount, own) : sys_strdup("");
+	*ret = known ? xasprintf("%s%s", l.h[0].mount, own) : xstrdup("");
 	return *ret ? 0 : err_sys(e, "allocate a path");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "cgroups/internal.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static int find_swap(struct cgroup_tree *t, struct err *e)
 static int tree_find(struct cgroup_tree *t, const char *path, struct err *e)
 {
 	_autofree_ char *buf = NULL;
-	_autofree_ struct cg_layout *l = sys_malloc(sizeof(*l));
+	_autofree_ struct cg_layout *l = xmalloc(sizeof(*l));
 	struct slice text;
 	int r;
 
@@ -74,7 +74,7 @@ int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
 
 	if (!instance_ok(o->instance))
 		return err_set(e, EINVAL, "'%s' is no name for an instance", o->instance);
-	t = sys_calloc(1, sizeof(*t));
+	t = xcalloc(1, sizeof(*t));
 	if (!t)
 		return err_sys(e, "allocate the control groups");
 	t->keeper_fd = -1;

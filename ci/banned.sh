@@ -86,8 +86,10 @@ calls 'numbers by scan_u64, which has a maximum' \
 	'ato(i|l|ll|f)|strto(l|ll|ul|ull|imax|umax|d|f|ld)|v?[fs]?scanf'
 calls 'no shell' 'system|popen|wordexp'
 calls 'use sys_*: tests make each fail' \
-	'(m|c|re)alloc|reallocarray|strn?dup|openat2?|open|creat|fopen|opendir|rename(at)?|f(data)?sync|mkdir(at)?|unlink(at)?|rmdir|remove|pipe2?' \
+	'openat2?|open|creat|fopen|opendir|rename(at)?|f(data)?sync|mkdir(at)?|unlink(at)?|rmdir|remove|pipe2?' \
 	'base/sys\.c'
+calls 'base/memory.h ends the process when there is no memory' \
+	'(m|c|re)alloc|reallocarray|strn?dup|v?asprintf' 'base/memory\.c'
 # A call may take several lines.
 waits=$(awk -F: '$1 ~ /^runner\// {
 		code = substr($0, length($1 FS $2 FS) + 1)

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "images/init.h"
 
 #include <errno.h>
@@ -225,7 +225,7 @@ int bundle_base64(const uint8_t *p, size_t n, char **ret, struct err *e)
 	static const char digits[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
 	enum { PAD = 64 };
-	char *out = sys_malloc((n + 2) / 3 * 4 + 1);
+	char *out = xmalloc((n + 2) / 3 * 4 + 1);
 	size_t to = 0;
 
 	if (!out)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "base/way.h"
 
@@ -38,7 +39,7 @@ static int root_read_link(const char *path, char **ret, struct err *e)
 
 	if (n < 0)
 		return err_sys(e, "read link '%s'", path);
-	*ret = sys_strndup(to, (size_t)n);
+	*ret = xstrndup(to, (size_t)n);
 	return *ret ? 0 : err_sys(e, "copy link '%s'", path);
 }
 
@@ -47,7 +48,7 @@ static int root_read_link(const char *path, char **ret, struct err *e)
 static int root_add_part(struct root_plan *p, const char *rootfs, const char *name, struct err *e)
 {
 	struct root_part *part = &p->part[p->n];
-	_autofree_ char *source = sys_asprintf("%s/%s", rootfs, name);
+	_autofree_ char *source = xasprintf("%s/%s", rootfs, name);
 	struct stat st;
 
 	if (!source)
@@ -60,7 +61,7 @@ static int root_add_part(struct root_plan *p, const char *rootfs, const char *na
 		return err_set(e, E2BIG, "root '%s' has more than %d entries", rootfs,
 			       ROOT_PARTS_MAX);
 	p->n++; /* before the rest, so that a partly filled entry is freed, too */
-	part->path = sys_asprintf("/%s", name);
+	part->path = xasprintf("/%s", name);
 	if (!part->path)
 		return err_sys(e, "allocate a path");
 	part->dir = S_ISDIR(st.st_mode);
@@ -145,7 +146,7 @@ static int plan_directory(struct root_plan *p, const char *rootfs, struct err *e
 
 int root_plan_new(const char *rootfs, struct root_plan **ret, struct err *e)
 {
-	CLEANUP(root_plan_free_p) struct root_plan *p = sys_calloc(1, sizeof(*p));
+	CLEANUP(root_plan_free_p) struct root_plan *p = xcalloc(1, sizeof(*p));
 	int r;
 
 	if (!p)
@@ -208,7 +209,7 @@ static int make_point(int root, const char *path, bool dir, struct err *e)
 	if (dir)
 		return fs_mkdirs(root, path, 0755, e);
 	if (name) {
-		parent = sys_strndup(path, (size_t)(name - path));
+		parent = xstrndup(path, (size_t)(name - path));
 		if (!parent)
 			return err_sys(e, "copy path '%s'", path);
 		r = fs_mkdirs(root, parent, 0755, e);
@@ -234,7 +235,7 @@ static int check_in_part(const struct root_part *part, const char *target, struc
 	if (part->link)
 		return err_set(e, EINVAL, "mount target '%s' goes through a link to '%s'", target,
 			       part->link);
-	there = sys_asprintf("%s%s", part->source, target + strlen(part->path));
+	there = xasprintf("%s%s", part->source, target + strlen(part->path));
 	if (!there)
 		return err_sys(e, "allocate a path");
 	if (stat(there, &st) < 0)

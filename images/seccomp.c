@@ -2,6 +2,7 @@
 #include "images/seccomp.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -167,7 +168,7 @@ static int seccomp_export(scmp_filter_ctx ctx, uint8_t **ret, size_t *ret_n, str
 		return err_set(e, -r, "compile the seccomp filter");
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat the seccomp filter");
-	program = sys_malloc((size_t)st.st_size);
+	program = xmalloc((size_t)st.st_size);
 	if (!program)
 		return err_sys(e, "allocate the seccomp filter");
 	if (sys_pread(fd, program, (size_t)st.st_size, 0) != st.st_size)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queued notifications: list, retry, drop. */
 #include "runner/publish/outbox/outbox.h"
+#include "base/memory.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
-#include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/notify.h"
@@ -165,7 +165,7 @@ static int outbox_each(struct outbox_args *a, struct outbox *o,
 	*ret_n = 0;
 	if (r != EXIT_DONE)
 		return r;
-	if (found && !(subject = sys_strdup(found)))
+	if (found && !(subject = xstrdup(found)))
 		return fail(EXIT_INTERNAL, "out of memory");
 	while (i < outbox_count(o)) {
 		const struct outbox_entry *t = outbox_at(o, i);

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/config/layers.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static int working_directory(char **ret, struct err *e)
 
 	if (!getcwd(dir, sizeof(dir)))
 		return err_sys(e, "find the working directory");
-	*ret = sys_strdup(dir);
+	*ret = xstrdup(dir);
 	return *ret ? 0 : err_sys(e, "copy a path");
 }
 
@@ -30,11 +30,11 @@ static int directory_of(const char *cwd, const char *name, char **ret, struct er
 	const char *sep = strcmp(cwd, "/") == 0 ? "" : "/";
 
 	if (!slash)
-		*ret = sys_strdup(cwd);
+		*ret = xstrdup(cwd);
 	else if (*name == '/')
-		*ret = sys_strndup(name, n ? n : 1);
+		*ret = xstrndup(name, n ? n : 1);
 	else
-		*ret = sys_asprintf("%s%s%.*s", cwd, sep, (int)n, name);
+		*ret = xasprintf("%s%s%.*s", cwd, sep, (int)n, name);
 	return *ret ? 0 : err_sys(e, "copy a path");
 }
 
@@ -42,7 +42,7 @@ static int init_config(struct config *c, const char *name, struct err *e)
 {
 	int r = 0;
 
-	c->name = sys_strdup(name);
+	c->name = xstrdup(name);
 	if (!c->name)
 		r = err_sys(e, "copy a path");
 	if (r == 0)
@@ -166,7 +166,7 @@ static int read_sections(struct config *c, const struct where *top, struct err *
 	json_t *j;
 	int r = 0;
 
-	c->sections = sys_calloc(json_object_size(globs) + 1, sizeof(*c->sections));
+	c->sections = xcalloc(json_object_size(globs) + 1, sizeof(*c->sections));
 	if (!c->sections)
 		return err_sys(e, "allocate the sections");
 	j = top_member(c, "defaults", top, &id, &at);
@@ -194,7 +194,7 @@ static int config_read_all(struct config *c, struct err *e)
 
 int config_parse(struct slice text, const char *name, struct config **ret, struct err *e)
 {
-	CLEANUP(config_free_p) struct config *c = sys_calloc(1, sizeof(*c));
+	CLEANUP(config_free_p) struct config *c = xcalloc(1, sizeof(*c));
 	int r;
 
 	if (!c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/config/layers.h"
 #include "runner/config/value.h"
 
@@ -15,11 +15,11 @@ static int override_target(struct config *c, const struct key *k, const char *te
 	target_config_done(&probe);
 	if (r < 0)
 		return r;
-	v = sys_realloc(c->overrides, (c->n_overrides + 1) * sizeof(*v));
+	v = xreallocarray(c->overrides, c->n_overrides + 1, sizeof(*v));
 	if (!v)
 		return err_sys(e, "keep an override");
 	c->overrides = v;
-	copy = sys_strdup(text);
+	copy = xstrdup(text);
 	if (!copy)
 		return err_sys(e, "keep an override");
 	v[c->n_overrides++] = (struct override){k, copy};

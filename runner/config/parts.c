@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/config/layers.h"
 
 #include <assert.h>
@@ -200,11 +200,11 @@ static int read_source(struct config *c, json_t *j, uint32_t id, const struct wh
 	if (r == 0) {
 		const struct key *type = schema_find(&schema_source, "", SLICE("type"));
 
-		s.v.type = sys_strdup(type->choices[s.type]);
+		s.v.type = xstrdup(type->choices[s.type]);
 		r = s.v.type ? check_source(&s, from, at, e) : err_sys(e, "copy a word");
 	}
 	if (r == 0 && s.v.build.n > 0 && !s.v.build_dir) {
-		s.v.build_dir = sys_strdup(c->dir);
+		s.v.build_dir = xstrdup(c->dir);
 		r = s.v.build_dir ? 0 : err_sys(e, "copy a path");
 	}
 	if (r == 0 && strcmp(s.v.type, "bazel") == 0)
@@ -261,7 +261,7 @@ static int read_list_of(struct config *c, const struct list *l, const struct whe
 		return where_fail(&at, e, "not a list: write %s", l->form);
 	if (n > l->max)
 		return where_fail(&at, e, "more than %zu of them", l->max);
-	*items = sys_calloc(n + 1, l->size);
+	*items = xcalloc(n + 1, l->size);
 	if (!*items)
 		return err_sys(e, "allocate the list \"%s\"", l->name);
 	id = places_child(id);

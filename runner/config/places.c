@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/config/places.h"
 
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int places_add(struct scan *s, struct err *e)
 		return err_set(e, E2BIG, "line %u: more than %d values", s->line, PLACES_MAX);
 	if (p->n == p->cap) {
 		size_t cap = p->cap ? p->cap * 2 : 64;
-		struct place *v = sys_realloc(p->v, cap * sizeof(*v));
+		struct place *v = xreallocarray(p->v, cap, sizeof(*v));
 
 		if (!v)
 			return err_sys(e, "grow the index of lines");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/config/reading.h"
 #include "runner/engine/engine.h"
 
@@ -42,9 +42,9 @@ static int absolute(const struct reading *r, const char *s, char **ret, struct e
 		for (s += 2; *s == '/'; s++)
 			;
 	if (alone || !*s)
-		path = sys_strdup(alone ? s : dir);
+		path = xstrdup(alone ? s : dir);
 	else
-		path = sys_asprintf("%s%s%s", dir, strcmp(dir, "/") == 0 ? "" : "/", s);
+		path = xasprintf("%s%s%s", dir, strcmp(dir, "/") == 0 ? "" : "/", s);
 	if (!path)
 		return err_sys(e, "make a path absolute");
 	if (strlen(path) > VALUE_PATH_MAX) {
@@ -106,7 +106,7 @@ int read_text(const struct reading *r, json_t *v, void *to, struct err *e)
 
 	if (n < 0)
 		return n;
-	copy = sys_strdup(json_string_value(v));
+	copy = xstrdup(json_string_value(v));
 	if (!copy)
 		return err_sys(e, "copy a text");
 	free(*(char **)to);

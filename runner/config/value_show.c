@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "runner/config/value.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ json_t *value_text(const char *s)
 
 	if (j)
 		return j;
-	copy = sys_strdup(s);
+	copy = xstrdup(s);
 	for (char *p = copy; p && *p; p++)
 		if ((unsigned char)*p >= 0x80)
 			*p = '?';
@@ -120,7 +120,7 @@ static json_t *show_env(const struct strv *list)
 
 	for (size_t i = 0; o && i < list->n; i++) {
 		const char *eq = strchr(list->v[i], '=');
-		_autofree_ char *name = sys_strndup(list->v[i], (size_t)(eq - list->v[i]));
+		_autofree_ char *name = xstrndup(list->v[i], (size_t)(eq - list->v[i]));
 
 		if (!name || json_object_set_new(o, name, value_text(eq + 1)) < 0)
 			return NULL;

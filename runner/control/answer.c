@@ -2,7 +2,7 @@
 /* Answers to peers: JSON lines.  A fresh status answer is shared by all peers. */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/control/internal.h"
 
 #include <assert.h>
@@ -27,7 +27,7 @@ static int answer_make(struct control_server *s, const json_t *o, struct control
 		return err_set(e, EMSGSIZE, "the answer is too long: ask for one target");
 	if (n > ERROR_MAX && s->pending + n > CONTROL_PENDING_MAX)
 		return err_set(e, EBUSY, "too many answers are pending: try again later");
-	a = sys_malloc(sizeof(*a) + n);
+	a = xmalloc(sizeof(*a) + n);
 	if (!a)
 		return err_sys(e, "allocate an answer");
 	*a = (struct control_answer){.refs = 1, .n = n};

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/control/address.h"
 
@@ -70,7 +71,7 @@ static int client_say(int fd, const struct control_request *q, struct err *e)
 		r = json_print(o, 0, &text, e);
 	if (r < 0)
 		return r;
-	line = sys_asprintf("%s\n", text);
+	line = xasprintf("%s\n", text);
 	if (!line)
 		return err_sys(e, "build a request");
 	/* A request fits into the socket's buffer, so send() takes all of it.  EPIPE: the server
@@ -101,7 +102,7 @@ static int hear_some(int fd, char *chunk, struct buf *answer, struct err *e)
 /* Reads one line. */
 static int client_hear(int fd, uint64_t until_us, struct buf *answer, struct err *e)
 {
-	_autofree_ char *chunk = sys_malloc(CHUNK);
+	_autofree_ char *chunk = xmalloc(CHUNK);
 	int r = 0;
 
 	if (!chunk)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One connection: read a line, send its answer, read the next line. */
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/control/internal.h"
 
@@ -133,7 +134,7 @@ static void conn_on_io(void *arg, uint32_t events)
 void control_conn_new(struct control_server *s, size_t place, int *take_fd,
 		      enum control_right right)
 {
-	struct control_conn *c = sys_malloc(sizeof(*c));
+	struct control_conn *c = xmalloc(sizeof(*c));
 
 	if (!c)
 		return;

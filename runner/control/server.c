@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/control/address.h"
 #include "runner/control/internal.h"
@@ -177,7 +178,7 @@ static int bind_socket(struct control_server *s, struct err *e)
 int control_server_open(struct loop *l, int state_dirfd, control_answer_fn *fn, void *arg,
 			struct control_server **ret, struct err *e)
 {
-	struct control_server *s = sys_calloc(1, sizeof(*s));
+	struct control_server *s = xcalloc(1, sizeof(*s));
 	int r;
 
 	if (!s)

@@ -2,7 +2,7 @@
 #include "runner/dictionary/literals.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/targets/elf.h"
 
 #include <elf.h>
@@ -231,7 +231,7 @@ static void read_table(struct reader *r, uint64_t addr, uint64_t size)
 
 	if (!s || size > LITERALS_TABLE_MAX)
 		return;
-	bytes = sys_malloc(size);
+	bytes = xmalloc(size);
 	if (!bytes || !reader_get(r, addr, bytes, size))
 		return;
 	if (is_textual((struct slice){bytes, size}))
@@ -313,7 +313,7 @@ static char *literals_read_section(const struct reader *r, const struct elf_head
 				   size_t *ret_n)
 {
 	size_t n = s->size < LITERALS_SECTION_MAX ? (size_t)s->size : LITERALS_SECTION_MAX;
-	char *data = n > 0 && n <= r->elf.size ? sys_malloc(n) : NULL;
+	char *data = n > 0 && n <= r->elf.size ? xmalloc(n) : NULL;
 
 	if (!data || !elf_read(&r->elf, data, n, s->at)) {
 		free(data);

@@ -2,8 +2,8 @@
 #include "runner/dictionary/words.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/quote.h"
-#include "base/sys.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -64,8 +64,8 @@ static bool words_make_room(struct words *w)
 		return true;
 	if (room > WORDS_MAX)
 		return false;
-	slots = sys_calloc(2 * room, sizeof(*slots));
-	v = slots ? sys_realloc(w->v, room * sizeof(*v)) : NULL;
+	slots = xcalloc(2 * room, sizeof(*slots));
+	v = slots ? xreallocarray(w->v, room, sizeof(*v)) : NULL;
 	if (!v) {
 		free(slots);
 		return false;
@@ -230,7 +230,7 @@ static size_t words_limit(const struct words *w, size_t *io_most)
 
 size_t words_choose(struct words *w, size_t most)
 {
-	_autofree_ struct word **order = sys_calloc(w->n ? w->n : 1, sizeof(struct word *));
+	_autofree_ struct word **order = xcalloc(w->n ? w->n : 1, sizeof(struct word *));
 	size_t n = 0, learned = 0, trials = words_limit(w, &most);
 
 	for (size_t i = 0; i < w->n; i++)

@@ -2,7 +2,7 @@
 /* Sends due entries, one at a time. */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/publish/internal.h"
 
 #include <errno.h>
@@ -200,7 +200,7 @@ static void look_ahead(struct round *w)
 int publish_deliver(const struct publish_deliver *d, struct outbox *o,
 		    struct publish_delivered *ret, struct err *e)
 {
-	_autofree_ bool *mute = sys_calloc(d->n_senders + 1, sizeof(*mute));
+	_autofree_ bool *mute = xcalloc(d->n_senders + 1, sizeof(*mute));
 	struct round w = {d, o, ret, mute};
 	int r;
 

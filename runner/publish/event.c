@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/crash/ledger/input.h"
 #include "runner/crash/report/report.h"
@@ -51,7 +52,7 @@ static int read_input(int fd, struct gathered *g, struct err *e)
 {
 	size_t n = 0;
 
-	g->input = sys_malloc(RENDER_INLINE_MAX + 1);
+	g->input = xmalloc(RENDER_INLINE_MAX + 1);
 	if (!g->input)
 		return err_sys(e, "allocate an input");
 	while (n <= RENDER_INLINE_MAX) {

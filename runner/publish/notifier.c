@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/task.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l, st
 	*ret = NULL;
 	if (!notify_is_wanted(t->config))
 		return 0;
-	n = sys_calloc(1, sizeof(*n));
+	n = xcalloc(1, sizeof(*n));
 	if (!n)
 		return err_sys(e, "allocate the notifier");
 	n->loop = loop;

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "runner/publish/github/github.h"
 #include "runner/publish/http/token.h"
@@ -82,8 +82,8 @@ static int make_senders(const struct config *c, struct senders *s, struct err *e
 	const struct webhook_config *w = config_webhooks(c, &n);
 	int r = 0;
 
-	s->v = sys_calloc(n + 1, sizeof(*s->v));
-	s->places = sys_calloc(n + 1, sizeof(*s->places));
+	s->v = xcalloc(n + 1, sizeof(*s->v));
+	s->places = xcalloc(n + 1, sizeof(*s->places));
 	if (!s->v || !s->places)
 		return err_sys(e, "allocate the senders");
 	if (config_github(c)->repository) {
@@ -137,7 +137,7 @@ bool notify_has_place(const struct config *c, const char *place)
 static struct publish_target *describe_targets(const struct notify *t, size_t *ret_n)
 {
 	size_t n = t->targets ? t->targets->n : 0;
-	struct publish_target *v = sys_calloc(n + 1, sizeof(*v));
+	struct publish_target *v = xcalloc(n + 1, sizeof(*v));
 
 	for (size_t i = 0; v && i < n; i++) {
 		v[i].name = t->targets->v[i].name;

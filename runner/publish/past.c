@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/state/history.h"
 #include "runner/state/series.h"
 
@@ -17,7 +17,7 @@ enum { STATS_MAX = 1 << 20, RUNS = 200 };
 
 static bool from_stats(const struct state *s, const struct known_crash *c, struct publish_past *ret)
 {
-	_autofree_ char *path = sys_asprintf("logs/%s/%s.stats", c->first_seen.run, c->fuzzer);
+	_autofree_ char *path = xasprintf("logs/%s/%s.stats", c->first_seen.run, c->fuzzer);
 	_autojson_ json_t *j = NULL;
 	struct err e;
 

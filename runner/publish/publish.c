@@ -3,7 +3,7 @@
 #include "runner/publish/publish.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/publish/internal.h"
 
 #include <errno.h>
@@ -237,7 +237,7 @@ int publish_queue(const struct publish *p, struct outbox *o, const struct ledger
 		  struct publish_sum *ret, struct err *e)
 {
 	size_t n = ledger_count(l);
-	_autofree_ struct fresh_crash *v = sys_calloc(n + 1, sizeof(*v));
+	_autofree_ struct fresh_crash *v = xcalloc(n + 1, sizeof(*v));
 	struct fresh fresh = {v, 0};
 	struct err why;
 	int r;

@@ -2,6 +2,7 @@
 #include "runner/run/control.h"
 
 #include "base/lines.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ int control_open(struct loop *l, int fd, control_workers_fn *fn, void *arg, stru
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return err_sys(e, "watch descriptor %d", fd);
-	c = sys_calloc(1, sizeof(*c));
+	c = xcalloc(1, sizeof(*c));
 	if (!c)
 		return err_sys(e, "watch descriptor %d", fd);
 	c->fd = fd;

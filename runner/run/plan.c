@@ -2,7 +2,7 @@
 #include "runner/run/plan.h"
 
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -65,7 +65,7 @@ static int plan_add_target(struct plan *p, const struct config *c, const struct 
 int plan_make(const struct config *c, const struct target_list *l, const char *filter,
 	      struct plan *ret, struct err *e)
 {
-	struct plan p = {.v = sys_calloc(l->n ? l->n : 1, sizeof(*p.v))};
+	struct plan p = {.v = xcalloc(l->n ? l->n : 1, sizeof(*p.v))};
 	int r = 0;
 
 	if (!p.v)

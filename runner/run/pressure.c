@@ -2,6 +2,7 @@
 #include "runner/run/pressure.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "cgroups/stat.h"
 
@@ -41,7 +42,7 @@ static void on_trigger(void *arg, uint32_t events)
 
 static int pressure_open_one(const char *dir, const char *name, int flags, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s/%s", dir, name);
+	_autofree_ char *path = xasprintf("%s/%s", dir, name);
 	int fd = path ? sys_openat(AT_FDCWD, path, flags | O_NONBLOCK, 0) : -1;
 
 	return fd >= 0 ? fd : err_sys(e, "open '%s/%s'", dir, name);
@@ -66,7 +67,7 @@ static void set_trigger(struct pressure *p, struct loop *l, const char *dir)
 int pressure_open(struct loop *l, const char *dir, pressure_fn *fn, void *arg,
 		  struct pressure **ret, struct err *e)
 {
-	struct pressure *p = sys_calloc(1, sizeof(*p));
+	struct pressure *p = xcalloc(1, sizeof(*p));
 	struct workers_reading first;
 	int r;
 

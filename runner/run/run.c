@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/internal.h"
 
 #include <stdlib.h>
@@ -65,8 +65,8 @@ static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	r->jobs = sys_calloc(plan->n ? plan->n : 1, sizeof(*r->jobs));
-	r->rows = sys_calloc(plan->n ? plan->n : 1, sizeof(*r->rows));
+	r->jobs = xcalloc(plan->n ? plan->n : 1, sizeof(*r->jobs));
+	r->rows = xcalloc(plan->n ? plan->n : 1, sizeof(*r->rows));
 	if (!r->jobs || !r->rows)
 		return err_sys(e, "allocate %zu jobs", plan->n);
 	for (; r->n < plan->n; r->n++) {
@@ -90,7 +90,7 @@ static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 
 static struct run *run_new(const struct run_opts *o)
 {
-	struct run *r = sys_calloc(1, sizeof(*r));
+	struct run *r = xcalloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;

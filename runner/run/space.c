@@ -2,7 +2,7 @@
 /* Disk space: how much each cell holds, and the actions when little is left. */
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/task.h"
 #include "base/units.h"
 #include "runner/run/internal.h"
@@ -69,7 +69,7 @@ static int run_space_look_at_all(void *arg, struct buf *out, struct err *e)
 {
 	const struct run_look *l = arg;
 	const struct run *r = l->run;
-	struct order *v = sys_calloc(r->n, sizeof(*v));
+	struct order *v = xcalloc(r->n, sizeof(*v));
 	size_t n = 0;
 	int rc = v ? 0 : err_sys(e, "allocate %zu targets", r->n);
 

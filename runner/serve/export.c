@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/serve/model/site.h"
 #include "runner/serve/page/html.h"
@@ -211,7 +212,7 @@ static int serve_export_put(const struct serve_site *site, int parent, const cha
 
 static int export_in(struct export *x, int parent, const char *name, struct err *e)
 {
-	_autofree_ char *tmp = sys_asprintf(".%s.new-%d", name, (int)getpid());
+	_autofree_ char *tmp = xasprintf(".%s.new-%d", name, (int)getpid());
 	_autoclose_ int dir = -1;
 	struct err ignored;
 	int r = serve_export_may_replace(x->site, parent, name,
@@ -239,7 +240,7 @@ int serve_export(struct serve_site *site, const char *dir, serve_damaged_fn *dam
 		 uint64_t *ret_files, struct err *e)
 {
 	struct export x = {.site = site, .damaged = damaged, .arg = arg};
-	_autofree_ char *path = sys_strdup(dir);
+	_autofree_ char *path = xstrdup(dir);
 	_autoclose_ int parent = -1;
 	char *slash;
 	size_t n;

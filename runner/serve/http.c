@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/serve/listen.h"
 #include "runner/serve/serve.h"
 
@@ -268,7 +268,7 @@ static enum MHD_Result send_page(struct serve_http *h, struct MHD_Connection *c,
 	struct cached *a = look_up(h, path, now);
 
 	if (!a->response) {
-		a->path = sys_strdup(path);
+		a->path = xstrdup(path);
 		a->response = a->path ? serve_http_make(h, path, &a->status) : NULL;
 		a->until_us = clock_mono_us() + CACHED_MS * USEC_PER_MSEC;
 	}
@@ -416,7 +416,7 @@ static int start(struct serve_http *h, struct loop *l, const struct serve_listen
 int serve_http_start(struct loop *l, struct serve_site *site, const struct serve_listen *at,
 		     const char *const *hosts, size_t n, struct serve_http **ret, struct err *e)
 {
-	struct serve_http *h = sys_calloc(1, sizeof(*h));
+	struct serve_http *h = xcalloc(1, sizeof(*h));
 	int r;
 
 	if (!h)

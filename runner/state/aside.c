@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@ enum { MODE_DIR = 0750, NAMES_TRIED = 1000 };
 static int find_place(int at, const char *path, char **ret, struct err *e)
 {
 	for (unsigned i = 1; i < NAMES_TRIED; i++) {
-		_autofree_ char *to = i == 1 ? sys_asprintf(ASIDE "/%s", path)
-					     : sys_asprintf(ASIDE "/%s~%u", path, i);
+		_autofree_ char *to =
+		    i == 1 ? xasprintf(ASIDE "/%s", path) : xasprintf(ASIDE "/%s~%u", path, i);
 		char *slash = to ? strrchr(to, '/') : NULL;
 		int r;
 

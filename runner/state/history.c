@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/state/history_internal.h"
 
@@ -42,7 +43,7 @@ static int read_tail(int fd, char **ret, struct slice *ret_text, struct err *e)
 		return err_sys(e, "stat");
 	size = (uint64_t)st.st_size;
 	at = size > HISTORY_READ_MAX ? size - HISTORY_READ_MAX : 0;
-	text = sys_malloc((size_t)(size - at) + 1);
+	text = xmalloc((size_t)(size - at) + 1);
 	if (!text)
 		return err_sys(e, "allocate");
 	in.p = text;
@@ -78,7 +79,7 @@ static int each_line(struct slice text, history_fn *fn, void *arg, uint64_t *dam
 
 int history_open(const struct state *s, const char *name, int *ret_fd, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("stats/%s", name);
+	_autofree_ char *path = xasprintf("stats/%s", name);
 	_autoclose_ int fd = -1;
 	int r;
 

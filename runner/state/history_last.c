@@ -2,7 +2,7 @@
 /* Reads the end of a history, backwards. */
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/state/history.h"
 #include "runner/state/history_internal.h"
 
@@ -48,7 +48,7 @@ static int back_read(struct back *b, struct err *e)
 	int r;
 
 	if (b->n + more > b->room) {
-		p = sys_realloc(b->p, b->n + more);
+		p = xreallocarray(b->p, b->n + more, 1);
 		if (!p)
 			return err_sys(e, "allocate");
 		b->p = p;
@@ -234,7 +234,7 @@ int history_target_name(const char *target, char **ret, struct err *e)
 
 	if (!fs_name_ok(slice_of(target)) || *target == '.')
 		return err_set(e, EINVAL, "this is no name of a target");
-	name = sys_asprintf("targets/%s.jsonl", target);
+	name = xasprintf("targets/%s.jsonl", target);
 	if (!name)
 		return err_sys(e, "allocate a path");
 	*ret = name;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <fcntl.h>
@@ -16,7 +17,7 @@ enum { NOTE_ROOM = 16384, NOTE_MAX = 4096 };
 
 int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, struct err *e)
 {
-	_autofree_ char *own = sys_strdup(name);
+	_autofree_ char *own = xstrdup(name);
 	int fd, r;
 
 	if (!own)
@@ -53,7 +54,7 @@ static void joblog_put(struct joblog *l, const char *p, uint64_t n)
 static void ring(struct joblog *l, const char *p, size_t n)
 {
 	if (!l->tail)
-		l->tail = sys_malloc(JOBLOG_TAIL);
+		l->tail = xmalloc(JOBLOG_TAIL);
 	if (!l->tail) {
 		l->dropped += n;
 		return;

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -84,7 +85,7 @@ static int series_add_point(const struct series *s, const struct series_point *p
 static int series_put(const struct series *s, int logs, const struct series_of *of,
 		      struct buf *text, struct err *e)
 {
-	_autofree_ char *name = sys_asprintf("%s.series", of->target);
+	_autofree_ char *name = xasprintf("%s.series", of->target);
 	_autoclose_ int fd = -1;
 	/* Truncates what a failed write left of the first line. */
 	int r, how = s->written ? 0 : O_CREAT | O_TRUNC;

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/state/history_internal.h"
 #include "runner/state/series.h"
@@ -96,7 +97,7 @@ static int read_last(int dir, const char *file, json_t **ret, struct err *e)
 
 static int series_left_add_target(int dir, const char *name, json_t *all, struct err *e)
 {
-	_autofree_ char *file = sys_asprintf("%s" SUFFIX, name);
+	_autofree_ char *file = xasprintf("%s" SUFFIX, name);
 	_autojson_ json_t *series = NULL;
 	_autojson_ json_t *t = json_pack("{s:s, s:s}", "name", name, "reason", "unfinished");
 	int r = file && t ? read_last(dir, file, &series, e) : series_left_no_memory(e);
@@ -162,7 +163,7 @@ static int list_names(int dir, size_t max, json_t *names, struct err *e)
 int series_left(const struct state *s, const char *run, size_t max, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *all = json_array(), *names = json_array();
-	_autofree_ char *path = sys_asprintf("logs/%s", run);
+	_autofree_ char *path = xasprintf("logs/%s", run);
 	_autoclose_ int dir = -1;
 	int r;
 

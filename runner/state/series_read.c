@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/state/series.h"
 
 #include <errno.h>
@@ -141,7 +141,7 @@ int series_read(const struct state *s, const char *run, const char *target, size
 	if (!fs_name_ok(slice_of(run)) || !fs_name_ok(slice_of(target)) || *run == '.' ||
 	    *target == '.')
 		return err_set(e, EINVAL, "this is no name of a run or a target");
-	path = sys_asprintf("logs/%s/%s.series", run, target);
+	path = xasprintf("logs/%s/%s.series", run, target);
 	if (!path)
 		return err_sys(e, "allocate a path");
 	r = fs_read(s->dirfd, path, FILE_MAX, &text, &n, e);

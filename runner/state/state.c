@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -22,9 +23,9 @@ static int default_path(char **ret, struct err *e)
 	char *p;
 
 	if (env && *env)
-		p = sys_strdup(env);
+		p = xstrdup(env);
 	else if (home && *home == '/')
-		p = sys_asprintf("%s/.fuzzcell", home);
+		p = xasprintf("%s/.fuzzcell", home);
 	else
 		return err_set(
 		    e, ENOENT,
@@ -114,7 +115,7 @@ int state_instance(const char *path, char ret[STATE_INSTANCE_MAX], struct err *e
 int state_open(const char *path, enum state_use use, struct state **ret, struct err *e)
 {
 	_autofree_ char *def = NULL;
-	struct state *s = sys_calloc(1, sizeof(*s));
+	struct state *s = xcalloc(1, sizeof(*s));
 	int r = 0;
 
 	if (!s)
@@ -190,7 +191,7 @@ static int open_run(struct state *s, struct run_dirs *r, struct err *e)
 		rc = state_open_made(s->dirfd, path, &r->work, e);
 	if (rc < 0)
 		return rc;
-	r->work_path = sys_asprintf("%s/%s", s->path, path);
+	r->work_path = xasprintf("%s/%s", s->path, path);
 	return r->work_path ? 0 : err_sys(e, "allocate a path");
 }
 
@@ -245,14 +246,14 @@ void state_run_end(struct state *s, struct run_dirs *r, bool keep_work)
 
 int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("corpus/%s", target);
+	_autofree_ char *path = xasprintf("corpus/%s", target);
 
 	return path ? state_open_made(s->dirfd, path, ret_fd, e) : err_sys(e, "allocate a path");
 }
 
 uint64_t state_waiting(const struct state *s, const char *target)
 {
-	_autofree_ char *path = sys_asprintf("triage/%s", target);
+	_autofree_ char *path = xasprintf("triage/%s", target);
 	CLEANUP(closedir_p) DIR *d = NULL;
 	const struct dirent *ent;
 	uint64_t n = 0;
@@ -268,7 +269,7 @@ uint64_t state_waiting(const struct state *s, const char *target)
 int state_append_history(struct state *s, struct fs_batch *batch, const char *name,
 			 const json_t *line, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("stats/%s", name);
+	_autofree_ char *path = xasprintf("stats/%s", name);
 	char *slash = path ? strrchr(path, '/') : NULL;
 	_autoclose_ int dir = -1;
 	_autofree_ char *text = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/status/repeats.h"
 
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void repeats_done(struct repeats *r)
 static struct repeat *of_row(struct repeats *r, size_t n_rows, size_t row)
 {
 	if (!r->v && n_rows > 0) {
-		r->v = sys_calloc(n_rows, sizeof(*r->v));
+		r->v = xcalloc(n_rows, sizeof(*r->v));
 		r->n = r->v ? n_rows : 0;
 	}
 	return row < r->n ? &r->v[row] : NULL;
@@ -38,7 +38,7 @@ static bool repeats_failed(struct repeat *one, const char *note)
 		return false;
 	}
 	free(one->note);
-	one->note = sys_strdup(note);
+	one->note = xstrdup(note);
 	return true;
 }
 

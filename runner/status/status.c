@@ -2,7 +2,7 @@
 #include "runner/status/status.h"
 
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/status/summary.h"
 
 #include <errno.h>
@@ -163,7 +163,7 @@ int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_r
 
 	if (!json_is_object(run) || !json_is_array(targets) || n > TARGETS_MAX)
 		return err_set(e, EPROTO, "the run's answer is not a status");
-	rows = sys_calloc(n ? n : 1, sizeof(*rows));
+	rows = xcalloc(n ? n : 1, sizeof(*rows));
 	if (!rows)
 		return err_sys(e, "allocate %zu targets", n);
 	for (size_t i = 0; i < n; i++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "runner/targets/source.h"
 
 #include "base/cleanup.h"
@@ -120,7 +121,7 @@ int binary_probe(int fd, uint64_t *io_searched, struct binary *ret, struct err *
 	b.size = (uint64_t)before.st_size;
 	b.executable = before.st_mode & 0111;
 	b.too_large = b.size > DISCOVER_MAX_BINARY;
-	block = sys_malloc(OVERLAP + BLOCK);
+	block = xmalloc(OVERLAP + BLOCK);
 	if (!block)
 		return err_sys(e, "allocate to search a program");
 	/* Read only the head first: most files of a directory are not programs. */

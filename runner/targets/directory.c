@@ -4,6 +4,7 @@
 #include "runner/targets/directory.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -43,9 +44,9 @@ static int directory_add_target(struct scan *s, const char *name, const struct b
 		return list_note(
 		    s->out, scan_place(s, name), true, e,
 		    "has a fuzzing entry point, but no permission to execute: chmod +x");
-	t.name = sys_strndup(target.p, target.n);
-	t.dir = sys_strdup(s->real);
-	t.binary = sys_asprintf("%s/%s", s->real, name);
+	t.name = xstrndup(target.p, target.n);
+	t.dir = xstrdup(s->real);
+	t.binary = xasprintf("%s/%s", s->real, name);
 	if (!t.name || !t.dir || !t.binary) {
 		err_sys(e, "copy a target's names");
 		target_done(&t);
@@ -160,7 +161,7 @@ int discover_directory(const struct discover_source *from, struct target_list *o
 		r = directory_read_names(&s, e);
 	if (r < 0)
 		return r;
-	s.sides = sys_calloc(s.names.n + 1, sizeof(*s.sides));
+	s.sides = xcalloc(s.names.n + 1, sizeof(*s.sides));
 	if (!s.sides)
 		return err_sys(e, "allocate %zu names", s.names.n);
 	for (size_t i = 0; r == 0 && i < s.names.n; i++)

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/targets/names.h"
 #include "runner/targets/source.h"
@@ -61,7 +62,7 @@ static int discover_grow(void **v, size_t n, size_t size, struct err *e)
 
 	if (n & (n - 1))
 		return 0;
-	p = sys_realloc(*v, (n ? 2 * n : 1) * size);
+	p = xreallocarray(*v, (n ? 2 * n : 1) * size, 1);
 	if (!p)
 		return err_sys(e, "grow the list of targets");
 	*v = p;
@@ -101,7 +102,7 @@ static char *place_text(struct place at)
 		escape_ascii(slice_of(at.name), name);
 	if (at.line)
 		snprintf(line, sizeof(line), ":%u", at.line);
-	return sys_asprintf("%s%s%s%s", dir, at.name ? "/" : "", name, line);
+	return xasprintf("%s%s%s%s", dir, at.name ? "/" : "", name, line);
 }
 
 int list_note(struct target_list *l, struct place at, bool warning, struct err *e, const char *fmt,
@@ -126,7 +127,7 @@ int list_note(struct target_list *l, struct place at, bool warning, struct err *
 	if (r < 0)
 		return r;
 	path = place_text(at);
-	copy = path ? sys_strdup(escape_ascii(slice_of(why), shown)) : NULL;
+	copy = path ? xstrdup(escape_ascii(slice_of(why), shown)) : NULL;
 	if (!copy)
 		return err_sys(e, "copy a note");
 	l->notes[l->n_notes++] = (struct discover_note){take_ptr(&path), copy, warning};
@@ -168,13 +169,13 @@ static int discover_check_names(struct target_list *fresh, const struct target_l
 /* Makes space in io for all of fresh, before any element moves. */
 static int discover_reserve(struct target_list *io, const struct target_list *fresh, struct err *e)
 {
-	struct target *v = sys_realloc(io->v, (io->n + fresh->n + 1) * sizeof(*v));
+	struct target *v = xreallocarray(io->v, io->n + fresh->n + 1, sizeof(*v));
 	struct discover_note *notes;
 
 	if (!v)
 		return err_sys(e, "grow the list of targets");
 	io->v = v;
-	notes = sys_realloc(io->notes, (io->n_notes + fresh->n_notes + 1) * sizeof(*notes));
+	notes = xreallocarray(io->notes, io->n_notes + fresh->n_notes + 1, sizeof(*notes));
 	if (!notes)
 		return err_sys(e, "grow the list of notes");
 	io->notes = notes;
@@ -288,8 +289,8 @@ static int add_missing(const struct discover_source *s, const struct target_list
 		if (!names_target_ok(slice_of(b->labels.v[i])) || is_listed(l, b->labels.v[i]) ||
 		    is_listed(before, b->labels.v[i]))
 			continue;
-		t.name = sys_strdup(b->labels.v[i]);
-		t.binary = sys_asprintf("%s/%s", s->path, b->labels.v[i]);
+		t.name = xstrdup(b->labels.v[i]);
+		t.binary = xasprintf("%s/%s", s->path, b->labels.v[i]);
 		r = t.name && t.binary ? source_unbuilt(&t, e, "%s", b->whys.v[i])
 				       : err_sys(e, "copy a target's names");
 		if (r == 0)
@@ -403,9 +404,9 @@ static int discover_say_build(const struct discover_source *s, struct target *t,
 
 	if (t->build)
 		return 0;
-	t->build = sys_strdup(s->said_build);
+	t->build = xstrdup(s->said_build);
 	if (made)
-		t->made = sys_asprintf("%s%s", strchr(made, '/') ? "" : "./", made);
+		t->made = xasprintf("%s%s", strchr(made, '/') ? "" : "./", made);
 	return t->build && (t->made || !made) ? 0 : err_sys(e, "say how '%s' is built", t->name);
 }
 
@@ -464,8 +465,8 @@ int source_unbuilt(struct target *t, struct err *e, const char *fmt, ...)
 	va_end(ap);
 	if (t->unbuilt)
 		return 0;
-	nothing = sys_asprintf("%s.unbuilt", t->binary);
-	t->unbuilt = sys_strdup(escape_ascii(slice_of(why), shown));
+	nothing = xasprintf("%s.unbuilt", t->binary);
+	t->unbuilt = xstrdup(escape_ascii(slice_of(why), shown));
 	if (!nothing || !t->unbuilt)
 		return err_sys(e, "copy a target's names");
 	free(t->binary);
@@ -485,7 +486,7 @@ int source_fd_path(int fd, char **ret, struct err *e)
 		return err_sys(e, "read link '%s'", link);
 	if (n == (ssize_t)sizeof(path))
 		return err_set(e, ENAMETOOLONG, "the path of an open file");
-	copy = sys_strndup(path, (size_t)n);
+	copy = xstrndup(path, (size_t)n);
 	if (!copy)
 		return err_sys(e, "copy a path");
 	*ret = copy;
@@ -509,7 +510,7 @@ int source_options(struct target_list *l, struct place at, int fd, const struct 
 		   struct optfile *ret, struct err *e)
 {
 	struct noting n = {.list = l, .at = at};
-	_autofree_ char *text = sys_malloc(OPTFILE_MAX + 1);
+	_autofree_ char *text = xmalloc(OPTFILE_MAX + 1);
 	size_t len = 0;
 	ssize_t got = 1;
 

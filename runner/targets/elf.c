@@ -2,6 +2,7 @@
 #include "runner/targets/elf.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <elf.h>
@@ -98,13 +99,13 @@ static bool elf_read_tables(struct elf_file *io, const struct where *at)
 
 	if (io->n == 0 || io->n > ELF_SECTIONS_MAX || at->names >= io->n)
 		return false;
-	io->table = sys_malloc(io->n * elf_entry_size(io));
+	io->table = xmalloc(io->n * elf_entry_size(io));
 	if (!io->table || !elf_read(io, io->table, io->n * elf_entry_size(io), at->table))
 		return false;
 	s = elf_section(io, at->names);
 	if (s.size == 0 || s.size > ELF_NAMES_MAX)
 		return false;
-	io->names = sys_malloc(s.size);
+	io->names = xmalloc(s.size);
 	io->names_n = s.size;
 	return io->names && elf_read(io, io->names, s.size, s.at);
 }

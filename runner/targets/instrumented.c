@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/targets/instrumented.h"
 
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/targets/elf.h"
 
 #include <elf.h>
@@ -37,7 +37,7 @@ static bool instrumented_find(const struct elf_file *m, uint64_t type, const cha
 /* NULL: too large, or not in the file.  free() it. */
 static char *instrumented_load(const struct elf_file *m, const struct elf_header *s)
 {
-	char *v = s->size > 0 && s->size <= TABLE_MAX ? sys_malloc(s->size) : NULL;
+	char *v = s->size > 0 && s->size <= TABLE_MAX ? xmalloc(s->size) : NULL;
 
 	if (v && !elf_read(m, v, s->size, s->at)) {
 		free(v);
@@ -69,7 +69,7 @@ static bool read_pcs(struct look *l)
 	l->n = l->at.size / sizeof(struct pc);
 	if (l->n == 0 || l->n > INSTRUMENTED_EDGES_MAX)
 		return false;
-	l->pcs = sys_calloc(l->n, sizeof(*l->pcs));
+	l->pcs = xcalloc(l->n, sizeof(*l->pcs));
 	if (!l->pcs || !elf_read(l->elf, l->pcs, l->n * sizeof(*l->pcs), l->at.at))
 		return false;
 	if (!instrumented_find(l->elf, SHT_RELA, ".rela.dyn", &s))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A list of targets, written by a user or a build.  Its paths may lead to any file that its owner
  * may read (discover.c).  Every mistake is an error with its place. */
+#include "base/memory.h"
 #include "runner/targets/names.h"
 #include "runner/targets/source.h"
 
@@ -78,7 +79,7 @@ static int manifest_open_path(const struct reading *m, json_t *v, char **ret_pat
 
 	if (!text)
 		return -e->code;
-	path = text[0] == '/' ? sys_strdup(text) : sys_asprintf("%s/%s", m->dir, text);
+	path = text[0] == '/' ? xstrdup(text) : xasprintf("%s/%s", m->dir, text);
 	if (!path)
 		return err_sys(e, "copy a path");
 	/* Opening a device may have side effects. */
@@ -120,7 +121,7 @@ static int manifest_read_name(struct reading *m, json_t *v, struct err *e)
 		return err_set(e, EINVAL,
 			       "at most %d letters, digits and @ _ . -, the first no . or -",
 			       NAMES_TARGET_MAX);
-	m->t.name = sys_strdup(text);
+	m->t.name = xstrdup(text);
 	return m->t.name ? 0 : err_sys(e, "copy a name");
 }
 
@@ -380,8 +381,7 @@ int discover_manifest(const struct discover_source *s, struct target_list *out, 
 	_autofree_ char *text = NULL, *real = NULL;
 	_autoclose_ int fd = -1;
 	const char *path = s->path, *slash = strrchr(path, '/');
-	_autofree_ char *dir =
-	    slash ? sys_strndup(path, (size_t)(slash - path) + 1) : sys_strdup(".");
+	_autofree_ char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
 	size_t n;
 	int r;
 

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/targets/names.h"
 
 #include <errno.h>
@@ -290,7 +290,7 @@ int optfile_parse(struct slice text, const struct engine_ops *engine, optfile_no
 
 	if (text.n > OPTFILE_MAX)
 		return err_set(e, EFBIG, "more than %d bytes of options", OPTFILE_MAX);
-	p = sys_calloc(1, sizeof(*p));
+	p = xcalloc(1, sizeof(*p));
 	if (!p)
 		return err_sys(e, "allocate for options");
 	p->engine = engine;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks single flags and variables, and converts flags that set a job's limits. */
+#include "base/memory.h"
 #include "runner/targets/optfile.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/sys.h"
 #include "runner/targets/names.h"
 
 #include <stdio.h>
@@ -137,7 +137,7 @@ static bool key_known(const struct engine_ops *engine, const char *key, char why
 
 static int set_dict(struct optfile *io, struct slice value, struct err *e)
 {
-	char *copy = sys_strndup(value.p, value.n);
+	char *copy = xstrndup(value.p, value.n);
 
 	if (!copy)
 		return err_sys(e, "copy a path");

@@ -2,7 +2,7 @@
 #include "runner/targets/sanitizer.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/targets/elf.h"
 
 #include <elf.h>
@@ -70,7 +70,7 @@ static bool sanitizer_lacks(const struct sanitizer *s, const struct elf_file *m)
 
 	if (!sanitizer_find_names(m, &h))
 		return false;
-	names = sys_malloc(h.size);
+	names = xmalloc(h.size);
 	return names && elf_read(m, names, h.size, h.at) && !sanitizer_is_in(s, names, h.size);
 }
 

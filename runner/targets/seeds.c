@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seed archives, through libarchive.  An archive is hostile and may try to exhaust the disk, the
  * memory or our time: every entry counts against the limits, even if it is skipped. */
+#include "base/memory.h"
 #include "runner/targets/discover.h"
 
 #include "base/cleanup.h"
@@ -276,7 +277,7 @@ int discover_unpack(const char *archive, const struct seeds_to *to, struct seeds
 	int r;
 
 	*ret = (struct seeds_result){0};
-	u.data = data = sys_malloc(u.most.file + 1);
+	u.data = data = xmalloc(u.most.file + 1);
 	if (!a || !data)
 		return err_set(e, ENOMEM, "allocate to unpack '%s'", archive);
 	r = open_archive(archive, to->rights, &fd, e);

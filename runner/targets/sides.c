@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The side files of a target: seeds, dictionary, options. */
+#include "base/memory.h"
 #include "runner/targets/directory.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ static struct side *find_side(struct scan *s, const char *name)
 static int sides_find(struct scan *s, const char *target, const char *suffix, bool dir,
 		      struct side **ret_side, struct found *f, struct err *e)
 {
-	_autofree_ char *name = sys_asprintf("%s%s", target, suffix);
+	_autofree_ char *name = xasprintf("%s%s", target, suffix);
 	int r;
 
 	if (!name)
@@ -162,7 +162,7 @@ static int note_orphan(struct scan *s, const struct side *x, const char *near, s
 
 int sides_note_orphans(struct scan *s, struct err *e)
 {
-	_autofree_ const char **targets = sys_calloc(s->out->n + 1, sizeof(*targets));
+	_autofree_ const char **targets = xcalloc(s->out->n + 1, sizeof(*targets));
 	unsigned guesses = 0;
 	int r = 0;
 

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/git.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "runner/trigger/growth.h"
 #include "runner/trigger/remote.h"
@@ -214,10 +215,7 @@ static int check_remote(const struct work *w, struct err *e)
 	char why[CHECKOUT_WHY];
 	int r;
 
-	if (asprintf(&key, "remote.%s.url", w->o->remote) < 0) {
-		key = NULL;
-		return err_set(e, ENOMEM, "allocate a name");
-	}
+	key = xasprintf("remote.%s.url", w->o->remote);
 	args[2] = key;
 	r = git_ask(&w->git, args, &url, e);
 	if (r != 1)

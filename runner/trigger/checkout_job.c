@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/task.h"
 #include "base/units.h"
 #include "runner/trigger/checkout.h"
@@ -90,15 +90,15 @@ static void checkout_job_on_done(void *arg, struct slice result, const char *fai
 int checkout_start(struct loop *l, const struct checkout_opts *o, enum checkout_what what,
 		   const char *head, checkout_done_fn *done, void *arg, struct err *e)
 {
-	__attribute__((cleanup(job_free_p))) struct checkout_job *j = sys_calloc(1, sizeof(*j));
+	__attribute__((cleanup(job_free_p))) struct checkout_job *j = xcalloc(1, sizeof(*j));
 	struct task *task;
 	int r;
 
 	if (!j)
 		return err_sys(e, "allocate a checkout");
-	j->dir = sys_strdup(o->dir);
-	j->remote = sys_strdup(o->remote);
-	j->branch = sys_strdup(o->branch);
+	j->dir = xstrdup(o->dir);
+	j->remote = xstrdup(o->remote);
+	j->branch = xstrdup(o->branch);
 	if (!j->dir || !j->remote || !j->branch)
 		return err_sys(e, "allocate a checkout");
 	j->o = (struct checkout_opts){j->dir, j->remote, j->branch, o->fetch_us, o->limits};

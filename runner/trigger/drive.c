@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/trigger/drive_internal.h"
 
 #include <signal.h>
@@ -170,7 +170,7 @@ static void remove_sources(struct drive *d)
 int drive_run(const struct drive_opts *o, struct drive_repo *repos, size_t n,
 	      struct drive_result *ret, struct err *e)
 {
-	_autofree_ struct watched *all = sys_calloc(n, sizeof(*all));
+	_autofree_ struct watched *all = xcalloc(n, sizeof(*all));
 	struct drive d = {.o = o, .repos = all};
 	int r;
 

@@ -2,6 +2,7 @@
 /* Starts runs and shares the machine's workers among them. */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/state/holder.h"
 #include "runner/trigger/drive_internal.h"
@@ -157,8 +158,8 @@ static void drive_start_give(struct watched *r, const struct share *s, uint32_t 
 
 void drive_share(struct drive *d)
 {
-	_autofree_ struct share *v = sys_calloc(d->n, sizeof(*v));
-	_autofree_ uint32_t *limit = sys_calloc(d->n, sizeof(*limit));
+	_autofree_ struct share *v = xcalloc(d->n, sizeof(*v));
+	_autofree_ uint32_t *limit = xcalloc(d->n, sizeof(*limit));
 
 	for (size_t i = 0; i < d->n; i++) {
 		struct watched *r = &d->repos[i];

@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/strv.h"
-#include "base/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -145,9 +145,9 @@ int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 {
 	_autostrv_ struct strv env = {0};
 	_autobuf_ struct buf said = BUF_INIT(SAID_MAX);
-	_autofree_ char *ref = sys_asprintf("refs/heads/%s", o->branch);
+	_autofree_ char *ref = xasprintf("refs/heads/%s", o->branch);
 	_autofree_ char *spec =
-	    sys_asprintf("+refs/heads/%s:refs/remotes/%s/%s", o->branch, o->remote, o->branch);
+	    xasprintf("+refs/heads/%s:refs/remotes/%s/%s", o->branch, o->remote, o->branch);
 	const char *const fetch[] = {"fetch", "-q",	 "--no-tags", "--no-recurse-submodules",
 				     "--",    o->remote, spec,	      NULL};
 	const char *const list[] = {"ls-remote", "-q", "--exit-code", "--", o->remote, ref, NULL};

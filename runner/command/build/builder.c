@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "cells/strays.h"
 #include "runner/command/build/cell.h"
@@ -114,7 +114,7 @@ static int go_on_without(const struct builder *b, struct err *e)
 int builder_start(const struct config *c, const char *instance, bool quiet, struct builder **ret,
 		  struct err *e)
 {
-	struct builder *b = sys_calloc(1, sizeof(*b));
+	struct builder *b = xcalloc(1, sizeof(*b));
 	int r;
 
 	if (!b)

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/loop.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "cells/cell.h"
 #include "runner/command/build/sights.h"
@@ -68,7 +68,7 @@ static int fill_env(struct tool_env *env, struct err *e)
 	if (r < 0)
 		return r;
 	/* As root, tar would give files to users that the cell does not have. */
-	env->v[env->n] = sys_strdup("TAR_OPTIONS=--no-same-owner");
+	env->v[env->n] = xstrdup("TAR_OPTIONS=--no-same-owner");
 	if (!env->v[env->n])
 		return err_sys(e, "allocate an environment");
 	env->n++;

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/scan.h"
 #include "base/sys.h"
 
@@ -86,7 +87,7 @@ static int build_sights_check_above(const char *tree, struct err *e)
  * cell.  A mount point cannot be moved away. */
 static int add_git(const char *tree, struct sights *s, struct err *e)
 {
-	char *git = sights_keep(s, sys_asprintf("%s/.git", tree));
+	char *git = sights_keep(s, xasprintf("%s/.git", tree));
 	struct stat st;
 
 	if (!git)
@@ -154,7 +155,7 @@ static int check_home(const struct tool *t, const struct sights *s, struct err *
 /* Finds the repository of a work tree that has a file as .git. */
 static int read_gitdir(const char *tree, char **ret, struct err *e)
 {
-	_autofree_ char *git = sys_asprintf("%s/.git", tree);
+	_autofree_ char *git = xasprintf("%s/.git", tree);
 	_autofree_ char *path = NULL;
 	char text[PATH_MAX + 16];
 	_autoclose_ int fd = -1;
@@ -173,8 +174,7 @@ static int read_gitdir(const char *tree, char **ret, struct err *e)
 	at = (struct slice){text, (size_t)n};
 	if (!scan_lit(&at, SLICE("gitdir: ")) || !scan_line(&at, &to) || to.n >= PATH_MAX)
 		return err_set(e, EINVAL, "'%s' names no repository", git);
-	path =
-	    *to.p == '/' ? sys_strndup(to.p, to.n) : sys_asprintf("%s/%.*s", tree, (int)to.n, to.p);
+	path = *to.p == '/' ? xstrndup(to.p, to.n) : xasprintf("%s/%.*s", tree, (int)to.n, to.p);
 	if (!path)
 		return err_sys(e, "allocate a path");
 	*ret = realpath(path, NULL); /* allow: a push cannot change .git */

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
 #include "runner/run/triage/symbolizer.h"
@@ -31,7 +32,7 @@ static int cells_make_dir(struct cells *c, struct err *e)
 		return r;
 	if (sys_mkdirat(state, DIR_NAME, MODE_DIR) < 0)
 		return err_sys(e, "make directory '" DIR_NAME "'");
-	c->path = sys_asprintf("%s/" DIR_NAME, c->session->state->path);
+	c->path = xasprintf("%s/" DIR_NAME, c->session->state->path);
 	if (!c->path)
 		return err_sys(e, "allocate a path");
 	return fs_open_dir(state, DIR_NAME, &c->dirfd, e);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/build/builder.h"
@@ -106,7 +107,7 @@ int machine_runtime_dir(const char *instance, char **ret, struct err *e)
 	struct stat st;
 
 	if (geteuid() == 0) {
-		*ret = sys_asprintf(RUNTIME_PARENT "/%s", instance);
+		*ret = xasprintf(RUNTIME_PARENT "/%s", instance);
 		return *ret ? 0 : err_sys(e, "allocate a path");
 	}
 	if (!dir || *dir != '/')
@@ -119,7 +120,7 @@ int machine_runtime_dir(const char *instance, char **ret, struct err *e)
 		return err_set(e, EPERM,
 			       "XDG_RUNTIME_DIR: '%s' is no directory that only user %u can write",
 			       dir, (unsigned)geteuid());
-	*ret = sys_asprintf("%s/fuzzcell/%s", dir, instance);
+	*ret = xasprintf("%s/fuzzcell/%s", dir, instance);
 	return *ret ? 0 : err_sys(e, "allocate a path");
 }
 

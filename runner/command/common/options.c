@@ -2,7 +2,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/log.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "runner/command/build/builder.h"
 #include "runner/command/command.h"
@@ -51,7 +51,7 @@ static void print_help(const char *usage, const struct option_spec *specs, size_
 
 static struct option *long_options(const struct option_spec *specs, size_t n)
 {
-	struct option *o = sys_calloc(n + 3, sizeof(*o));
+	struct option *o = xcalloc(n + 3, sizeof(*o));
 
 	for (size_t i = 0; o && i < n; i++)
 		o[i] = (struct option){options_name_of(&specs[i]),
@@ -246,11 +246,11 @@ static int default_config(const struct common *c, char **ret)
 
 	*ret = NULL;
 	if (c->state_dir)
-		path = sys_asprintf("%s/config.json", c->state_dir);
+		path = xasprintf("%s/config.json", c->state_dir);
 	else if (env && *env)
-		path = sys_asprintf("%s/config.json", env);
+		path = xasprintf("%s/config.json", env);
 	else if (home)
-		path = sys_asprintf("%s/.fuzzcell/config.json", home);
+		path = xasprintf("%s/.fuzzcell/config.json", home);
 	if (path && access(path, F_OK) == 0)
 		*ret = take_ptr(&path);
 	return 0;

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/command/common/shell.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ int origin_of(const struct config_source *s, char **ret_build, char **ret_top, s
 		r = print_build(s, top ? origin_below(s->build_dir, top) : NULL, &text, e);
 	if (r < 0)
 		return r;
-	*ret_build = sys_strdup(buf_str(&text));
+	*ret_build = xstrdup(buf_str(&text));
 	if (!*ret_build)
 		return err_sys(e, "say how '%s' is built", s->path);
 	*ret_top = take_ptr(&top);

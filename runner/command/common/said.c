@@ -2,7 +2,7 @@
 #include "runner/command/common/said.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static char *real_path(const char *path)
 static bool is_usual(const char *path, const char *below)
 {
 	const char *home = getenv("HOME");
-	_autofree_ char *usual = home ? sys_asprintf("%s/.fuzzcell%s", home, below) : NULL;
+	_autofree_ char *usual = home ? xasprintf("%s/.fuzzcell%s", home, below) : NULL;
 	_autofree_ char *real = usual ? real_path(usual) : NULL;
 
 	return real && strcmp(real, path) == 0;

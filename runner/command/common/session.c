@@ -5,7 +5,7 @@
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/command/common/cells.h"
 #include "runner/corpus/generation/generation.h"
 #include "runner/corpus/recover.h"
@@ -56,7 +56,7 @@ static int read_builds(struct session *s)
 		any = any || build_wanted(&v[i]);
 	if (!any)
 		return EXIT_DONE;
-	s->built = sys_calloc(c->n_built, sizeof(*s->built));
+	s->built = xcalloc(c->n_built, sizeof(*s->built));
 	if (!s->built)
 		return fail(EXIT_INTERNAL, "out of memory");
 	c->built = s->built;
@@ -126,7 +126,7 @@ int session_recall(struct session *s)
 	path = json_get_text(j, "targets");
 	if (r != EXIT_DONE || *path != '/')
 		return r;
-	s->recalled = sys_strdup(path);
+	s->recalled = xstrdup(path);
 	if (!s->recalled)
 		return fail(EXIT_INTERNAL, "out of memory");
 	s->common.targets_dir = s->recalled;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -145,7 +146,7 @@ static int sidefiles_walk_dir(struct walk *w, int at, const char *dir, const cha
 static int sidefiles_walk_entry(struct walk *w, int at, const char *name, const char *dir,
 				unsigned depth, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s%s%s", dir, *dir ? "/" : "", name);
+	_autofree_ char *path = xasprintf("%s%s%s", dir, *dir ? "/" : "", name);
 	struct stat st;
 
 	if (!path)

@@ -2,7 +2,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
 #include "runner/command/config/show.h"
@@ -63,7 +63,7 @@ static int config_check(struct config_args *a)
 	a->session.common.before_build = true;
 	if (r == EXIT_DONE && (n > 0 || a->session.common.targets_dir))
 		r = common_find_targets(&a->session.common);
-	names = sys_calloc(l->n + 1, sizeof(*names));
+	names = xcalloc(l->n + 1, sizeof(*names));
 	if (!names)
 		return fail(EXIT_INTERNAL, "out of memory");
 	for (size_t i = 0; r == EXIT_DONE && i < l->n; i++) {

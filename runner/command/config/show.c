@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/scan.h"
-#include "base/sys.h"
 #include "runner/run/job/setup.h"
 #include "runner/run/plan.h"
 #include "runner/targets/names.h"
@@ -176,7 +176,7 @@ static int put_env(const struct target *t, json_t *j, struct err *e)
 	for (size_t i = 0; all && i < t->env.n; i++) {
 		const char *equals = strchr(t->env.v[i], '=');
 		_autofree_ char *name =
-		    equals ? sys_strndup(t->env.v[i], (size_t)(equals - t->env.v[i])) : NULL;
+		    equals ? xstrndup(t->env.v[i], (size_t)(equals - t->env.v[i])) : NULL;
 
 		if (!name || json_object_set_new(all, name, config_show_text(equals + 1)) < 0) {
 			json_decref(all);
@@ -226,7 +226,7 @@ static int put_lists(const struct target *t, const struct target_config *cfg, js
 
 static int no_target(const struct common *c, const char *name)
 {
-	_autofree_ const char **names = sys_calloc(c->targets.n + 1, sizeof(*names));
+	_autofree_ const char **names = xcalloc(c->targets.n + 1, sizeof(*names));
 	const char *near = NULL;
 	char shown[ESCAPE_MAX];
 

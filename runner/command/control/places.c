@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/state/history.h"
 #include "runner/state/holder.h"
 #include "runner/status/survey/survey.h"
@@ -77,7 +77,7 @@ int places_open(struct places *p)
 	size_t n = several ? p->n_configs + p->n_states : 1;
 	int r = EXIT_DONE;
 
-	p->v = sys_calloc(n, sizeof(*p->v));
+	p->v = xcalloc(n, sizeof(*p->v));
 	if (!p->v)
 		return fail(EXIT_INTERNAL, "out of memory");
 	if (!several) {

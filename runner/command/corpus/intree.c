@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "runner/command/build/sights.h"
 #include "runner/command/common/session.h"
@@ -59,7 +59,7 @@ static void corpus_intree_say(const struct intree_one *o, const char *what, cons
 void intree_remark(const struct intree_one *o, const char *what, const char *name, const char *then)
 {
 	char shown[ESCAPE_MAX];
-	_autofree_ char *text = sys_asprintf("%s%s%s", what, escape(name, shown), then);
+	_autofree_ char *text = xasprintf("%s%s%s", what, escape(name, shown), then);
 
 	corpus_intree_say(o, what, name, then);
 	if (text)
@@ -90,7 +90,7 @@ static void on_name(void *arg, enum intree_what what, const char *name)
 /* Checks whether .gitattributes would change the inputs. */
 static int check_attributes(struct intree_one *o, const struct git *g, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
+	_autofree_ char *path = xasprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
 	char changes[64];
 	int r;
 
@@ -110,7 +110,7 @@ static int check_attributes(struct intree_one *o, const struct git *g, struct er
 /* Takes g. */
 static int prepare_repo(struct intree_one *o, struct git *g, char **ret_prefix, struct err *e)
 {
-	_autofree_ char *prefix = sys_strdup(g->prefix);
+	_autofree_ char *prefix = xstrdup(g->prefix);
 	int r = prefix ? check_attributes(o, g, e) : err_sys(e, "allocate a path");
 
 	if (r < 0) {
@@ -227,7 +227,7 @@ static int corpus_intree_add_dirs(struct intree_one *o, const struct plan_entry 
 
 static int corpus_intree_open_corpus(struct intree_one *o, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("corpus/%s", o->target->name);
+	_autofree_ char *path = xasprintf("corpus/%s", o->target->name);
 
 	if (!path)
 		return err_sys(e, "allocate a path");
@@ -236,7 +236,7 @@ static int corpus_intree_open_corpus(struct intree_one *o, struct err *e)
 
 static bool was_merged(const struct intree_one *o)
 {
-	_autofree_ char *path = sys_asprintf("stats/merged/%s.cover", o->target->name);
+	_autofree_ char *path = xasprintf("stats/merged/%s.cover", o->target->name);
 
 	return path && faccessat(o->a->session.state->dirfd, path, F_OK, 0) == 0;
 }

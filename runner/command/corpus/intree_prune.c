@@ -2,7 +2,7 @@
 /* Decides what --prune may remove. */
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/command/corpus/intree.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static const char *shared_with(const struct intree_one *o)
 
 static int open_pruned(const struct intree_one *o, int *ret_fd, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("pruned/%s", o->target->name);
+	_autofree_ char *path = xasprintf("pruned/%s", o->target->name);
 	int at = o->a->session.state->dirfd;
 	int r;
 
@@ -58,7 +58,7 @@ static int open_pruned(const struct intree_one *o, int *ret_fd, struct err *e)
 
 int intree_read_unneeded(struct intree_one *o, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("stats/merged/%s.unneeded", o->target->name);
+	_autofree_ char *path = xasprintf("stats/merged/%s.unneeded", o->target->name);
 	struct err why;
 	int r;
 

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/command/common/shell.h"
 #include "runner/targets/names.h"
 
@@ -82,13 +82,13 @@ static struct repo *corpus_repos_find(const struct repos *all, const char *top)
 static int corpus_repos_add(struct repos *all, struct git *g, struct repo **ret, struct err *e)
 {
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
-	struct repo **v = sys_realloc(all->v, (all->n + 1) * sizeof(*v));
+	struct repo **v = xreallocarray(all->v, all->n + 1, sizeof(*v));
 	struct repo *r;
 
 	if (!v)
 		return err_sys(e, "allocate a repository");
 	all->v = v;
-	r = sys_calloc(1, sizeof(*r));
+	r = xcalloc(1, sizeof(*r));
 	if (!r)
 		return err_sys(e, "allocate a repository");
 	r->git = *g;

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/session.h"
@@ -39,7 +40,7 @@ struct size {
 static int corpus_stats_measure(int at, const char *parent, const char *name, struct size *ret,
 				struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s/%s", parent, name);
+	_autofree_ char *path = xasprintf("%s/%s", parent, name);
 	CLEANUP(closedir_p) DIR *d = path ? sys_opendirat(at, path) : NULL;
 	const struct dirent *ent;
 	struct stat st;
@@ -200,7 +201,7 @@ static int corpus_stats_by_name(const void *a, const void *b)
 /* free() the result; its names belong to the object. */
 static const char **sorted_names(const struct stats *a, size_t *ret_n)
 {
-	const char **names = sys_calloc(json_object_size(a->targets) + 1, sizeof(*names));
+	const char **names = xcalloc(json_object_size(a->targets) + 1, sizeof(*names));
 	const char *name;
 	size_t n = 0;
 	json_t *t;

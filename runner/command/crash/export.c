@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/pack.h"
 #include "base/sys.h"
 #include "runner/command/common/answer.h"
@@ -85,7 +86,7 @@ static struct byhand byhand_of(const struct export *a, const char *binary)
 
 static int crash_export_script(const struct export *a, struct pack *p, struct err *e)
 {
-	_autofree_ char *binary = sys_asprintf(SHELL_HERE "/" DIR_OUT "/%s", a->binary);
+	_autofree_ char *binary = xasprintf(SHELL_HERE "/" DIR_OUT "/%s", a->binary);
 	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
 	const struct known_crash *c = a->subject.crash;
 	char sig[CRASH_LINE], what[CRASH_LINE];
@@ -282,7 +283,7 @@ static int crash_export_fill(struct export *a, int fd, struct err *e)
 /* Writes the whole archive or none. */
 static int write_archive(struct export *a, const char *path, struct err *e)
 {
-	_autofree_ char *tmp = sys_asprintf("%s.new", path);
+	_autofree_ char *tmp = xasprintf("%s.new", path);
 	_autoclose_ int fd = -1;
 	int r;
 
@@ -313,9 +314,9 @@ static int crash_export_name_all(struct export *a, struct err *e)
 		return r;
 	snprintf(a->name, sizeof(a->name), "%.128s-%.150s", t->name, sig);
 	if (n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/')
-		a->binary = sys_strdup(t->binary + n + 1);
+		a->binary = xstrdup(t->binary + n + 1);
 	else
-		a->binary = sys_strdup(slash ? slash + 1 : t->binary);
+		a->binary = xstrdup(slash ? slash + 1 : t->binary);
 	a->has_minimized = *a->subject.entry->minimized;
 	return a->binary ? 0 : err_sys(e, "allocate a path");
 }
@@ -337,7 +338,7 @@ static int crash_export_export(struct export *a, json_t **ret)
 	a->entry = &a->session.plan.v[0];
 	if (crash_export_name_all(a, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	path = a->output ? sys_strdup(a->output) : sys_asprintf("%s.tar.gz", a->name);
+	path = a->output ? xstrdup(a->output) : xasprintf("%s.tar.gz", a->name);
 	if (!path)
 		return fail(EXIT_INTERNAL, "out of memory");
 	/* Checks the inputs before writing the archive. */

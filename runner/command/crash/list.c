@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
@@ -172,7 +173,7 @@ static int crash_list_print_json(const struct ledger *l, const struct known_cras
 static int crash_list_list(const struct list_args *a, const struct ledger *l)
 {
 	size_t n = 0, all = ledger_count(l);
-	_autofree_ const struct known_crash **v = sys_calloc(all + 1, sizeof(struct known_crash *));
+	_autofree_ const struct known_crash **v = xcalloc(all + 1, sizeof(struct known_crash *));
 
 	if (!v)
 		return fail(EXIT_INTERNAL, "out of memory");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/byhand.h"
 #include "runner/command/common/cells.h"
@@ -64,7 +64,7 @@ static int print_shell(const struct reproduce *a)
 {
 	const struct target *t = a->session.plan.v[0].target;
 	const char *slash = strrchr(t->binary, '/');
-	_autofree_ char *dir = sys_strndup(t->binary, slash ? (size_t)(slash - t->binary) : 0);
+	_autofree_ char *dir = xstrndup(t->binary, slash ? (size_t)(slash - t->binary) : 0);
 	_autobuf_ struct buf out = BUF_INIT(BYHAND_MAX);
 	struct byhand b = {.target = &a->session.plan.v[0],
 			   .dir = t->dir ? t->dir : dir,
@@ -114,7 +114,7 @@ static void crash_reproduce_keep(struct reproduce *a, struct trial_end *end, boo
 	a->report = *end->report;
 	*end->report = (struct crash_report){0};
 	a->is_hit = hit;
-	a->output = sys_malloc(end->output.n + 1);
+	a->output = xmalloc(end->output.n + 1);
 	a->n_output = a->output ? end->output.n : 0;
 	if (a->output)
 		memcpy(a->output, end->output.p, end->output.n);

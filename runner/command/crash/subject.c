@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the input and the target that the user names. */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/command/crash/crash.h"
 #include "runner/command/crash/pick.h"
 #include "runner/crash/ledger/input.h"
@@ -58,7 +58,7 @@ static int crash_subject_take_crash(const struct state *s, const struct known_cr
 	io->entry = c;
 	if (ledger_input_check(s->dirfd, c, which, &e) < 0)
 		return fail(EXIT_USAGE, "crash %s: %s", crash_line(c->signature, line), e.msg);
-	io->path = sys_asprintf("%s/%s", s->path, file);
+	io->path = xasprintf("%s/%s", s->path, file);
 	if (!io->path)
 		return fail(EXIT_INTERNAL, "out of memory");
 	if (!io->target)
@@ -94,13 +94,13 @@ static int crash_subject_take_file(const char *text, struct crash_subject *io)
 	if (!io->path)
 		return fail(EXIT_USAGE, "'%s': %s", text, strerror(errno));
 	name = dir_name(io->path);
-	target = sys_strndup(name.p, name.n);
+	target = xstrndup(name.p, name.n);
 	by = name.p > io->path ? crash_subject_dir_of(io->path, name.p - 1) : SLICE("");
 	if (slice_eq(by, SLICE(VAULT_BY)) && by.p > io->path)
 		name = crash_subject_dir_of(io->path, by.p - 1);
 	else if (target)
 		*target = '\0';
-	dir = sys_strndup(name.p, name.n);
+	dir = xstrndup(name.p, name.n);
 	if (!dir || !target)
 		return fail(EXIT_INTERNAL, "out of memory");
 	io->crash = ledger_record(io->ledger, dir);

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
@@ -180,7 +181,7 @@ static int crash_triage_start(struct place *p, struct queue *q, unsigned stages,
 {
 	struct triage_all *a = p->all;
 	uint64_t now = clock_mono_us();
-	_autofree_ char *work = sys_asprintf("%s/%zu", a->cells.path, p->index);
+	_autofree_ char *work = xasprintf("%s/%zu", a->cells.path, p->index);
 	struct triage_spec s = {
 	    .target = q->target->target,
 	    .cfg = &q->target->cfg,
@@ -286,7 +287,7 @@ static struct queue *next_queue(struct triage_all *a)
 
 		if (waiting == 0)
 			continue;
-		a->open = sys_calloc(1, sizeof(*a->open));
+		a->open = xcalloc(1, sizeof(*a->open));
 		if (!a->open) {
 			(void)fail(EXIT_INTERNAL, "%s: out of memory", t->target->name);
 			a->failed = true;
@@ -395,7 +396,7 @@ static int crash_triage_work(struct triage_all *a)
 {
 	struct err e;
 
-	a->places = sys_calloc(a->cells.workers, sizeof(*a->places));
+	a->places = xcalloc(a->cells.workers, sizeof(*a->places));
 	if (!a->places)
 		return fail(EXIT_INTERNAL, "out of memory");
 	for (unsigned i = 0; i < a->cells.workers; i++)

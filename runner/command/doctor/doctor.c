@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/control/client.h"
 #include "runner/publish/notify.h"
 #include "runner/status/survey/survey.h"
@@ -106,7 +106,7 @@ static int add_service(struct doctor *d, struct err *e)
 static void find_unknown(struct doctor *d)
 {
 	const struct target_list *l = &d->session.common.targets;
-	_autofree_ const char **names = sys_calloc(l->n + 1, sizeof(*names));
+	_autofree_ const char **names = xcalloc(l->n + 1, sizeof(*names));
 	struct health_service *s = &d->survey.service;
 	const char *glob;
 	size_t next = 0;

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/corpus/measure/shard.h"
 #include "runner/corpus/spare.h"
@@ -47,7 +48,7 @@ static int regress_inputs_add(struct regress_inputs *r, const char *name, enum r
 		return err_sys(e, "allocate a path");
 	if (r->n == r->cap) {
 		size_t cap = r->cap ? r->cap * 2 : 64;
-		struct regress_input *v = sys_realloc(r->v, cap * sizeof(*v));
+		struct regress_input *v = xreallocarray(r->v, cap, sizeof(*v));
 		if (!v) {
 			free(source);
 			return err_sys(e, "grow the list of inputs");
@@ -98,7 +99,7 @@ static int regress_inputs_take_file(struct lay *l, int at, const char *name, con
 	if (r < 0)
 		return r;
 	if (*hex)
-		return regress_inputs_add(&l->all, hex, l->from, sys_strdup(source), e);
+		return regress_inputs_add(&l->all, hex, l->from, xstrdup(source), e);
 	regress_inputs_leave_out(l, source, "no regular file, or too large");
 	return 0;
 }
@@ -109,7 +110,7 @@ static int regress_inputs_take_dir(struct lay *l, int at, const char *dir, const
 static int regress_inputs_take_entry(struct lay *l, int at, const char *name, const char *dir,
 				     unsigned depth, struct err *e)
 {
-	_autofree_ char *source = sys_asprintf("%s/%s", dir, name);
+	_autofree_ char *source = xasprintf("%s/%s", dir, name);
 	struct stat st;
 
 	if (!source)
@@ -297,8 +298,7 @@ static int take_archive(struct lay *l, struct err *e)
 		if (ent->d_name[0] != '.')
 			r = regress_inputs_add(
 			    &l->all, ent->d_name, REGRESS_ARCHIVE,
-			    sys_asprintf("%s: %s", regress_inputs_base_name(archive), ent->d_name),
-			    e);
+			    xasprintf("%s: %s", regress_inputs_base_name(archive), ent->d_name), e);
 	return r == 0 && errno ? err_sys(e, "list the inputs") : r;
 }
 
@@ -376,7 +376,7 @@ static int load_one(struct regress_inputs *r, const char *record, struct err *e)
 	from = (unsigned)(record[STORE_NAME - 1] - '0');
 	if (from >= REGRESS_FROM_COUNT)
 		return err_set(e, EBADMSG, "the list of inputs is damaged");
-	return regress_inputs_add(r, name, (enum regress_from)from, sys_strdup(record + STORE_NAME),
+	return regress_inputs_add(r, name, (enum regress_from)from, xstrdup(record + STORE_NAME),
 				  e);
 }
 

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/task.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
@@ -192,7 +192,7 @@ static void regress_replay(struct regress *a)
 	t->inputs = a->inputs.n;
 	for (size_t i = 0; i < a->inputs.n; i++)
 		t->from[a->inputs.v[i].from]++;
-	a->dir = sys_asprintf("%s/%s", a->cells.path, t->name);
+	a->dir = xasprintf("%s/%s", a->cells.path, t->name);
 	s.dir = a->dir;
 	if (!a->dir)
 		finish_target(a, "out of memory");
@@ -341,7 +341,7 @@ static int run_all(struct regress *a)
 		return r;
 	if (a->time_us)
 		a->end_us = clock_mono_us() + a->time_us;
-	a->targets = sys_calloc(a->session.plan.n + 1, sizeof(*a->targets));
+	a->targets = xcalloc(a->session.plan.n + 1, sizeof(*a->targets));
 	if (!a->targets)
 		return fail(EXIT_INTERNAL, "out of memory");
 	for (size_t i = 0; i < a->session.plan.n; i++)

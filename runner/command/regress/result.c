@@ -2,7 +2,7 @@
 #include "runner/command/regress/result.h"
 
 #include "base/escape.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "runner/command/command.h"
 #include "runner/command/common/answer.h"
@@ -69,7 +69,7 @@ void regress_target_done(struct regress_target *t)
 static struct regress_failed *regress_result_add(struct regress_target *t, const char *source,
 						 struct err *e)
 {
-	struct regress_failed *v = sys_realloc(t->failed, (t->n_failed + 1) * sizeof(*v));
+	struct regress_failed *v = xreallocarray(t->failed, t->n_failed + 1, sizeof(*v));
 
 	if (!v) {
 		err_sys(e, "grow the list of failures");
@@ -77,7 +77,7 @@ static struct regress_failed *regress_result_add(struct regress_target *t, const
 	}
 	t->failed = v;
 	v += t->n_failed;
-	*v = (struct regress_failed){.source = sys_strdup(source)};
+	*v = (struct regress_failed){.source = xstrdup(source)};
 	if (!v->source) {
 		err_sys(e, "copy a path");
 		return NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "runner/command/report/report.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/known.h"
 #include "runner/publish/render/render.h"
@@ -223,7 +223,7 @@ static int add_now(const json_t *c, struct buf *out, struct err *e)
 static int report_markdown_add_crash(const json_t *c, struct buf *out, struct err *e)
 {
 	_autofree_ char *command =
-	    sys_asprintf("fuzzcell crash show %s", json_get_text(c, "signature"));
+	    xasprintf("fuzzcell crash show %s", json_get_text(c, "signature"));
 	int r = report_markdown_add_name(c, out, e);
 
 	if (r == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/command/report/report.h"
 #include "runner/state/history.h"
@@ -83,7 +84,7 @@ static int take_summary(const struct model *m, json_t *summary, struct err *e)
 
 static int report_model_read_run(const struct model *m, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("logs/%s/summary.json", m->id);
+	_autofree_ char *path = xasprintf("logs/%s/summary.json", m->id);
 	_autojson_ json_t *summary = NULL;
 	int r = path ? json_load(m->state->dirfd, path, SUMMARY_MAX, &summary, e)
 		     : err_sys(e, "allocate a path");
@@ -297,7 +298,7 @@ int report_model(const struct state *s, const struct ledger *l, const char *run,
 			  .targets = json_object_get(all, "targets"),
 			  .crashes = json_object_get(all, "crashes"),
 			  .findings = json_object_get(all, "findings")};
-	_autofree_ char *path = sys_asprintf("logs/%s", run);
+	_autofree_ char *path = xasprintf("logs/%s", run);
 	_autoclose_ int fd = -1;
 	int r;
 

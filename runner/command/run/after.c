@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/command/command.h"
 #include "runner/command/common/notify.h"
 #include "runner/state/fuzzed.h"
@@ -39,7 +39,7 @@ static int add_silent(void *arg, const char *target, uint64_t since, struct err 
 
 	if (l->n >= NOTES_MAX)
 		return 0;
-	l->names[l->n] = sys_strdup(target);
+	l->names[l->n] = xstrdup(target);
 	if (!l->names[l->n])
 		return err_sys(e, "keep the name of a silent target");
 	l->v[l->n] =
@@ -60,7 +60,7 @@ static int note_fuzzed(const struct run_over *o, struct notes *l, struct err *e)
 	uint64_t now = clock_real_us() / USEC_PER_SEC;
 	uint64_t silent = config_outbox(o->common->config)->silent_us / USEC_PER_SEC;
 	size_t n = o->view->n_rows;
-	struct fuzzed_target *v = sys_calloc(n + 1, sizeof(*v));
+	struct fuzzed_target *v = xcalloc(n + 1, sizeof(*v));
 	int r;
 
 	if (!v)
@@ -154,7 +154,7 @@ void run_after(const struct run_over *o)
 
 void run_not_built(const struct common *c, struct state *s, const char *commit)
 {
-	_autofree_ char *run = sys_asprintf("build-%s", commit ? commit : "unknown");
+	_autofree_ char *run = xasprintf("build-%s", commit ? commit : "unknown");
 	struct publish_note n = {.kind = PUBLISH_RUN_FAILED,
 				 .run = run,
 				 .commit = commit,

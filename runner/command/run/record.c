@@ -6,7 +6,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/task.h"
 #include "runner/state/history.h"
 #include "runner/status/summary.h"
@@ -51,7 +51,7 @@ static int append_run(struct end_of_run *o, struct err *e)
 static int write_stats(struct end_of_run *o, const struct run_dirs *d, const struct target_row *row,
 		       struct err *e)
 {
-	_autofree_ char *name = sys_asprintf("%s.stats", row->name);
+	_autofree_ char *name = xasprintf("%s.stats", row->name);
 	_autojson_ json_t *j = NULL;
 	int r = name ? summary_target_json(row, &j, e) : err_sys(e, "allocate a name");
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/common/notify.h"
+#include "base/memory.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
 #include "runner/command/trigger/trigger.h"
 #include "runner/publish/notifier.h"
 
@@ -57,8 +57,8 @@ void trigger_notify_died(const struct trigger_repo *r, const char *why)
 {
 	_autobuf_ struct buf result = BUF_INIT(16 << 20);
 	_autofree_ char *run =
-	    sys_asprintf("died-%llu", (unsigned long long)(clock_real_us() / USEC_PER_SEC));
-	_autofree_ char *text = sys_asprintf("a run died: %s; the next tick tries again", why);
+	    xasprintf("died-%llu", (unsigned long long)(clock_real_us() / USEC_PER_SEC));
+	_autofree_ char *text = xasprintf("a run died: %s; the next tick tries again", why);
 	struct publish_note n = {
 	    .kind = PUBLISH_RUN_FAILED, .run = run, .commit = r->commit, .text = text};
 	struct notify t = notify_of(r);

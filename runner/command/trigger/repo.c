@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "runner/command/trigger/trigger.h"
 
 #include "base/cleanup.h"
@@ -134,7 +135,7 @@ static void trigger_repo_own_group(char *ret, size_t size)
 
 static bool read_usage(const char *mount, const char *base, const char *instance, uint64_t *ret)
 {
-	_autofree_ char *path = sys_asprintf("%s%s/fuzzcell/%s/cpu.stat", mount, base, instance);
+	_autofree_ char *path = xasprintf("%s%s/fuzzcell/%s/cpu.stat", mount, base, instance);
 	_autofree_ char *text = NULL;
 	struct err e;
 	size_t n;

@@ -5,8 +5,8 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/memory.h"
 #include "base/proc.h"
-#include "base/sys.h"
 #include "base/units.h"
 #include "cgroups/leaf.h"
 #include "runner/command/command.h"
@@ -352,7 +352,7 @@ static int drive(struct triggers *t)
 
 int command_trigger(int argc, char **argv)
 {
-	_autofree_ struct triggers *t = sys_calloc(1, sizeof(*t));
+	_autofree_ struct triggers *t = xcalloc(1, sizeof(*t));
 	struct err e;
 	json_t *j = NULL;
 	int at, begun, r;

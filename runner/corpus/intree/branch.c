@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/corpus/intree/internal.h"
 
@@ -33,7 +34,7 @@ static int intree_branch_check_above(const struct git *g, const char *name, stru
 	int r = 1;
 
 	while (r == 1 && (slash = strchr(slash, '/'))) {
-		_autofree_ char *ref = sys_asprintf("refs/heads/%.*s", (int)(slash++ - name), name);
+		_autofree_ char *ref = xasprintf("refs/heads/%.*s", (int)(slash++ - name), name);
 		const char *const exists[] = {"show-ref", "--verify", "-q", ref, NULL};
 
 		r = ref ? git_run(g, exists, NULL, e) : err_sys(e, "allocate a name");
@@ -47,7 +48,7 @@ static int intree_branch_check_above(const struct git *g, const char *name, stru
 
 static int check_below(const struct git *g, const char *name, struct err *e)
 {
-	_autofree_ char *ref = sys_asprintf("refs/heads/%s/", name);
+	_autofree_ char *ref = xasprintf("refs/heads/%s/", name);
 	const char *const below[] = {"for-each-ref", "--count=1", "--format=%(refname:short)", ref,
 				     NULL};
 	_autofree_ char *found = NULL;
@@ -100,15 +101,15 @@ static int intree_branch_check_repository(struct intree_branch *b, struct err *e
 int intree_branch_open(const struct git *g, const char *name, const char *message,
 		       struct intree_branch **ret, struct err *e)
 {
-	struct intree_branch *b = sys_calloc(1, sizeof(*b));
+	struct intree_branch *b = xcalloc(1, sizeof(*b));
 	int r = 0;
 
 	if (!b)
 		return err_sys(e, "allocate a branch");
 	b->git = g;
 	b->out = (struct git_writer){.in = -1, .said = -1};
-	b->name = sys_asprintf("refs/heads/%s", name);
-	b->message = sys_strdup(message);
+	b->name = xasprintf("refs/heads/%s", name);
+	b->message = xstrdup(message);
 	if (!b->name || !b->message)
 		r = err_set(e, ENOMEM, "allocate a branch");
 	if (r == 0)
@@ -237,7 +238,7 @@ static int send_change(struct target *t, const char *what, const char *path, str
 
 static int add_input(struct target *t, const char *name, struct slice data, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s%s%s", t->prefix, *t->prefix ? "/" : "", name);
+	_autofree_ char *path = xasprintf("%s%s%s", t->prefix, *t->prefix ? "/" : "", name);
 	const struct intree *how = t->corpus.t;
 	struct intree_entry *there = NULL;
 	enum intree_at taken;
@@ -266,7 +267,7 @@ static int add_input(struct target *t, const char *name, struct slice data, stru
 /* The SHA-1 that git gives a blob: of "blob <size>\0" and the content. */
 static int object_id(struct slice data, char oid[DIGEST_SHA1_HEX], struct err *e)
 {
-	_autofree_ char *all = sys_malloc(data.n + 32);
+	_autofree_ char *all = xmalloc(data.n + 32);
 	int n;
 
 	if (!all)

@@ -2,7 +2,7 @@
 /* Chooses the directory of a target that is in a work tree. */
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/corpus/intree/intree.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static int intree_choose_step(struct walk *w, const char *name, struct err *e)
 		*(*w->at ? strrchr(w->at, '/') : w->at) = '\0';
 		return 0;
 	}
-	to = sys_asprintf("%s/%s", w->at, name);
+	to = xasprintf("%s/%s", w->at, name);
 	if (!to)
 		return err_sys(e, "allocate a path");
 	if (fstatat(AT_FDCWD, to, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -117,7 +117,7 @@ static bool intree_choose_is_below(const char *path, const char *top)
  * to any directory of the machine.  1: it leaves the work tree; why names the symlink. */
 static int leads_out(const char *dir, char why[GIT_WHY], struct err *e)
 {
-	_autofree_ struct walk *w = sys_calloc(1, sizeof(*w));
+	_autofree_ struct walk *w = xcalloc(1, sizeof(*w));
 	int r;
 
 	if (!w)
@@ -139,7 +139,7 @@ static int leads_out(const char *dir, char why[GIT_WHY], struct err *e)
 /* Whether git would accept a new input there. */
 static int intree_choose_is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
+	_autofree_ char *path = xasprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
 	int r;
 
 	if (!path)

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/corpus/intree/internal.h"
 #include "runner/corpus/spare.h"
@@ -31,7 +32,7 @@ int intree_corpus_open(const struct intree *t, struct intree_corpus *ret, struct
 		candidates_done(&c.all);
 		return r;
 	}
-	c.known = sys_calloc(c.all.n + 1, sizeof(*c.known));
+	c.known = xcalloc(c.all.n + 1, sizeof(*c.known));
 	if (!c.known) {
 		intree_corpus_close(&c);
 		return err_sys(e, "allocate a list of inputs");
@@ -168,7 +169,7 @@ static bool intree_is_rest(const char *name)
 static int look_entry(int at, const char *name, const char *dir, unsigned depth, struct look *l,
 		      struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s%s%s", dir, *dir ? "/" : "", name);
+	_autofree_ char *path = xasprintf("%s%s%s", dir, *dir ? "/" : "", name);
 	struct stat st;
 
 	if (!path)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HEAD's tree below a directory, read by git ls-tree(1). */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/corpus/intree/internal.h"
 
 #include <errno.h>
@@ -71,9 +71,9 @@ static int index_tree(struct intree_tree *t, size_t prefix, struct err *e)
 
 	for (size_t i = 0; i < rest.n; i++)
 		n += rest.p[i] == '\0';
-	t->by_path = sys_calloc(n + 1, sizeof(*t->by_path));
+	t->by_path = xcalloc(n + 1, sizeof(*t->by_path));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
-	t->by_oid = sys_calloc(n + 1, sizeof(*t->by_oid));
+	t->by_oid = xcalloc(n + 1, sizeof(*t->by_oid));
 	if (!t->by_path || !t->by_oid)
 		return err_set(e, ENOMEM, "allocate %zu names", n);
 	while (r == 0 && rest.n > 0 && t->n < n)
@@ -92,7 +92,7 @@ static int index_tree(struct intree_tree *t, size_t prefix, struct err *e)
 static int intree_tree_is_dir(const struct git *g, const char *base, const char *path, size_t n,
 			      struct err *e)
 {
-	_autofree_ char *object = sys_asprintf("%s:%.*s", base, (int)n, path);
+	_autofree_ char *object = xasprintf("%s:%.*s", base, (int)n, path);
 	const char *const args[] = {"cat-file", "-t", object, NULL};
 	_autofree_ char *type = NULL;
 	int r;
@@ -169,7 +169,7 @@ static size_t lower_bound(const struct intree_tree *t, const char *path)
 int intree_tree_at(const struct intree_tree *t, const char *path, struct intree_entry **ret,
 		   enum intree_at *ret_at, struct err *e)
 {
-	_autofree_ char *below = sys_asprintf("%s/", path);
+	_autofree_ char *below = xasprintf("%s/", path);
 	size_t at = lower_bound(t, path);
 
 	if (!below)

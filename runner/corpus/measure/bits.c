@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/corpus/measure/bits.h"
 
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static int bits_make_room(struct bits *b, size_t words, struct err *e)
 		return 0;
 	while (room < words)
 		room *= 2;
-	word = sys_realloc(b->word, room * sizeof(*word));
+	word = xreallocarray(b->word, room, sizeof(*word));
 	if (!word)
 		return err_sys(e, "grow a set to %zu numbers", room * BITS);
 	memset(word + b->words, 0, (room - b->words) * sizeof(*word));

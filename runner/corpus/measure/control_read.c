@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "runner/corpus/measure/control.h"
 
 #include "base/cleanup.h"
@@ -83,7 +84,7 @@ static int reader_room(struct control_reader *r, size_t n, struct err *e)
 		return 0;
 	while (cap < n)
 		cap *= 2;
-	v = sys_realloc(r->v, cap * sizeof(*v));
+	v = xreallocarray(r->v, cap, sizeof(*v));
 	if (!v)
 		return err_sys(e, "hold %zu features", n);
 	r->v = v;
@@ -223,15 +224,15 @@ static int read_records(struct control *c, struct numbers *in, struct err *e)
 int control_read_fd(int fd, const char *dir, const struct candidates *list, struct control **ret,
 		    struct err *e)
 {
-	CLEANUP(control_free_p) struct control *c = sys_calloc(1, sizeof(*c));
-	_autofree_ struct numbers *in = sys_malloc(sizeof(*in));
+	CLEANUP(control_free_p) struct control *c = xcalloc(1, sizeof(*c));
+	_autofree_ struct numbers *in = xmalloc(sizeof(*in));
 	int r;
 
 	if (!c || !in)
 		return err_set(e, ENOMEM, "allocate a control file");
 	c->fd = -1;
 	c->n = list->n;
-	c->inputs = sys_calloc(list->n ? list->n : 1, sizeof(*c->inputs));
+	c->inputs = xcalloc(list->n ? list->n : 1, sizeof(*c->inputs));
 	if (!c->inputs)
 		return err_sys(e, "allocate %zu inputs", list->n);
 	numbers_start(in, fd, 0, 0);
@@ -296,7 +297,7 @@ static int control_read_numbers(const struct control *c, uint64_t at, size_t n, 
 	if (r < 0)
 		return r;
 	if (!reader->in)
-		reader->in = sys_malloc(sizeof(*reader->in));
+		reader->in = xmalloc(sizeof(*reader->in));
 	in = reader->in;
 	if (!in)
 		return err_sys(e, "allocate a reader");

@@ -2,7 +2,7 @@
 #include "runner/corpus/measure/cover.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static int put_in_order(const struct cover_shard *s, size_t shards, struct place
 {
 	size_t n = 0, all = count_inputs(s, shards);
 	struct order order = {.s = s};
-	struct place *v = sys_calloc(all ? all : 1, sizeof(*v));
+	struct place *v = xcalloc(all ? all : 1, sizeof(*v));
 
 	if (!v)
 		return err_sys(e, "order %zu inputs", all);
@@ -272,7 +272,7 @@ static int begin_taking(struct taking *t, size_t shards, const struct candidates
 		if (t->left[i].features > 0 && candidates_find(of, c->name, c->size))
 			t->left[t->n_left++] = t->left[i];
 	}
-	t->taken = sys_calloc(t->n_left + 1, sizeof(*t->taken));
+	t->taken = xcalloc(t->n_left + 1, sizeof(*t->taken));
 	return t->taken ? 0 : err_sys(e, "order %zu inputs", t->n_left);
 }
 

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ int candidates_add(struct candidates *c, const char *name, uint64_t size, struct
 		return err_set(e, E2BIG, "more than %d inputs", CANDIDATES_MAX);
 	if (c->n == c->cap) {
 		size_t cap = c->cap ? 2 * c->cap : FIRST_CAP;
-		struct candidate *v = sys_realloc(c->v, cap * sizeof(*v));
+		struct candidate *v = xreallocarray(c->v, cap, sizeof(*v));
 
 		if (!v)
 			return err_sys(e, "list %zu inputs", cap);
@@ -184,7 +184,7 @@ int shard_split(const struct candidates *all, unsigned shards, struct candidates
 
 	if (shards < 1 || shards > SHARDS_MAX)
 		return err_set(e, EINVAL, "%u shards", shards);
-	cost = sys_calloc(shards, sizeof(*cost));
+	cost = xcalloc(shards, sizeof(*cost));
 	if (!cost)
 		return err_sys(e, "allocate %u shards", shards);
 	r = shard_deal(all, shards, cost, ret, e);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "runner/corpus/transfer/transfer.h"
 
 #include "base/cleanup.h"
@@ -153,7 +154,7 @@ static int export_take_all(const struct export *x, struct one *o, struct err *e)
 /* o: has the destination. */
 static int export_one(const struct export *x, struct one *o, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("corpus/%s", o->target);
+	_autofree_ char *path = xasprintf("corpus/%s", o->target);
 	int r;
 
 	if (!path)
@@ -253,8 +254,7 @@ static int open_parent(const char *path, int *ret_fd, const char **ret_name, str
 	_autofree_ char *dir = NULL;
 
 	*ret_name = slash ? slash + 1 : path;
-	dir =
-	    slash ? sys_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : sys_strdup(".");
+	dir = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
 	if (!dir)
 		return err_sys(e, "allocate a path");
 	*ret_fd = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
@@ -308,7 +308,7 @@ int export_tree(const struct export *x, const char *dir, struct err *e)
 
 static int seed_corpus(const struct export *x, const char *target, int dir, struct err *e)
 {
-	_autofree_ char *name = sys_asprintf("%s_seed_corpus.zip", target);
+	_autofree_ char *name = xasprintf("%s_seed_corpus.zip", target);
 	struct output o = {.dir = dir, .fd = -1, .name = name};
 	struct one one = {.target = target, .corpus = -1, .flat = true, .dir = -1};
 	int r;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/corpus/generation/generation.h"
 #include "runner/corpus/transfer/internal.h"
@@ -26,7 +27,7 @@ static int each_entry(struct verifying *w, const char *dir, entry_fn *fn, void *
 	if (!d)
 		return errno == ENOENT ? 0 : err_sys(e, "open directory '%s'", dir);
 	while ((ent = sys_readdir(d))) {
-		_autofree_ char *path = sys_asprintf("%s/%s", dir, ent->d_name);
+		_autofree_ char *path = xasprintf("%s/%s", dir, ent->d_name);
 		struct verify_at at = {dirfd(d), ent->d_name, path};
 		int r = path ? fn(w, at, arg, e) : err_sys(e, "allocate a path");
 
@@ -78,7 +79,7 @@ static int check_room(struct verifying *w, const char *room, unsigned rule, stru
 
 static int verify_on_run(struct verifying *w, struct verify_at at, void *arg, struct err *e)
 {
-	_autofree_ char *crashes = sys_asprintf("%s/crashes", at.path);
+	_autofree_ char *crashes = xasprintf("%s/crashes", at.path);
 
 	(void)arg;
 	if (!crashes)
@@ -146,7 +147,7 @@ static void end_exchange(struct verifying *w, const char *target, const char *pa
 
 static int on_generations(struct verifying *w, struct verify_at at, void *arg, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("corpus/%s", at.name);
+	_autofree_ char *path = xasprintf("corpus/%s", at.name);
 	_autoclose_ int corpus = -1;
 	struct generations g = {.files = *(const bool *)arg, .corpus = -1};
 	struct err none;
@@ -180,7 +181,7 @@ static int check_generations(struct verifying *w, bool files, struct err *e)
 
 static int on_merge(struct verifying *w, struct verify_at at, void *arg, struct err *e)
 {
-	_autofree_ char *corpus = sys_asprintf("corpus/%s", at.name);
+	_autofree_ char *corpus = xasprintf("corpus/%s", at.name);
 
 	(void)arg;
 	if (!corpus)

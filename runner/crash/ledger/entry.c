@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entries of a crash, one for each target that found it, and their summary. */
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/ledger/internal.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static int ledger_entry_reserve(struct known_crash *c, struct err *e)
 		return err_set(e, ENOSPC, "more than %d targets found crash '%.100s'",
 			       LEDGER_TARGETS, c->signature);
 	if ((c->n_by & (c->n_by - 1)) == 0) /* the array doubles at each power of two */
-		v = sys_realloc(c->by, (c->n_by ? c->n_by * 2 : 1) * sizeof(struct known_crash *));
+		v = xreallocarray(c->by, c->n_by ? c->n_by * 2 : 1, sizeof(struct known_crash *));
 	if (!v)
 		return err_sys(e, "grow the entries of a crash");
 	c->by = v;
@@ -63,7 +63,7 @@ int ledger_entry_add(struct record *n, const char *target, struct found **ret, s
 
 	if (r < 0)
 		return r;
-	t = sys_calloc(1, sizeof(*t));
+	t = xcalloc(1, sizeof(*t));
 	if (!t)
 		return err_sys(e, "allocate an entry of a crash");
 	ledger_fields_init(&t->c);
@@ -149,7 +149,7 @@ static int list_runs(struct record *n, struct err *e)
 		all += c->by[i]->n_runs;
 	if (c->n_by == 1 || all == 0)
 		return 0;
-	v = n->runs = sys_calloc(all, sizeof(*v));
+	v = n->runs = xcalloc(all, sizeof(*v));
 	if (!v)
 		return err_sys(e, "sum up a crash");
 	for (size_t i = 0; i < c->n_by; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one table of a crash's fields in the file: for reading, writing and freeing. */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/ledger/internal.h"
 
 #define AT(member) offsetof(struct known_crash, member)
@@ -121,7 +121,7 @@ DEFINE_CLEANUP(struct record *, ledger_record_free)
 
 int ledger_record_new(const char *signature, struct record **ret, struct err *e)
 {
-	CLEANUP(ledger_record_free_p) struct record *n = sys_calloc(1, sizeof(*n));
+	CLEANUP(ledger_record_free_p) struct record *n = xcalloc(1, sizeof(*n));
 	int r;
 
 	if (!n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/ledger/internal.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct record *ledger_index_get(const struct index *x, const char *name)
 int ledger_index_put(struct index *x, const char *name, struct record *n, struct record **ret_old,
 		     struct err *e)
 {
-	struct item *item = sys_malloc(sizeof(*item));
+	struct item *item = xmalloc(sizeof(*item));
 	struct item **at;
 
 	if (!item)

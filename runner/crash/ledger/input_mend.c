@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/crash/ledger/input.h"
 #include "runner/crash/vault.h"
@@ -102,7 +103,7 @@ static int from_artifacts(const struct mend *m, const char **ret_from, struct er
 
 static int from_room(const struct mend *m, const char *room, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s/%s/%s", room, m->c->fuzzer, m->sha1);
+	_autofree_ char *path = xasprintf("%s/%s/%s", room, m->c->fuzzer, m->sha1);
 
 	return path ? copy_from(m, path, e) : err_sys(e, "allocate a path");
 }

@@ -2,7 +2,7 @@
 #include "runner/crash/ledger/ledger.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/ledger/internal.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ DEFINE_CLEANUP(struct ledger *, ledger_free)
 
 int ledger_new(struct ledger **ret, struct err *e)
 {
-	CLEANUP(ledger_free_p) struct ledger *l = sys_calloc(1, sizeof(*l));
+	CLEANUP(ledger_free_p) struct ledger *l = xcalloc(1, sizeof(*l));
 
 	if (!l)
 		return err_sys(e, "allocate the ledger");
@@ -171,7 +171,7 @@ int ledger_reserve(struct ledger *l, const char *signature, struct err *e)
 	if (l->n >= LEDGER_CRASHES_MAX)
 		return err_set(e, ENOSPC, "more than %d crashes", LEDGER_CRASHES_MAX);
 	if (l->n == l->cap) {
-		v = sys_realloc(l->v, cap * sizeof(struct record *));
+		v = xreallocarray(l->v, cap, sizeof(struct record *));
 		if (!v)
 			return err_sys(e, "grow the ledger");
 		l->v = v;

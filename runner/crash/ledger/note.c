@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sightings. */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/ledger/internal.h"
 #include "runner/crash/odds.h"
 
@@ -182,7 +182,7 @@ static struct ledger_run *ledger_note_run_of(struct note *t, const char *name)
 		if (strcmp(v[i - 1].run, name) == 0)
 			return &v[i - 1];
 	if (!v)
-		v = sys_calloc(LEDGER_RUNS, sizeof(*v));
+		v = xcalloc(LEDGER_RUNS, sizeof(*v));
 	if (!v) {
 		t->r = err_sys(t->e, "count a sighting");
 		return NULL;

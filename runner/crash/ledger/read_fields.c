@@ -2,7 +2,7 @@
 /* Reads the fields of a crash, or of an entry, by their table.  Fields that are read are removed
  * from the parsed object. */
 #include "base/json.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/ledger/internal.h"
 
 #include <stdio.h>
@@ -152,7 +152,7 @@ static int take_runs(const struct reading *rd, json_t *crash)
 	if (!json_is_array(j) || n > LEDGER_RUNS)
 		ledger_mend(rd->l, rd->signature, "runs", "is no list, or too long");
 	if (n > 0) {
-		rd->c->runs = sys_calloc(LEDGER_RUNS, sizeof(*rd->c->runs));
+		rd->c->runs = xcalloc(LEDGER_RUNS, sizeof(*rd->c->runs));
 		if (!rd->c->runs)
 			return err_sys(rd->e, "read a crash");
 	}

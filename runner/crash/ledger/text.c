@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts and lists of the ledger.  A target's output may hold any bytes, but JSON is UTF-8. */
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/ledger/internal.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ int ledger_set(char **p, const char *text, size_t max, bool lines, struct err *e
 		ledger_unset(p);
 		return 0;
 	}
-	out = sys_malloc(max < in.n ? max + 1 : in.n + 1);
+	out = xmalloc(max < in.n ? max + 1 : in.n + 1);
 	if (!out)
 		return err_sys(e, "copy a text");
 	while (in.n > 0) {
@@ -122,7 +122,7 @@ int ledger_list_take(struct ledger_list *l, char *text, struct err *e)
 
 	/* The array doubles at each power of two. */
 	if ((l->n & (l->n - 1)) == 0)
-		v = sys_realloc(l->v, (l->n ? l->n * 2 : 1) * sizeof(char *));
+		v = xreallocarray(l->v, l->n ? l->n * 2 : 1, sizeof(char *));
 	if (!v) {
 		ledger_unset(&text);
 		return err_sys(e, "grow a list");

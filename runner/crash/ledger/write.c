@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/crash/ledger/internal.h"
 
@@ -299,7 +300,7 @@ static int ledger_write_shorten(struct ledger *l, struct record *n, struct err *
 /* Shortens the lists of a share (of 4) of the crashes: those not seen for the longest time. */
 static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
 {
-	_autofree_ struct record **v = sys_calloc(l->n + 1, sizeof(struct record *));
+	_autofree_ struct record **v = xcalloc(l->n + 1, sizeof(struct record *));
 
 	if (!v)
 		return err_sys(e, "shorten the ledger");

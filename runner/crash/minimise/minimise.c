@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "runner/crash/minimise/internal.h"
-
-#include "base/sys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,8 +58,8 @@ static void minimise_enter(struct shrink *s, unsigned phase)
 int shrink_init(struct shrink *s, struct slice input, unsigned max_tries, struct err *e)
 {
 	*s = (struct shrink){.max_tries = max_tries, .n = input.n};
-	s->best = sys_malloc(input.n + 1);
-	s->next = sys_malloc(input.n + 1);
+	s->best = xmalloc(input.n + 1);
+	s->next = xmalloc(input.n + 1);
 	if (!s->best || !s->next) {
 		shrink_done(s);
 		return err_set(e, ENOMEM, "copy an input of %zu bytes", input.n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/report/internal.h"
 
 #include <stdio.h>
@@ -77,7 +77,7 @@ static size_t frames_take(const struct stack *s, bool by_engine, enum frame_view
 int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret, size_t *ret_n,
 		 struct err *e)
 {
-	struct crash_frame *all = sys_calloc(CRASH_FRAMES_MAX, sizeof(*all)), *less;
+	struct crash_frame *all = xcalloc(CRASH_FRAMES_MAX, sizeof(*all)), *less;
 	size_t n;
 
 	_Static_assert(sizeof(*all) * CRASH_FRAMES_MAX + sizeof(struct crash_report) < 1 << 18,
@@ -87,7 +87,7 @@ int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret
 	n = frames_take(s, by_engine, FRAME_VIEW_OWN, all);
 	if (n == 0)
 		n = frames_take(s, by_engine, FRAME_VIEW_WIDE, all);
-	less = sys_realloc(all, (n ? n : 1) * sizeof(*all));
+	less = xreallocarray(all, n ? n : 1, sizeof(*all));
 	*ret = less ? less : all;
 	*ret_n = n;
 	return 0;

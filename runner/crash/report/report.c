@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/lines.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/report/internal.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void crash_report_done(struct crash_report *r)
 
 int crash_parser_new(const struct crash_options *o, struct crash_parser **ret, struct err *e)
 {
-	struct crash_parser *p = sys_calloc(1, sizeof(*p));
+	struct crash_parser *p = xcalloc(1, sizeof(*p));
 
 	if (!p)
 		return err_sys(e, "allocate crash parser");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/crash/report/internal.h"
 
 #include <stdio.h>
@@ -295,7 +295,7 @@ static void signature_add_names(struct key *k, const struct crash_parser *p,
 
 int report_signature(const struct crash_parser *p, struct crash_report *r, struct err *e)
 {
-	_autofree_ struct names *names = sys_calloc(2, sizeof(*names));
+	_autofree_ struct names *names = xcalloc(2, sizeof(*names));
 	const char *class = memory_class(r);
 	struct key k = {.n = 0};
 
@@ -438,7 +438,7 @@ static bool add_raw(struct key *k, const struct crash_parser *p, const struct cr
 
 int report_raw_key(const struct crash_parser *p, struct crash_report *r, struct err *e)
 {
-	_autofree_ struct names *names = sys_calloc(2, sizeof(*names));
+	_autofree_ struct names *names = xcalloc(2, sizeof(*names));
 	struct key k = {.n = 0};
 
 	if (!names)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/publish/github/github.h"
 
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/publish/github/internal.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ int github_new(const struct github_config *c, const struct github_options *o, st
 
 	if (r < 0)
 		return err_wrap(e, "github.api");
-	g = sys_calloc(1, sizeof(*g));
+	g = xcalloc(1, sizeof(*g));
 	if (!g)
 		return err_sys(e, "allocate a client of GitHub");
 	if (o)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/digest.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/publish/github/internal.h"
 
 #include <inttypes.h>
@@ -138,7 +138,7 @@ static int make_name(const struct work *w, struct index *i, struct err *e)
 static int github_index_make(struct work *w, struct index **ret, struct err *e)
 {
 	_autoclose_ int dirfd = -1;
-	struct index *i = sys_calloc(1, sizeof(*i));
+	struct index *i = xcalloc(1, sizeof(*i));
 	int r;
 
 	if (!i)

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -185,7 +185,7 @@ static int make_headers(const struct http_request *q, struct curl_slist **io, st
 	for (const char *const *h = q->headers; r == 0 && h && *h; h++)
 		r = add_header(io, *h, e);
 	if (r == 0 && q->authorization) {
-		_autofree_ char *line = sys_asprintf("Authorization: %s", q->authorization);
+		_autofree_ char *line = xasprintf("Authorization: %s", q->authorization);
 
 		if (!line)
 			return err_sys(e, "allocate a header");
@@ -341,7 +341,7 @@ int http_request(struct http *h, const struct http_request *q, struct http_reply
 
 int http_new(const struct http_limits *limits, struct http **ret, struct err *e)
 {
-	_autofree_ struct http *h = sys_calloc(1, sizeof(*h));
+	_autofree_ struct http *h = xcalloc(1, sizeof(*h));
 
 	if (!h)
 		return err_sys(e, "allocate a client");

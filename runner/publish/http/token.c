@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/publish/http/token_env.h"
 
@@ -166,7 +167,7 @@ static int from_app(struct token *t, const struct github_config *c, struct err *
 {
 	if (!c->app_key_file || c->installation == 0)
 		return err_set(e, EINVAL, "an App needs its installation and its key");
-	t->key_file = sys_strdup(c->app_key_file);
+	t->key_file = xstrdup(c->app_key_file);
 	if (!t->key_file)
 		return err_sys(e, "allocate a name");
 	t->app = c->app;
@@ -206,7 +207,7 @@ static void number(struct token *t, const struct github_config *c)
 
 int token_new(const struct github_config *c, struct token **ret, struct err *e)
 {
-	struct token *t = sys_calloc(1, sizeof(*t));
+	struct token *t = xcalloc(1, sizeof(*t));
 	int r;
 
 	if (!t)

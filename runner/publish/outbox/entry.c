@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses and prints entries and names; no files. */
 #include "base/digest.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/publish/outbox/internal.h"
 
 #include <errno.h>
@@ -125,7 +125,7 @@ static int take_subject(const json_t *j, struct outbox_entry *t, struct err *e)
 
 	if (!s)
 		return err_set(e, EBADMSG, "\"subject\" is missing");
-	t->subject = sys_strdup(s);
+	t->subject = xstrdup(s);
 	return t->subject ? 0 : err_sys(e, "copy a subject");
 }
 
@@ -186,7 +186,7 @@ int outbox_entry_parse(struct slice text, const char *id, struct outbox_full *re
 	if (!json_is_object(json_object_get(j, "event")) ||
 	    !json_is_object(json_object_get(j, "progress")))
 		return err_set(e, EBADMSG, "\"event\" or \"progress\" is missing");
-	f.entry = sys_calloc(1, sizeof(*f.entry));
+	f.entry = xcalloc(1, sizeof(*f.entry));
 	if (!f.entry)
 		return err_sys(e, "allocate an entry");
 	r = outbox_entry_take_entry(j, id, f.entry, e);

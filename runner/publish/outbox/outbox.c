@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/publish/outbox/backoff.h"
 #include "runner/publish/outbox/internal.h"
@@ -54,7 +55,7 @@ int outbox_add(struct outbox *o, struct outbox_entry *t, struct err *e)
 {
 	if (o->n == o->cap) {
 		size_t cap = o->cap ? 2 * o->cap : 64;
-		struct outbox_entry **v = sys_realloc(o->v, cap * sizeof(struct outbox_entry *));
+		struct outbox_entry **v = xreallocarray(o->v, cap, sizeof(struct outbox_entry *));
 
 		if (!v) {
 			outbox_entry_free(t);
@@ -209,7 +210,7 @@ static int outbox_make_dirs(struct outbox *o, struct err *e)
 
 static struct outbox *new_outbox(int state_dirfd)
 {
-	struct outbox *o = sys_calloc(1, sizeof(*o));
+	struct outbox *o = xcalloc(1, sizeof(*o));
 
 	if (o) {
 		*o = (struct outbox){
@@ -318,7 +319,7 @@ static int new_entry(const struct outbox *o, const struct outbox_item *item, uin
 	if (!event || !outbox_name_ok(item->id) || !outbox_name_ok(item->chain) ||
 	    strlen(item->place) >= OUTBOX_PLACE)
 		return err_set(e, EINVAL, "outbox: '%.80s' is not an entry", item->id);
-	t = sys_calloc(1, sizeof(*t));
+	t = xcalloc(1, sizeof(*t));
 	if (!t)
 		return err_sys(e, "allocate an entry");
 	if (o->n > 0 && o->v[o->n - 1]->seq >= seq)
@@ -329,7 +330,7 @@ static int new_entry(const struct outbox *o, const struct outbox_item *item, uin
 	outbox_line(t->event, sizeof(t->event), event);
 	t->seq = seq;
 	t->created = now;
-	t->subject = sys_strdup(item->subject);
+	t->subject = xstrdup(item->subject);
 	if (!t->subject) {
 		outbox_entry_free(t);
 		return err_sys(e, "copy a subject");

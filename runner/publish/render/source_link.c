@@ -2,6 +2,7 @@
 #include "runner/publish/render/source_link.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/scan.h"
 #include "base/sys.h"
 #include "runner/publish/http/http.h"
@@ -24,9 +25,9 @@ static int find_link(const struct config *c, struct sources *s, struct err *e)
 	const char *link = config_source_link(c);
 
 	if (link)
-		s->link = sys_strdup(link);
+		s->link = xstrdup(link);
 	else if (g->repository && strcmp(g->api, "https://api.github.com") == 0)
-		s->link = sys_asprintf(form_of_github, g->repository);
+		s->link = xasprintf(form_of_github, g->repository);
 	else
 		return 0;
 	return s->link ? 0 : err_sys(e, "remember the form of links");
@@ -40,7 +41,7 @@ static int find_dir(const struct config *c, struct sources *s, struct err *e)
 	s->dirfd = dir ? sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0) : -1;
 	if (s->dirfd < 0)
 		return 0;
-	s->dir = sys_strdup(dir);
+	s->dir = xstrdup(dir);
 	if (!s->dir)
 		return err_sys(e, "remember the work tree");
 	for (size_t n = strlen(s->dir); n > 1 && s->dir[n - 1] == '/'; n--)

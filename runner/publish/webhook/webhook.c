@@ -3,7 +3,7 @@
 #include "runner/publish/webhook/webhook.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/publish/http/http.h"
 #include "runner/publish/http/token.h"
 
@@ -30,7 +30,7 @@ int webhook_new(const struct webhook_config *c, const struct http_limits *limits
 		struct webhook **ret, struct err *e)
 {
 	const struct http_limits usual = HTTP_LIMITS;
-	struct webhook *w = sys_calloc(1, sizeof(*w));
+	struct webhook *w = xcalloc(1, sizeof(*w));
 	int r;
 
 	if (!w)
@@ -62,7 +62,7 @@ static int take_secret(const char *path, char *text, size_t n, char **ret, struc
 		n--;
 	if (n == 0 || memchr(text, '\0', n))
 		return err_set(e, EINVAL, "'%s' holds no secret", path);
-	*ret = sys_strndup(text, n);
+	*ret = xstrndup(text, n);
 	return *ret ? 0 : err_sys(e, "copy a secret");
 }
 
@@ -85,7 +85,7 @@ static int read_secrets(struct webhook *w, struct err *e)
 	if (!w->url && c->url_file)
 		r = read_secret(c->url_file, &w->url, e);
 	else if (!w->url && c->url)
-		w->url = sys_strdup(c->url);
+		w->url = xstrdup(c->url);
 	if (r == 0 && !w->url)
 		return err_set(e, EINVAL, "it has no URL");
 	if (r == 0 && !w->key && c->secret_file)

@@ -2,7 +2,7 @@
 #include "runner/run/dispatch/dispatch.h"
 
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/policy/turns.h"
 #include "runner/run/dispatch/internal.h"
 
@@ -25,7 +25,7 @@ int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned wor
 	size_t room = n ? n : 1;
 
 	*d = (struct dispatch){
-	    .targets = sys_calloc(room, sizeof(*d->targets)),
+	    .targets = xcalloc(room, sizeof(*d->targets)),
 	    .n = n,
 	    .quantum_us = cfg->quantum_us,
 	    .machine_memory = machine_memory,
@@ -34,7 +34,7 @@ int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned wor
 	    .rules = fleet_preset(1),
 	    .v = d->targets,
 	    .n = n,
-	    .items = sys_calloc(room, sizeof(*d->fleet.items)),
+	    .items = xcalloc(room, sizeof(*d->fleet.items)),
 	};
 	if (!d->targets || !d->fleet.items)
 		return err_sys(e, "allocate %zu targets", n);

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/task.h"
 #include "runner/crash/ledger/asked.h"
 #include "runner/run/job/attempt.h"
@@ -346,7 +346,7 @@ static void on_merged(void *arg, const struct merge_result *r)
 
 	j->merge = NULL;
 	if (!j->merged)
-		j->merged = sys_calloc(1, sizeof(*j->merged));
+		j->merged = xcalloc(1, sizeof(*j->merged));
 	if (j->merged)
 		*j->merged = *r;
 	j->untriaged = j->untriaged || r->bad > 0;
@@ -436,7 +436,7 @@ static void job_after_tell(struct job *j, const struct known_crash *c, uint64_t 
 	size_t at = j->n_seen;
 
 	if (!j->seen)
-		j->seen = sys_calloc(TELL_MAX + 1, sizeof(*j->seen));
+		j->seen = xcalloc(TELL_MAX + 1, sizeof(*j->seen));
 	if (!j->seen)
 		return;
 	snprintf(r.signature, sizeof(r.signature), "%s", c->signature);

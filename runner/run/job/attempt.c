@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/job/internal.h"
 #include "runner/run/job/setup.h"
 #include "runner/run/job/suppress.h"
@@ -302,7 +302,7 @@ void attempt_free(const struct job *j, struct attempt *a)
 
 int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret, struct err *e)
 {
-	struct attempt *a = sys_calloc(1, sizeof(*a));
+	struct attempt *a = xcalloc(1, sizeof(*a));
 	struct setup s = {0};
 	int r;
 

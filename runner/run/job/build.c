@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The progress of a job's target from earlier runs, as long as its build is the same. */
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/job/attempt.h"
 #include "runner/run/job/internal.h"
 
@@ -62,7 +62,7 @@ void job_load_progress(struct job *j)
 		job_build_adopt(j, &p);
 		return;
 	}
-	j->kept = sys_malloc(sizeof(*j->kept));
+	j->kept = xmalloc(sizeof(*j->kept));
 	if (j->kept) /* otherwise the target counts as new */
 		*j->kept = p;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles the events of a job's cell: output, limits, and its end. */
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/job/attempt.h"
 #include "runner/run/job/internal.h"
 #include "runner/run/job/suppress.h"
@@ -142,7 +142,7 @@ static struct job_refused *job_cell_place_of(struct job *j, const char *name)
 	size_t i = 0;
 
 	if (!j->refused)
-		j->refused = sys_calloc(JOB_REFUSED_MAX, sizeof(*j->refused));
+		j->refused = xcalloc(JOB_REFUSED_MAX, sizeof(*j->refused));
 	if (!j->refused)
 		return NULL;
 	while (i < j->n_refused && strncmp(j->refused[i].name, name, size - 1) != 0)

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/lines.h"
 #include "base/log.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/job/dump.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void exec_on_line(void *arg, struct slice line)
 static void keep_tail(struct exec *x, struct slice bytes)
 {
 	if (!x->ring)
-		x->ring = sys_malloc(HALF);
+		x->ring = xmalloc(HALF);
 	if (!x->ring)
 		return; /* only the head is kept */
 	if (bytes.n > HALF) {
@@ -384,7 +384,7 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 	       struct err *e)
 {
 	static unsigned serial; /* makes the names of this process's cells unique */
-	struct exec *x = sys_calloc(1, sizeof(*x));
+	struct exec *x = xcalloc(1, sizeof(*x));
 	char id[64];
 	struct setup_cell c = {.host = env->host,
 			       .rootfs = env->rootfs,

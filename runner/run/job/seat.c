@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/triage/kept.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void seat_free(struct seat *s)
 
 int seat_new(struct seat **ret, struct err *e)
 {
-	*ret = sys_calloc(1, sizeof(**ret));
+	*ret = xcalloc(1, sizeof(**ret));
 	return *ret ? 0 : err_sys(e, "allocate a cell's place");
 }
 
@@ -193,7 +193,7 @@ static int seat_make_key(const struct setup *s, const struct setup_cell *c, uid_
 			     kept_file_now(s->target->binary, file));
 	if (r < 0)
 		return r;
-	*ret = sys_strdup(buf_str(&b));
+	*ret = xstrdup(buf_str(&b));
 	return *ret ? 0 : err_sys(e, "allocate a text");
 }
 
@@ -213,7 +213,7 @@ static bool seat_go_on(struct seat *s, const char *key, const struct cell_ops *o
 static int start(struct seat *s, const struct setup *setup, struct setup_cell c, uid_t uid,
 		 const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
 {
-	struct held *h = sys_calloc(1, sizeof(*h));
+	struct held *h = xcalloc(1, sizeof(*h));
 	int r;
 
 	if (!h)

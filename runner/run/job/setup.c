@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -38,15 +38,13 @@ static void mount_at(struct setup *s, const char *source, const char *target, bo
 
 int setup_mount(struct setup *s, const char *at, bool writable, struct err *e, const char *fmt, ...)
 {
-	char *path = NULL;
+	char *path;
 	va_list ap;
 	int r;
 
 	va_start(ap, fmt);
-	r = vasprintf(&path, fmt, ap);
+	path = xvasprintf(fmt, ap);
 	va_end(ap);
-	if (r < 0)
-		return err_sys(e, "allocate a path");
 	r = strv_add(&s->paths, path, e);
 	free(path);
 	if (r == 0)
@@ -68,7 +66,7 @@ static int mount_target(struct setup *s, const struct target *t, struct err *e)
 	bool inside = n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/';
 
 	s->binary =
-	    sys_asprintf(DIR_TARGET "/%s", inside ? t->binary + n + 1 : setup_base_name(t->binary));
+	    xasprintf(DIR_TARGET "/%s", inside ? t->binary + n + 1 : setup_base_name(t->binary));
 	if (!s->binary)
 		return err_sys(e, "allocate a path");
 	if (t->dir)

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -133,7 +133,7 @@ static int merge_all_watch(struct all *a, struct err *e)
 
 int merge_all(const struct merge_all_opts *o, struct err *e)
 {
-	_autofree_ struct one *v = sys_calloc(o->plan->n ? o->plan->n : 1, sizeof(*v));
+	_autofree_ struct one *v = xcalloc(o->plan->n ? o->plan->n : 1, sizeof(*v));
 	struct all a = {.o = o, .v = v};
 	int r;
 

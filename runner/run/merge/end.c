@@ -2,6 +2,7 @@
 /* The end of a merge: saves facts for the next merge, and counts the corpus. */
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/corpus/generation/retry.h"
 #include "runner/corpus/spare.h"
@@ -34,7 +35,7 @@ static int keep_unneeded(const struct merge *m, const struct candidates *known, 
 {
 	_autocandidates_ struct candidates needed = {0};
 	_autocandidates_ struct candidates unneeded = {0};
-	_autofree_ char *name = sys_asprintf("%s.unneeded", m->spec.target->name);
+	_autofree_ char *name = xasprintf("%s.unneeded", m->spec.target->name);
 	_autoclose_ int corpus = -1;
 	_autoclose_ int dir = -1;
 	int r = name ? 0 : err_sys(e, "allocate a name");

@@ -2,7 +2,7 @@
 /* The files of merge/<target>.  Only child processes use them, because they may block. */
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/job/setup.h"
 #include "runner/run/merge/internal.h"
 
@@ -138,16 +138,16 @@ int merge_shard_open(int dir, const char *name, size_t k, int *ret_fd, struct ca
 static int merge_files_make_room(struct merge_pass *p, size_t more, struct err *e)
 {
 	size_t n = p->n + more ? p->n + more : 1;
-	struct cover_shard *v = sys_realloc(p->v, n * sizeof(*v));
+	struct cover_shard *v = xreallocarray(p->v, n, sizeof(*v));
 	struct candidates *lists;
 	struct control **controls;
 
 	if (v)
 		p->v = v;
-	lists = v ? sys_realloc(p->lists, n * sizeof(*lists)) : NULL;
+	lists = v ? xreallocarray(p->lists, n, sizeof(*lists)) : NULL;
 	if (lists)
 		p->lists = lists;
-	controls = lists ? sys_realloc(p->controls, n * sizeof(struct control *)) : NULL;
+	controls = lists ? xreallocarray(p->controls, n, sizeof(struct control *)) : NULL;
 	if (!controls)
 		return err_sys(e, "allocate %zu shards", n);
 	p->controls = controls;
@@ -231,7 +231,7 @@ int merge_shard_make(int dir, const char *name, size_t k, const struct candidate
 int merge_pass_deal(int dir, const char *name, size_t from, const struct candidates *list,
 		    unsigned shards, struct err *e)
 {
-	_autofree_ struct candidates *v = sys_calloc(shards ? shards : 1, sizeof(*v));
+	_autofree_ struct candidates *v = xcalloc(shards ? shards : 1, sizeof(*v));
 	int r;
 
 	if (!v)
@@ -278,7 +278,7 @@ static int take_bits(const char *p, uint64_t words, struct bits *ret, struct err
 {
 	if (words == 0)
 		return 0;
-	ret->word = sys_malloc(words * 8);
+	ret->word = xmalloc(words * 8);
 	if (!ret->word)
 		return err_sys(e, "allocate a set");
 	memcpy(ret->word, p, words * 8);

@@ -3,7 +3,7 @@
  * the target's output is a hint at best.  So the inputs are replayed, and a group that leaks is
  * halved until a single input leaks by itself. */
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/merge/internal.h"
 
 #include <assert.h>
@@ -204,7 +204,7 @@ void merge_leaks_start(struct merge_slot *s)
 	struct merge_leaks *l = &s->leaks;
 
 	*l = (struct merge_leaks){.at = s->facts.first, .end = s->next};
-	l->names = sys_malloc((size_t)MERGE_LEAK_CHUNK * STORE_NAME);
+	l->names = xmalloc((size_t)MERGE_LEAK_CHUNK * STORE_NAME);
 	if (!l->names)
 		merge_leak_give_up(s, "out of memory");
 	else

@@ -3,7 +3,7 @@
 #include "runner/run/merge/merge.h"
 
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/merge/internal.h"
 
 #include <stdarg.h>
@@ -113,11 +113,11 @@ static void merge_on_tick(void *arg)
 
 static int init(struct merge *m, struct err *e)
 {
-	m->slots = sys_calloc(m->spec.workers, sizeof(*m->slots));
-	m->lost = sys_calloc(MERGE_BAD_MAX, sizeof(*m->lost));
-	m->path = sys_asprintf("%s/merge/%s", m->env.state->path, m->spec.target->name);
+	m->slots = xcalloc(m->spec.workers, sizeof(*m->slots));
+	m->lost = xcalloc(MERGE_BAD_MAX, sizeof(*m->lost));
+	m->path = xasprintf("%s/merge/%s", m->env.state->path, m->spec.target->name);
 	if (m->spec.seeds)
-		m->seeds = sys_strdup(m->spec.seeds);
+		m->seeds = xstrdup(m->spec.seeds);
 	if (!m->slots || !m->lost || !m->path || (m->spec.seeds && !m->seeds))
 		return err_sys(e, "allocate a merge of '%s'", m->spec.target->name);
 	for (unsigned i = 0; i < m->spec.workers; i++)
@@ -131,7 +131,7 @@ static int init(struct merge *m, struct err *e)
 int merge_start(const struct merge_env *env, const struct merge_spec *spec, struct merge **ret,
 		struct err *e)
 {
-	struct merge *m = sys_calloc(1, sizeof(*m));
+	struct merge *m = xcalloc(1, sizeof(*m));
 	int r;
 
 	if (!m)

@@ -2,7 +2,7 @@
 #include "runner/run/triage/books.h"
 
 #include "base/buf.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "base/task.h"
 
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void on_written(void *arg, struct slice result, const char *failed)
 int books_open(struct loop *l, struct state *s, const char *run, struct books **ret,
 	       char warning[300], struct err *e)
 {
-	struct books *b = sys_calloc(1, sizeof(*b));
+	struct books *b = xcalloc(1, sizeof(*b));
 	int r;
 
 	if (!b)
@@ -113,7 +113,7 @@ struct ledger *books_ledger(struct books *b)
 
 int books_save(struct books *b, books_done_fn *done, void *arg, struct err *e)
 {
-	struct waiter *w = sys_malloc(sizeof(*w));
+	struct waiter *w = xmalloc(sizeof(*w));
 
 	if (!w)
 		return err_sys(e, "allocate a place in the ledger's queue");

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/run/triage/internal.h"
 
@@ -76,7 +77,7 @@ bool triage_engine_helps_again(const struct triage *t)
 static int triage_engine_write_file(const char *dir, const char *name, struct slice bytes,
 				    uid_t uid, struct err *e)
 {
-	_autofree_ char *path = sys_asprintf("%s/%s", dir, name);
+	_autofree_ char *path = xasprintf("%s/%s", dir, name);
 	_autoclose_ int fd = -1;
 	int r;
 
@@ -95,7 +96,7 @@ static int triage_engine_write_file(const char *dir, const char *name, struct sl
 /* The input is in a mounted directory, so that it can be replaced while the cell stays. */
 static int write_files(const struct triage *t, struct err *e)
 {
-	_autofree_ char *dir = sys_asprintf("%s/.engine", t->work);
+	_autofree_ char *dir = xasprintf("%s/.engine", t->work);
 	int r;
 
 	if (!dir)
@@ -113,7 +114,7 @@ static int write_files(const struct triage *t, struct err *e)
 /* Reads the shorter input.  False: there is none. */
 static bool read_shorter(const struct triage *t, char **ret, size_t *ret_n)
 {
-	_autofree_ char *path = sys_asprintf("%s/.shorter", t->work), *text = NULL;
+	_autofree_ char *path = xasprintf("%s/.shorter", t->work), *text = NULL;
 	struct err e;
 
 	if (!path || fs_read(AT_FDCWD, path, current(t).n, &text, ret_n, &e) < 0 || *ret_n == 0 ||
@@ -190,7 +191,7 @@ static void triage_engine_on_alone(void *arg, struct trial_end *end)
  * disk space. */
 static void leave_seat(struct triage *t)
 {
-	_autofree_ char *path = sys_asprintf("%s/.shorter", t->work);
+	_autofree_ char *path = xasprintf("%s/.shorter", t->work);
 
 	if (t->engine.seat)
 		seat_clear(t->engine.seat);

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ enum { HEAD_MAX = 16 << 10, LINE_TEXT_MAX = 1024, SWEEP_MAX = 10000 };
 static void to_ring(struct kept_output *k, struct slice s)
 {
 	if (!k->ring)
-		k->ring = sys_malloc(KEPT_BEFORE);
+		k->ring = xmalloc(KEPT_BEFORE);
 	if (!k->ring)
 		return; /* the text after the failure matters more */
 	while (s.n > 0) {

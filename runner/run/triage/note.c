@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "base/task.h"
 #include "runner/corpus/seek.h"
@@ -89,7 +90,7 @@ static void triage_note_on_saved(void *arg, const char *failed)
 
 static void triage_note_save(struct triage *t)
 {
-	struct leaving *l = sys_malloc(sizeof(*l));
+	struct leaving *l = xmalloc(sizeof(*l));
 	struct err e;
 
 	if (!l) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/triage/replay_internal.h"
 
 #include <stdio.h>
@@ -113,7 +113,7 @@ static int make_slots(struct replay *r, struct err *e)
 	struct loop *l = r->env->exec.loop;
 	int rc = 0;
 
-	r->slots = sys_calloc(r->spec.workers, sizeof(*r->slots));
+	r->slots = xcalloc(r->spec.workers, sizeof(*r->slots));
 	if (!r->slots)
 		return err_sys(e, "allocate %u cells' states", r->spec.workers);
 	for (unsigned i = 0; rc == 0 && i < r->spec.workers; i++) {
@@ -130,7 +130,7 @@ static int make_slots(struct replay *r, struct err *e)
 int replay_start(const struct trial_env *env, const struct replay_spec *spec, struct replay **ret,
 		 struct err *e)
 {
-	struct replay *r = sys_calloc(1, sizeof(*r));
+	struct replay *r = xcalloc(1, sizeof(*r));
 	int rc;
 
 	if (!r)

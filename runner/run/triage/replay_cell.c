@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a cell with many inputs, and finds the inputs that fail. */
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/triage/replay_internal.h"
 
 #include <stdio.h>
@@ -101,7 +101,7 @@ static struct trial_seat *seat_of(struct slot *s)
 static int try_alone(struct slot *s, size_t input, trial_done_fn *done, struct err *e)
 {
 	struct replay *r = s->r;
-	char *path = sys_asprintf("%s/%s", r->spec.dir, r->spec.name(r->spec.arg, input));
+	char *path = xasprintf("%s/%s", r->spec.dir, r->spec.name(r->spec.arg, input));
 	struct trial_spec t = {
 	    .target = r->spec.target,
 	    .cfg = r->spec.cfg,

@@ -5,7 +5,7 @@
 #include "runner/crash/symbolize.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/triage/internal.h"
 
 #include <errno.h>
@@ -133,7 +133,7 @@ static int triage_symbolize_ask(struct naming *n, struct err *e)
 	struct setup s;
 	int r = setup_init(&s, t->spec.target, t->spec.cfg, e);
 
-	if (r == 0 && !(n->module = sys_strdup(s.binary)))
+	if (r == 0 && !(n->module = xstrdup(s.binary)))
 		r = err_sys(e, "allocate a path");
 	if (r == 0) {
 		symbolize_offsets(t->f.kept.text, n->module, &n->ask);
@@ -146,7 +146,7 @@ static int triage_symbolize_ask(struct naming *n, struct err *e)
 
 void triage_symbolize(struct triage *t)
 {
-	struct naming *n = sys_calloc(1, sizeof(*n));
+	struct naming *n = xcalloc(1, sizeof(*n));
 	struct err e;
 
 	if (n) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/run/triage/symbolizer.h"
 
+#include "base/memory.h"
 #include "base/scan.h"
-#include "base/sys.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static char *symbolizer_at(const char *rootfs, int version)
 
 	if (version)
 		snprintf(number, sizeof(number), "-%d", version);
-	path = sys_asprintf("%s/usr/bin/llvm-symbolizer%s", rootfs ? rootfs : "", number);
+	path = xasprintf("%s/usr/bin/llvm-symbolizer%s", rootfs ? rootfs : "", number);
 	if (path && access(path, X_OK) < 0) {
 		free(path);
 		return NULL;
@@ -63,7 +63,7 @@ char *symbolizer_find(const char *rootfs)
 		free(plain);
 	}
 	if (!path)
-		path = sys_asprintf("%s/usr/bin/addr2line", rootfs ? rootfs : "");
+		path = xasprintf("%s/usr/bin/addr2line", rootfs ? rootfs : "");
 	if (path && access(path, X_OK) < 0) {
 		free(path);
 		return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stages of a triage, and the replays that they start. */
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/triage/internal.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ void finding_keep_output(struct finding *f, struct slice text)
 {
 	free(f->output);
 	f->n_output = 0;
-	f->output = sys_malloc(text.n + 1);
+	f->output = xmalloc(text.n + 1);
 	if (!f->output)
 		return; /* the parsed report has the important facts */
 	memcpy(f->output, text.p, text.n);
@@ -277,7 +277,7 @@ static void on_until(void *arg)
 int triage_start(const struct triage_env *env, const struct triage_spec *spec, struct triage **ret,
 		 struct err *e)
 {
-	struct triage *t = sys_calloc(1, sizeof(*t));
+	struct triage *t = xcalloc(1, sizeof(*t));
 	uint64_t now = clock_mono_us();
 	int r;
 

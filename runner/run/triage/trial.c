@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/run/triage/kept.h"
 
@@ -49,13 +50,13 @@ DEFINE_CLEANUP(struct trial_seat *, trial_seat_free)
 
 int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, struct err *e)
 {
-	CLEANUP(trial_seat_free_p) struct trial_seat *s = sys_calloc(1, sizeof(*s));
+	CLEANUP(trial_seat_free_p) struct trial_seat *s = xcalloc(1, sizeof(*s));
 	int r;
 
 	if (!s)
 		return err_sys(e, "allocate a place for trials");
-	s->dir = sys_asprintf("%s/.trial-%zu", work, index);
-	s->path = sys_asprintf("%s/.trial-%zu/" NAME_INPUT, work, index);
+	s->dir = xasprintf("%s/.trial-%zu", work, index);
+	s->path = xasprintf("%s/.trial-%zu/" NAME_INPUT, work, index);
 	if (!s->dir || !s->path)
 		return err_sys(e, "allocate a path");
 	if (sys_mkdirat(AT_FDCWD, s->dir, 0755) < 0 && errno != EEXIST)
@@ -326,7 +327,7 @@ static int trial_check_input(const char *path, struct err *e)
 int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
 		struct err *e)
 {
-	struct trial *t = sys_calloc(1, sizeof(*t));
+	struct trial *t = xcalloc(1, sizeof(*t));
 	int r;
 
 	if (!t)
@@ -334,7 +335,7 @@ int trial_start(const struct trial_env *env, const struct trial_spec *spec, stru
 	t->env = env;
 	t->spec = *spec;
 	t->longer = 1;
-	t->input = sys_strdup(spec->input);
+	t->input = xstrdup(spec->input);
 	t->spec.input = t->input;
 	r = t->input ? trial_check_input(t->input, e) : err_sys(e, "copy a path");
 	if (r == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The known facts of a target, from its history and the living run. */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/serve/model/model.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static json_t *trend(const json_t *lines)
 /* The size of a target's history; 0: it has none. */
 static json_int_t history_size(const struct serve_site *s, const char *name)
 {
-	_autofree_ char *path = sys_asprintf("stats/targets/%s.jsonl", name);
+	_autofree_ char *path = xasprintf("stats/targets/%s.jsonl", name);
 	struct stat st;
 
 	if (!path || fstatat(s->state->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)

@@ -3,6 +3,7 @@
 #include "runner/state/history.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/serve/model/json.h"
 #include "runner/serve/model/site.h"
@@ -168,7 +169,7 @@ int site_log(struct serve_site *s, const char *run, const char *file, json_t **r
 
 	if (!site_run_ok(run) || !fs_name_ok(slice_of(file)))
 		return err_set(e, ENOENT, "no such run");
-	path = sys_asprintf("logs/%s/%s", run, file);
+	path = xasprintf("logs/%s/%s", run, file);
 	if (!path)
 		return err_sys(e, "allocate a path");
 	return json_load(s->state->dirfd, path, SITE_STATS_MAX, ret, e);
@@ -231,7 +232,7 @@ static int model_history_by_name(const void *a, const void *b)
 static int sorted(json_t *names, json_t **ret, struct err *e)
 {
 	size_t n = json_object_size(names), i = 0;
-	_autofree_ const char **v = sys_calloc(n + 1, sizeof(*v));
+	_autofree_ const char **v = xcalloc(n + 1, sizeof(*v));
 	_autojson_ json_t *all = json_array();
 	const char *key;
 	json_t *value;
@@ -315,7 +316,7 @@ int site_target_pages(struct serve_site *s, json_t **ret, struct err *e)
 
 static bool has_history(const struct serve_site *s, const char *name)
 {
-	_autofree_ char *path = sys_asprintf("stats/targets/%s.jsonl", name);
+	_autofree_ char *path = xasprintf("stats/targets/%s.jsonl", name);
 
 	return path && faccessat(s->state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/serve/model/model.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static int target_rows(const json_t *all, size_t max, json_t **ret, struct err *
 {
 	_autojson_ json_t *rows = json_array();
 	size_t n = json_array_size(all), room = max;
-	_autofree_ bool *shown = sys_calloc(n + 1, sizeof(*shown));
+	_autofree_ bool *shown = xcalloc(n + 1, sizeof(*shown));
 	int r = 0;
 
 	if (!shown)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "runner/serve/model/model.h"
 #include "runner/state/history.h"
 
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/sys.h"
 #include "runner/crash/vault.h"
 #include "runner/publish/render/source_link.h"
 
@@ -367,7 +367,7 @@ static int by_interest(const void *pa, const void *pb)
 int rows_crashes(const struct ledger *l, const char *target, size_t n, json_t **ret,
 		 size_t *ret_total, struct err *e)
 {
-	_autofree_ struct listed *v = sys_calloc(ledger_count(l) + 1, sizeof(*v));
+	_autofree_ struct listed *v = xcalloc(ledger_count(l) + 1, sizeof(*v));
 	_autojson_ json_t *rows = json_array();
 	size_t have = 0;
 	int r = 0;

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/control/client.h"
 #include "runner/serve/model/json.h"
 
@@ -13,7 +13,7 @@
 
 int serve_open(const struct state *s, struct serve_site **ret, struct err *e)
 {
-	struct serve_site *site = sys_calloc(1, sizeof(*site));
+	struct serve_site *site = xcalloc(1, sizeof(*site));
 	struct err why;
 
 	if (!site)

@@ -2,6 +2,7 @@
 #include "runner/serve/page/html.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -252,19 +253,11 @@ void html_flag(struct html *h, const char *name)
 	page_html_add(h, slice_of(name));
 }
 
-/* NULL: no memory; the error is in h. */
+/* NULL: h has an error. */
 __attribute__((format(printf, 2, 0))) static char *formatted(struct html *h, const char *fmt,
 							     va_list ap)
 {
-	char *s = NULL;
-
-	if (h->r < 0)
-		return NULL;
-	if (vasprintf(&s, fmt, ap) < 0) {
-		h->r = err_set(h->e, ENOMEM, "format text");
-		return NULL;
-	}
-	return s;
+	return h->r < 0 ? NULL : xvasprintf(fmt, ap);
 }
 
 void html_attrf(struct html *h, const char *name, const char *fmt, ...)

@@ -2,6 +2,7 @@
 #include "runner/status/survey/survey.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/state/fuzzed.h"
 #include "runner/state/history.h"
@@ -34,9 +35,9 @@ static json_t *newest_line(const struct state *s, const char *target, char **ret
 	if (history_target_name(target, &name, &e) < 0)
 		return NULL;
 	if (history_last(s, name, 1, &lines, &damaged, &e) < 0)
-		*ret_damaged = sys_strdup(e.msg);
+		*ret_damaged = xstrdup(e.msg);
 	else if (damaged > 0 && json_array_size(lines) == 0)
-		*ret_damaged = sys_asprintf("stats/%s: none of its lines can be read", name);
+		*ret_damaged = xasprintf("stats/%s: none of its lines can be read", name);
 	return json_incref(json_array_get(lines, 0));
 }
 
@@ -97,12 +98,12 @@ struct reading {
 int survey_add(struct survey *s, const struct survey_opts *o, const char *name,
 	       struct survey_target **ret, struct err *e)
 {
-	struct survey_target *v = sys_realloc(s->v, (s->n + 1) * sizeof(*v));
+	struct survey_target *v = xreallocarray(s->v, s->n + 1, sizeof(*v));
 
 	if (!v)
 		return err_sys(e, "survey targets");
 	s->v = v;
-	v[s->n] = (struct survey_target){.name = sys_strdup(name),
+	v[s->n] = (struct survey_target){.name = xstrdup(name),
 					 .facts = {.now = o->now, .silent_s = o->silent_s}};
 	if (!v[s->n].name)
 		return err_sys(e, "survey targets");

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/lines.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/targets/bazel/graph.h"
 #include "runner/targets/bazel/label.h"
@@ -195,7 +196,7 @@ int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 	       char said[BAZEL_SAID_MAX], struct err *e)
 {
 	_autostrv_ struct strv argv = {0};
-	_autofree_ struct call *k = sys_calloc(1, sizeof(*k));
+	_autofree_ struct call *k = xcalloc(1, sizeof(*k));
 	struct tool_end end;
 	int r = k ? bazel_add_args(b, c, &argv, e) : err_sys(e, "allocate for Bazel's answer");
 
@@ -235,7 +236,7 @@ static void bazel_on_line(void *arg, struct slice line)
 
 	if (l->failed || line.n == 0)
 		return;
-	text = sys_strndup(line.p, line.n);
+	text = xstrndup(line.p, line.n);
 	plain = text ? bazel_label_plain(text) : NULL;
 	if (!text)
 		err_sys(&l->err, "allocate a label");
@@ -287,7 +288,7 @@ int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAI
 {
 	static const char *const args[] = {"--output=label", "--keep_going", "--"};
 	_autostrv_ struct strv argv = {0};
-	_autofree_ struct labels *l = sys_calloc(1, sizeof(*l));
+	_autofree_ struct labels *l = xcalloc(1, sizeof(*l));
 	struct bazel_call c = {
 	    .command = "query", .args = &argv, .out = take_labels, .arg = l, .log_fd = -1};
 	int r = 0, code = 0;

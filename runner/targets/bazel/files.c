@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/targets/bazel/label.h"
 #include "runner/targets/source.h"
@@ -136,7 +137,7 @@ static int bazel_files_take_dir(struct search *s, const char *dir, uint64_t file
 {
 	struct place at = {.dir = s->label};
 	_autofree_ char *real = NULL;
-	_autofree_ char *path = sys_asprintf("%s/%s", s->b->dir, dir);
+	_autofree_ char *path = xasprintf("%s/%s", s->b->dir, dir);
 	_autoclose_ int fd = -1;
 	bool more;
 	int r;
@@ -243,9 +244,9 @@ static int take_by_name(struct search *s, struct err *e)
 	struct stat st;
 
 	bazel_label_target(s->label, false, name);
-	dir = sys_asprintf("%.*s%s%s_corpus", (int)p.package.n, p.package.p, p.package.n ? "/" : "",
-			   name);
-	path = dir ? sys_asprintf("%s/%s", s->b->dir, dir) : NULL;
+	dir = xasprintf("%.*s%s%s_corpus", (int)p.package.n, p.package.p, p.package.n ? "/" : "",
+			name);
+	path = dir ? xasprintf("%s/%s", s->b->dir, dir) : NULL;
 	if (!path)
 		return err_sys(e, "allocate a path");
 	if (!*name || fstatat(AT_FDCWD, path, &st, 0) < 0 || !S_ISDIR(st.st_mode))
@@ -258,7 +259,7 @@ static int take_by_name(struct search *s, struct err *e)
 static int use_dict(struct search *s, const char *path, struct err *e)
 {
 	struct place at = {.dir = s->label};
-	_autofree_ char *full = sys_asprintf("%s/%s", s->b->dir, path);
+	_autofree_ char *full = xasprintf("%s/%s", s->b->dir, path);
 	_autofree_ char *real = NULL;
 	_autoclose_ int fd = -1;
 	struct stat st;
@@ -303,7 +304,7 @@ static int dict_of_flag(struct search *s, struct slice value, struct err *e)
 	struct slice kind, name;
 
 	if (!scan_lit(&value, SLICE("$("))) {
-		path = sys_strndup(value.p, value.n);
+		path = xstrndup(value.p, value.n);
 		return path ? use_dict(s, path, e) : err_sys(e, "allocate a path");
 	}
 	if (scan_until(&value, ' ', 32, &kind)) {

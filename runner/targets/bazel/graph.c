@@ -2,7 +2,7 @@
 #include "runner/targets/bazel/graph.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/targets/bazel/label.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ static void to_bytes(char *text)
 static int bazel_graph_set(char **to, const char *text, struct err *e)
 {
 	free(*to);
-	*to = text ? sys_strdup(text) : NULL;
+	*to = text ? xstrdup(text) : NULL;
 	if (text && !*to)
 		return err_sys(e, "allocate for Bazel's answer");
 	return 0;
@@ -111,7 +111,7 @@ static int bazel_graph_set(char **to, const char *text, struct err *e)
 /* Adds a label, if it is in the main repository and is a valid path.  Ignores other labels. */
 static int add_label(struct bazel_reader *r, struct strv *to, const char *value)
 {
-	_autofree_ char *label = sys_strdup(value ? value : "");
+	_autofree_ char *label = xstrdup(value ? value : "");
 	const char *plain;
 
 	if (!label)
@@ -147,13 +147,13 @@ static int begin_rule(struct bazel_reader *r, const char **attributes)
 	if (g->n >= BAZEL_RULES_MAX)
 		return err_set(&r->err, E2BIG, "Bazel reports more than %d rules", BAZEL_RULES_MAX);
 	if ((g->n & (g->n - 1)) == 0) {
-		rule = sys_realloc(g->rules, (g->n ? 2 * g->n : 1) * sizeof(*rule));
+		rule = xreallocarray(g->rules, g->n ? 2 * g->n : 1, sizeof(*rule));
 		if (!rule)
 			return err_sys(&r->err, "allocate for Bazel's answer");
 		g->rules = rule;
 	}
 	rule = &g->rules[g->n];
-	*rule = (struct bazel_rule){.label = sys_strdup(plain)};
+	*rule = (struct bazel_rule){.label = xstrdup(plain)};
 	if (!rule->label)
 		return err_sys(&r->err, "allocate for Bazel's answer");
 	g->n++;
@@ -277,7 +277,7 @@ static void XMLCALL on_doctype(void *arg, const char *name, const char *system, 
 
 int bazel_reader_new(struct bazel_graph *to, struct bazel_reader **ret, struct err *e)
 {
-	_autofree_ struct bazel_reader *r = sys_calloc(1, sizeof(*r));
+	_autofree_ struct bazel_reader *r = xcalloc(1, sizeof(*r));
 
 	if (!r)
 		return err_sys(e, "allocate for Bazel's answer");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/targets/bazel/label.h"
 
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/targets/bazel/graph.h"
 
 #include <string.h>
@@ -51,8 +51,8 @@ char *bazel_label_path(const char *plain)
 {
 	struct bazel_parts p = bazel_label_parts(plain);
 
-	return sys_asprintf("%.*s%s%.*s", (int)p.package.n, p.package.p, p.package.n ? "/" : "",
-			    (int)p.name.n, p.name.p);
+	return xasprintf("%.*s%s%.*s", (int)p.package.n, p.package.p, p.package.n ? "/" : "",
+			 (int)p.name.n, p.name.p);
 }
 
 static struct slice stem_of(struct slice name)

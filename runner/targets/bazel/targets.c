@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fuzz targets of a Bazel workspace: their labels, names, programs and files. */
+#include "base/memory.h"
 #include "runner/targets/bazel/bazel.h"
 #include "runner/targets/bazel/files.h"
 #include "runner/targets/bazel/graph.h"
@@ -78,7 +79,7 @@ static int name_apart(struct find *f, struct entry **v, size_t n, struct err *e)
 
 static int bazel_targets_name_all(struct find *f, struct err *e)
 {
-	_autofree_ struct entry **v = sys_calloc(f->labels.n + 1, sizeof(struct entry *));
+	_autofree_ struct entry **v = xcalloc(f->labels.n + 1, sizeof(struct entry *));
 	size_t n = f->labels.n, same;
 	int r = 0;
 
@@ -158,7 +159,7 @@ static int by_entry(const void *key, const void *entry)
 static void on_path(void *arg, struct slice line)
 {
 	struct answer *a = arg;
-	_autofree_ char *text = sys_strndup(line.p, line.n);
+	_autofree_ char *text = xstrndup(line.p, line.n);
 	char *tab = text ? strchr(text, '\t') : NULL;
 	const char *plain;
 	struct entry *entry;
@@ -171,7 +172,7 @@ static void on_path(void *arg, struct slice line)
 	entry = plain ? bsearch(plain, a->f->v, a->f->labels.n, sizeof(*a->f->v), by_entry) : NULL;
 	if (!entry || entry->path)
 		return;
-	entry->path = sys_strdup(tab + 1);
+	entry->path = xstrdup(tab + 1);
 	a->no_memory = a->no_memory || !entry->path;
 }
 
@@ -197,7 +198,7 @@ static int ask_paths_of(struct find *f, const char *set, int *ret_code, struct e
 	    "target.files_to_run and target.files_to_run.executable else '')";
 	static const char *const args[] = {"--keep_going", "--output=starlark", expr, "--"};
 	_autostrv_ struct strv argv = {0};
-	_autofree_ struct answer *a = sys_calloc(1, sizeof(*a));
+	_autofree_ struct answer *a = xcalloc(1, sizeof(*a));
 	struct bazel_call c = {
 	    .command = "cquery", .args = &argv, .out = take_paths, .arg = a, .log_fd = -1};
 	int r = 0;
@@ -260,7 +261,7 @@ static int ask_root(struct find *f, struct err *e)
 	if (code != 0 || *buf_str(&text) != '/' || strchr(buf_str(&text), '\n'))
 		return err_set(e, EPROTO, "%s info: %s", f->b.program,
 			       *f->said ? f->said : "it does not say where it builds");
-	f->root = sys_strdup(buf_str(&text));
+	f->root = xstrdup(buf_str(&text));
 	return f->root ? 0 : err_sys(e, "allocate a path");
 }
 
@@ -305,7 +306,7 @@ static int bazel_targets_say_build(const struct find *f, struct target *t, const
 		r = bazel_targets_add_word(&text, label, e);
 	if (r < 0)
 		return r;
-	t->build = sys_strdup(buf_str(&text));
+	t->build = xstrdup(buf_str(&text));
 	return t->build ? 0 : err_sys(e, "say how '%s' is built", label);
 }
 
@@ -321,7 +322,7 @@ static int bazel_targets_say_corpus(const struct find *f, struct target *t, stru
 				     t->seed_dirs.v[i] + n + 1);
 	if (r < 0 || text.n == 0)
 		return r;
-	t->corpus = sys_strdup(buf_str(&text));
+	t->corpus = xstrdup(buf_str(&text));
 	return t->corpus ? 0 : err_sys(e, "copy a target's corpora");
 }
 
@@ -370,10 +371,10 @@ static int bazel_targets_add_entry(struct find *f, const struct entry *entry, st
 	if (!*entry->name)
 		return list_note(f->out, (struct place){.dir = entry->label}, true, e,
 				 "its name is too long for a target");
-	t.name = sys_strdup(entry->name);
-	t.binary = sys_asprintf("%s/%s", f->root, entry->path ? entry->path : entry->name);
-	t.label = sys_strdup(entry->label);
-	t.made = entry->path ? sys_strdup(entry->path) : NULL;
+	t.name = xstrdup(entry->name);
+	t.binary = xasprintf("%s/%s", f->root, entry->path ? entry->path : entry->name);
+	t.label = xstrdup(entry->label);
+	t.made = entry->path ? xstrdup(entry->path) : NULL;
 	if (!t.name || !t.binary || !t.label || (entry->path && !t.made))
 		return err_sys(e, "copy a target's names");
 	r = bazel_targets_say_build(f, &t, entry->label, e);
@@ -410,7 +411,7 @@ int discover_bazel(const struct discover_source *s, struct target_list *out, str
 				 f.b.query);
 	if (r < 0)
 		return r;
-	f.v = sys_calloc(f.labels.n, sizeof(*f.v));
+	f.v = xcalloc(f.labels.n, sizeof(*f.v));
 	if (!f.v)
 		return err_sys(e, "allocate %zu targets", f.labels.n);
 	for (size_t i = 0; i < f.labels.n; i++)

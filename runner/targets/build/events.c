@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "runner/targets/build/internal.h"
 
 #include "base/cleanup.h"
@@ -73,8 +74,8 @@ static char *why_aborted(const struct reading *r, const json_t *aborted)
 
 	reason = reason ? reason : "aborted";
 	if (!*more && *r->said)
-		return sys_asprintf("%.60s, Bazel's first error: %s", reason, r->said);
-	return sys_asprintf("%.60s%s%.200s", reason, *more ? ": " : "", more);
+		return xasprintf("%.60s, Bazel's first error: %s", reason, r->said);
+	return xasprintf("%.60s%s%.200s", reason, *more ? ": " : "", more);
 }
 
 static char *build_events_why_not(const struct reading *r, const json_t *event)
@@ -86,11 +87,11 @@ static char *build_events_why_not(const struct reading *r, const json_t *event)
 	if (aborted)
 		return why_aborted(r, aborted);
 	if (!part)
-		return sys_strdup("it failed");
+		return xstrdup("it failed");
 	line = actions_line(&r->actions, part,
 			    json_string_value(json_object_get(action, "primaryOutput")));
-	return sys_asprintf("an action of %.100s failed%s%s", part, line ? ": " : "",
-			    line ? line : "");
+	return xasprintf("an action of %.100s failed%s%s", part, line ? ": " : "",
+			 line ? line : "");
 }
 
 /* Events of aspects do not count for the target.  With several configurations, each must
@@ -152,7 +153,7 @@ static int take_lines(struct reading *r, char *buf, size_t *io_n, struct err *e)
 
 static int build_events_read_all(struct reading *r, int fd, struct err *e)
 {
-	_autofree_ char *buf = sys_malloc((size_t)2 * EVENTS_LINE_MAX);
+	_autofree_ char *buf = xmalloc((size_t)2 * EVENTS_LINE_MAX);
 	bool cut = false; /* inside a line that is too long */
 	uint64_t at = 0;
 	size_t n = 0;
@@ -212,7 +213,7 @@ int events_read(int fd, const struct strv *labels, const struct events_beside *b
 	struct reading r = {.labels = labels,
 			    .actions = {.rights = beside->rights},
 			    .said = beside->said,
-			    .fates = sys_calloc(labels->n + 1, sizeof(*r.fates))};
+			    .fates = xcalloc(labels->n + 1, sizeof(*r.fates))};
 	int rc;
 
 	if (!r.fates)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the first error in the output of failed actions. */
+#include "base/memory.h"
 #include "runner/targets/build/internal.h"
 
 #include "base/cleanup.h"
@@ -82,7 +83,7 @@ static char *build_events_action_choose(struct slice text)
 			line.n = LINE_MAX_KEPT;
 		if (error || (!first && line.n > 0)) {
 			free(first);
-			first = sys_strndup(line.p, line.n);
+			first = xstrndup(line.p, line.n);
 		}
 		if (error)
 			break;
@@ -93,7 +94,7 @@ static char *build_events_action_choose(struct slice text)
 /* Opens the file with the rights of the workspace's owner, because the event may name any file. */
 static char *build_events_action_read_line(const struct actions *a, const json_t *file)
 {
-	_autofree_ char *text = sys_malloc(PRINTED_MAX);
+	_autofree_ char *text = xmalloc(PRINTED_MAX);
 	_autoclose_ int fd = -1;
 	char path[URI_MAX];
 	struct stat st;
@@ -125,11 +126,11 @@ int actions_take(struct actions *a, const json_t *event, struct err *e)
 		one.line = build_events_action_read_line(a, json_object_get(action, "stdout"));
 	if (!one.line)
 		return 0;
-	v = sys_realloc(a->v, (a->n + 1) * sizeof(*v));
+	v = xreallocarray(a->v, a->n + 1, sizeof(*v));
 	if (v)
 		a->v = v;
-	one.label = sys_strdup(label);
-	one.output = sys_strdup(output);
+	one.label = xstrdup(label);
+	one.output = xstrdup(output);
 	if (!v || !one.label || !one.output) {
 		free(one.label);
 		free(one.output);

@@ -81,60 +81,9 @@ static void test_bad_override(void **state)
 	}
 }
 
-static int all_of_it(void)
-{
-	static const char text[] =
-	    "{\"rootfs\": \"r\", \"discovery\": [{\"type\": \"directory\", \"path\": \"o\"}],"
-	    "\"defaults\": {\"env\": {\"A\": \"b\"}, \"seeds\": [\"s\"]},"
-	    "\"targets\": {\"*\": {\"flags\": [\"-a=1\"], \"dictionary\": \"d\"}}}";
-	_config_ struct config *c = NULL;
-	_autojson_ json_t *j = NULL;
-	struct err e;
-	int r = config_parse(slice_of(text), "config.json", &c, &e);
-
-	if (r == 0)
-		r = config_override(c, "defaults.pids", "9", &e);
-	if (r == 0)
-		r = config_explain(c, "t", &j, &e);
-	if (r < 0)
-		assert_int_equal(r, -e.code);
-	return r;
-}
-
-/* Injected faults print to stderr: a thousand lines of noise. */
-static int hush(int saved)
-{
-	int to = saved < 0 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : saved;
-	int old = saved < 0 ? dup(STDERR_FILENO) : -1;
-
-	assert_true(dup2(to, STDERR_FILENO) >= 0);
-	close(to);
-	return old;
-}
-
-/* Every allocation fails once, jansson's too: an error, no leak (ASan), no crash. */
-static void test_no_memory(void **state)
-{
-	unsigned failed = 0;
-	int err_fd = hush(-1);
-
-	(void)state;
-	json_set_alloc_funcs(sys_malloc, free);
-	for (unsigned at = 1; at < 2000; at++) {
-		fault_arm(at, FAULT_FAIL);
-		failed += all_of_it() < 0;
-	}
-	fault_arm(0, FAULT_FAIL);
-	hush(err_fd);
-	json_set_alloc_funcs(malloc, free);
-	assert_true(failed > 100);
-	assert_int_equal(all_of_it(), 0);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_override),
     cmocka_unit_test(test_bad_override),
-    cmocka_unit_test(test_no_memory),
 };
 
 UNIT_MAIN(tests)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
 #include "runner/publish/render/render.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static size_t n_kept;
 
 static char *text(const char *s)
 {
-	char *p = sys_strdup(s);
+	char *p = xstrdup(s);
 
 	assert_non_null(p);
 	assert_true(n_kept < 64);

@@ -7,7 +7,7 @@
  * writes their features.  Include unit.h first. */
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/corpus/generation/generation.h"
 #include "runner/run/job/setup.h"
 #include "runner/run/merge/internal.h"
@@ -93,9 +93,9 @@ static inline void world_make(struct world *w)
 	scratch_write(w->dir.fd, "binary", "engine");
 	assert_int_equal(mkdirat(w->dir.fd, "seeds", 0755), 0);
 	w->target = (struct target){.name = strdup("t"), .engine = &engine_libfuzzer};
-	w->target.binary = sys_asprintf("%s/binary", w->dir.path);
+	w->target.binary = xasprintf("%s/binary", w->dir.path);
 	w->cfg = (struct target_config){.disk = 1 << 20, .input_timeout_us = 1000000};
-	char *path = sys_asprintf("%s/state", w->dir.path);
+	char *path = xasprintf("%s/state", w->dir.path);
 
 	assert_non_null(path);
 	must(state_open(path, STATE_LOCK, &w->state, &e), &e);

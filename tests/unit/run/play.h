@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/sys.h"
+#include "base/memory.h"
 #include "runner/run/triage/replay_internal.h"
 
 #include <stdio.h>
@@ -257,7 +257,7 @@ int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, stru
 {
 	assert_string_equal(work, "/work");
 	assert_in_range(index, 5, 5 + 8);
-	*ret = sys_calloc(1, sizeof(**ret));
+	*ret = xcalloc(1, sizeof(**ret));
 	if (!*ret)
 		return err_sys(e, "allocate a seat");
 	play.seats++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "tests/unit/unit.h"
 
 #include "tests/unit/targets/tree.h"
 
-#include "base/sys.h"
 #include "runner/targets/bazel/files.h"
 #include "runner/targets/source.h"
 
@@ -29,7 +29,7 @@ static void world_make(struct world *w, const char *xml)
 	*w = (struct world){.t = {.engine = &engine_libfuzzer}};
 	tree_make(&w->tree);
 	w->b.dir = w->tree.path;
-	w->t.name = sys_strdup("png_fuzzer");
+	w->t.name = xstrdup("png_fuzzer");
 	assert_int_equal(bazel_reader_new(&w->g, &reader, &e), 0);
 	if (bazel_reader_feed(reader, slice_of(xml), &e) < 0 || bazel_reader_end(reader, &e) < 0)
 		fail_msg("%s", e.msg);
