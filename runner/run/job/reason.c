@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/run/job/reason.h"
 
-/* The table of end reasons.  docs/architecture.md and docs/fuzzcell.1 have the same rows;
+/* The table of end reasons.  docs/exit-codes.md and docs/fuzzcell.1 have the same rows;
  * tests/unit/run/test_reason.c compares them. */
 static const struct {
 	const char *name;

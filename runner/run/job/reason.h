@@ -31,7 +31,7 @@ enum reason {
 	REASON_COUNT,
 };
 const char *reason_name(enum reason r); /* "plateau", "time-limit", ... */
-/* A sentence without its full stop, the same in docs/architecture.md and docs/fuzzcell.1. */
+/* A sentence without its full stop, the same in docs/exit-codes.md and docs/fuzzcell.1. */
 const char *reason_meaning(enum reason r);
 
 /* How an end reason counts when fuzzing began. */
