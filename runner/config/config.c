@@ -19,41 +19,36 @@ static int working_directory(char **ret, struct err *e)
 	if (!getcwd(dir, sizeof(dir)))
 		return err_sys(e, "find the working directory");
 	*ret = xstrdup(dir);
-	return *ret ? 0 : err_sys(e, "copy a path");
+	return 0;
 }
 
 /* The absolute path of the directory that contains the file of this name. */
-static int directory_of(const char *cwd, const char *name, char **ret, struct err *e)
+static char *directory_of(const char *cwd, const char *name)
 {
 	const char *slash = strrchr(name, '/');
 	size_t n = slash ? (size_t)(slash - name) : 0;
 	const char *sep = strcmp(cwd, "/") == 0 ? "" : "/";
 
 	if (!slash)
-		*ret = xstrdup(cwd);
-	else if (*name == '/')
-		*ret = xstrndup(name, n ? n : 1);
-	else
-		*ret = xasprintf("%s%s%.*s", cwd, sep, (int)n, name);
-	return *ret ? 0 : err_sys(e, "copy a path");
+		return xstrdup(cwd);
+	if (*name == '/')
+		return xstrndup(name, n ? n : 1);
+	return xasprintf("%s%s%.*s", cwd, sep, (int)n, name);
 }
 
 static int init_config(struct config *c, const char *name, struct err *e)
 {
-	int r = 0;
+	int r = working_directory(&c->cwd, e);
 
+	if (r < 0)
+		return r;
 	c->name = xstrdup(name);
-	if (!c->name)
-		r = err_sys(e, "copy a path");
-	if (r == 0)
-		r = working_directory(&c->cwd, e);
-	if (r == 0)
-		r = directory_of(c->cwd, name, &c->dir, e);
+	c->dir = directory_of(c->cwd, name);
 	c->file = (struct input){c->name, c->dir};
 	c->command_line = (struct input){"command line", c->cwd};
-	if (r == 0)
-		r = layer_presets(&schema_root, &c->top, e);
-	return r < 0 ? r : parts_presets(c, e);
+	layer_presets(&schema_root, &c->top);
+	parts_presets(c);
+	return 0;
 }
 
 void config_free(struct config *c)
@@ -167,8 +162,6 @@ static int read_sections(struct config *c, const struct where *top, struct err *
 	int r = 0;
 
 	c->sections = xcalloc(json_object_size(globs) + 1, sizeof(*c->sections));
-	if (!c->sections)
-		return err_sys(e, "allocate the sections");
 	j = top_member(c, "defaults", top, &id, &at);
 	if (j)
 		r = add_section(c, (struct section){"defaults", false, j, id, 0}, &at, e);
@@ -195,11 +188,7 @@ static int config_read_all(struct config *c, struct err *e)
 int config_parse(struct slice text, const char *name, struct config **ret, struct err *e)
 {
 	CLEANUP(config_free_p) struct config *c = xcalloc(1, sizeof(*c));
-	int r;
-
-	if (!c)
-		return err_sys(e, "allocate the configuration");
-	r = init_config(c, name, e);
+	int r = init_config(c, name, e);
 	if (r == 0)
 		r = config_read_text(c, text, e);
 	if (r == 0)

@@ -79,7 +79,7 @@ static inline const void *part_values(const struct config *c, const struct part 
 {
 	return (const char *)c + p->offset;
 }
-MUST_CHECK int parts_presets(struct config *c, struct err *e);
+void parts_presets(struct config *c);
 /* Reads the parts, "discovery" and "webhooks", and refuses contradictions. */
 MUST_CHECK int parts_read(struct config *c, const struct where *top, struct err *e);
 void parts_done(struct config *c);
@@ -89,7 +89,7 @@ enum { CONFIG_MAX_BYTES = 1 << 20 };
 MUST_CHECK int config_read_text(struct config *c, struct slice text, struct err *e);
 
 /* Sets the built-in values; base must be all zero. */
-MUST_CHECK int layer_presets(const struct schema *s, void *base, struct err *e);
+void layer_presets(const struct schema *s, void *base);
 
 /* Reads an object of the file into base and records the origins.  Skips the sections of the top
  * level, which other schemas describe. */

@@ -9,20 +9,12 @@ static int override_target(struct config *c, const struct key *k, const char *te
 {
 	struct target_config probe = {0};
 	int r = value_read_text(k, text, at, &probe, e);
-	struct override *v;
-	char *copy;
 
 	target_config_done(&probe);
 	if (r < 0)
 		return r;
-	v = xreallocarray(c->overrides, c->n_overrides + 1, sizeof(*v));
-	if (!v)
-		return err_sys(e, "keep an override");
-	c->overrides = v;
-	copy = xstrdup(text);
-	if (!copy)
-		return err_sys(e, "keep an override");
-	v[c->n_overrides++] = (struct override){k, copy};
+	c->overrides = xreallocarray(c->overrides, c->n_overrides + 1, sizeof(*c->overrides));
+	c->overrides[c->n_overrides++] = (struct override){k, xstrdup(text)};
 	return 0;
 }
 

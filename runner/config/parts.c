@@ -17,13 +17,10 @@ const struct part config_parts[PART_COUNT] = {
     [PART_SERVE] = {"serve", &schema_serve, offsetof(struct config, serve)},
 };
 
-int parts_presets(struct config *c, struct err *e)
+void parts_presets(struct config *c)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < PART_COUNT; i++)
-		r = layer_presets(config_parts[i].schema, part_base(c, &config_parts[i]), e);
-	return r;
+	for (size_t i = 0; i < PART_COUNT; i++)
+		layer_presets(config_parts[i].schema, part_base(c, &config_parts[i]));
 }
 
 void parts_done(struct config *c)
@@ -147,25 +144,22 @@ static int check_github(const struct config *c, const struct where *at, struct e
 
 /* --- defaults of word lists -------------------------------------------------- */
 
-static int preset_words(struct strv *io, const struct schema *s, const struct origin *from,
-			const char *key, const char *const *words, struct err *e)
+static void preset_words(struct strv *io, const struct schema *s, const struct origin *from,
+			 const char *key, const char *const *words)
 {
-	int r = 0;
-
 	if (parts_said(s, from, key))
-		return 0;
-	for (; r == 0 && *words; words++)
-		r = strv_add(io, *words, e);
-	return r;
+		return;
+	for (; *words; words++)
+		strv_push(io, *words);
 }
 
 static int finish_github(struct config *c, const struct where *at, struct err *e)
 {
 	static const char *const labels[] = {"fuzzing", "crash", "automated", NULL};
-	int r = preset_words(&c->github.labels, &schema_github, c->part_from[PART_GITHUB], "labels",
-			     labels, e);
 
-	return r < 0 ? r : check_github(c, at, e);
+	preset_words(&c->github.labels, &schema_github, c->part_from[PART_GITHUB], "labels",
+		     labels);
+	return check_github(c, at, e);
 }
 
 /* --- reading ----------------------------------------------------------------- */
@@ -190,30 +184,27 @@ static int read_source(struct config *c, json_t *j, uint32_t id, const struct wh
 		       struct err *e)
 {
 	static const char *const flags[] = {"--config=asan-fuzzer", NULL};
+	const struct key *type = schema_find(&schema_source, "", SLICE("type"));
 	struct source_config s = {0};
 	struct origin from[SCHEMA_MAX_KEYS] = {{0}};
 	struct layer l = {c, &schema_source, {.rank = RANK_FILE, .section = "discovery"}, &s, from};
-	int r = layer_presets(&schema_source, &s, e);
+	int r;
 
-	if (r == 0)
-		r = layer_object(&l, j, id, at, e);
+	layer_presets(&schema_source, &s);
+	r = layer_object(&l, j, id, at, e);
 	if (r == 0) {
-		const struct key *type = schema_find(&schema_source, "", SLICE("type"));
-
 		s.v.type = xstrdup(type->choices[s.type]);
-		r = s.v.type ? check_source(&s, from, at, e) : err_sys(e, "copy a word");
+		r = check_source(&s, from, at, e);
 	}
-	if (r == 0 && s.v.build.n > 0 && !s.v.build_dir) {
-		s.v.build_dir = xstrdup(c->dir);
-		r = s.v.build_dir ? 0 : err_sys(e, "copy a path");
-	}
-	if (r == 0 && strcmp(s.v.type, "bazel") == 0)
-		r = preset_words(&s.v.bazel_flags, &schema_source, from, "flags", flags, e);
 	if (r < 0) {
 		free(s.v.type);
 		layer_done(&schema_source, &s);
 		return r;
 	}
+	if (s.v.build.n > 0 && !s.v.build_dir)
+		s.v.build_dir = xstrdup(c->dir);
+	if (strcmp(s.v.type, "bazel") == 0)
+		preset_words(&s.v.bazel_flags, &schema_source, from, "flags", flags);
 	c->sources[c->n_sources++] = s.v;
 	return 0;
 }
@@ -224,10 +215,10 @@ static int read_webhook(struct config *c, json_t *j, uint32_t id, const struct w
 	struct webhook_config w = {0};
 	struct origin from[SCHEMA_MAX_KEYS] = {{0}};
 	struct layer l = {c, &schema_webhook, {.rank = RANK_FILE, .section = "webhooks"}, &w, from};
-	int r = layer_presets(&schema_webhook, &w, e);
+	int r;
 
-	if (r == 0)
-		r = layer_object(&l, j, id, at, e);
+	layer_presets(&schema_webhook, &w);
+	r = layer_object(&l, j, id, at, e);
 	if (r == 0)
 		r = check_webhook(c, &w, at, e);
 	if (r < 0)
@@ -262,8 +253,6 @@ static int read_list_of(struct config *c, const struct list *l, const struct whe
 	if (n > l->max)
 		return where_fail(&at, e, "more than %zu of them", l->max);
 	*items = xcalloc(n + 1, l->size);
-	if (!*items)
-		return err_sys(e, "allocate the list \"%s\"", l->name);
 	id = places_child(id);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct where element = {

@@ -27,13 +27,8 @@ static int places_add(struct scan *s, struct err *e)
 	if (p->n == PLACES_MAX)
 		return err_set(e, E2BIG, "line %u: more than %d values", s->line, PLACES_MAX);
 	if (p->n == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 64;
-		struct place *v = xreallocarray(p->v, cap, sizeof(*v));
-
-		if (!v)
-			return err_sys(e, "grow the index of lines");
-		p->v = v;
-		p->cap = cap;
+		p->cap = p->cap ? p->cap * 2 : 64;
+		p->v = xreallocarray(p->v, p->cap, sizeof(*p->v));
 	}
 	p->v[p->n] = (struct place){member ? s->key_line : s->line, (uint32_t)p->n + 1};
 	p->n++;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/config/layers.h"
 
-#include "base/cleanup.h"
 #include "runner/config/value.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 
@@ -140,8 +138,9 @@ static int lay_override(const struct config *c, const struct override *o, struct
 static int lay_all(const struct config *c, wanted_fn *wanted, const void *arg, struct resolved *r,
 		   struct err *e)
 {
-	int n = layer_presets(&schema_target, &r->v, e);
+	int n = 0;
 
+	layer_presets(&schema_target, &r->v);
 	for (size_t i = 0; n == 0 && i < c->n_sections; i++)
 		if (!c->sections[i].glob || wanted(&c->sections[i], arg))
 			n = lay_section(c, &c->sections[i], r, e);
@@ -197,64 +196,41 @@ bool config_sets(const struct config *c, const char *target, const char *key)
 
 /* --- for users ------------------------------------------------------------- */
 
-static int explain_key(const struct key *k, const char *name, const void *base, const char *from,
-		       json_t *io, struct err *e)
-{
-	json_t *value = NULL, *both = json_object();
-	int r;
-
-	if (json_object_set_new(io, name, both) < 0)
-		return err_set(e, ENOMEM, "explain '%s'", name);
-	r = value_show(k, base, &value, e);
-	if (r < 0)
-		return r;
-	if (json_object_set_new(both, "value", value) < 0 ||
-	    json_object_set_new(both, "from", value_text(from)) < 0)
-		return err_set(e, ENOMEM, "explain '%s'", name);
-	return 0;
-}
-
-static int explain_schema(const struct config *c, const struct schema *s, const char *prefix,
-			  const void *base, const struct origin *from, json_t *io, struct err *e)
+static void explain_schema(const struct config *c, const struct schema *s, const char *prefix,
+			   const void *base, const struct origin *from, json_t *io)
 {
 	char origin[ORIGIN_MAX], name[2 * SCHEMA_MAX_NAME];
 
 	for (size_t i = 0; i < s->n; i++) {
-		int r;
-
 		if (s->keys[i].type == VALUE_SECTION)
 			continue;
 		snprintf(name, sizeof(name), "%s%s", prefix, s->keys[i].name);
-		r = explain_key(&s->keys[i], name, base, origin_text(c, &from[i], origin), io, e);
-		if (r < 0)
-			return r;
+		(void)json_object_set_new(io, name,
+					  json_pack("{s:o, s:o}", "value",
+						    value_show(&s->keys[i], base), "from",
+						    value_text(origin_text(c, &from[i], origin))));
 	}
-	return 0;
 }
 
 int config_explain(const struct config *c, const char *target, json_t **ret, struct err *e)
 {
-	_autojson_ json_t *j = json_object();
 	char prefix[SCHEMA_MAX_NAME];
 	struct resolved r;
-	int n;
+	json_t *j;
+	int n = resolve(c, section_matches, target, &r, e);
 
-	if (!j)
-		return err_set(e, ENOMEM, "explain the configuration");
-	n = resolve(c, section_matches, target, &r, e);
 	if (n < 0)
 		return n;
-	n = explain_schema(c, &schema_target, "", &r.v, r.from, j, e);
-	if (n == 0)
-		n = explain_schema(c, &schema_root, "", &c->top, c->top_from, j, e);
-	for (size_t i = 0; n == 0 && i < PART_COUNT; i++) {
+	j = json_object();
+	explain_schema(c, &schema_target, "", &r.v, r.from, j);
+	explain_schema(c, &schema_root, "", &c->top, c->top_from, j);
+	for (size_t i = 0; i < PART_COUNT; i++) {
 		const struct part *p = &config_parts[i];
 
 		snprintf(prefix, sizeof(prefix), "%s.", p->name);
-		n = explain_schema(c, p->schema, prefix, part_values(c, p), c->part_from[i], j, e);
+		explain_schema(c, p->schema, prefix, part_values(c, p), c->part_from[i], j);
 	}
 	target_config_done(&r.v);
-	if (n == 0)
-		*ret = take_ptr(&j);
-	return n;
+	*ret = j;
+	return 0;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/config/layers.h"
 
-#include <errno.h>
-
 /* Splits "line N[, column M]: why", the form of base/json.h and places.h. */
 static uint32_t split_line(const char *msg, const char **ret_why)
 {
@@ -36,15 +34,13 @@ static const char *hint(const char *why)
 	return "";
 }
 
-/* Adds file and line to an error about the text; -ENOMEM stays as it is. */
+/* Adds file and line to an error about the text. */
 static int text_error(const struct config *c, struct err *e)
 {
 	struct where at = {.input = &c->file};
 	char text[sizeof(e->msg)];
 	const char *why;
 
-	if (e->code == ENOMEM)
-		return -ENOMEM;
 	at.line = split_line(e->msg, &why);
 	memccpy(text, why, '\0', sizeof(text));
 	for (char *p = text; *p; p++)

@@ -5,7 +5,6 @@
 #include "base/sys.h"
 #include "base/units.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 /* --- numbers --------------------------------------------------------------- */
@@ -266,15 +265,10 @@ int value_read_text(const struct key *k, const char *text, const struct where *a
 		v = json_boolean(*text == 't');
 	else if (k->type <= VALUE_SIGNED && !value_is_milli(k->type) && scan_signed(in, &n))
 		v = json_integer(n);
-	else if (!(v = json_string(text))) {
-		/* NULL: no memory, or text is not UTF-8. */
-		_autojson_ json_t *any = json_string_nocheck(text);
-
-		if (any)
-			return where_fail(at, e, "the value is not UTF-8 text");
-	}
+	else
+		v = json_string(text);
 	if (!v)
-		return err_set(e, ENOMEM, "read a value");
+		return where_fail(at, e, "the value is not UTF-8 text");
 	return value_read(k, v, at, NULL, 0, base, e);
 }
 

@@ -21,10 +21,10 @@ MUST_CHECK int value_read_text(const struct key *k, const char *text, const stru
 void value_done(const struct key *k, void *base);
 
 /* The value as a user would write it.  value_read() of the result gives exactly the same value. */
-MUST_CHECK int value_show(const struct key *k, const void *base, json_t **ret, struct err *e);
+json_t *value_show(const struct key *k, const void *base);
 
 /* A JSON string.  If s is not UTF-8 (a directory's name may be any bytes), every non-ASCII byte
- * becomes '?'.  NULL: no memory. */
+ * becomes '?'. */
 json_t *value_text(const char *s);
 
 static inline bool value_is_milli(enum value_type t)

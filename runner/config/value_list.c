@@ -45,8 +45,6 @@ static int absolute(const struct reading *r, const char *s, char **ret, struct e
 		path = xstrdup(alone ? s : dir);
 	else
 		path = xasprintf("%s%s%s", dir, strcmp(dir, "/") == 0 ? "" : "/", s);
-	if (!path)
-		return err_sys(e, "make a path absolute");
 	if (strlen(path) > VALUE_PATH_MAX) {
 		free(path);
 		return where_fail(r->at, e, "the path has more than %d bytes", VALUE_PATH_MAX);
@@ -102,15 +100,11 @@ static int check_text(const struct reading *r, json_t *v, struct err *e)
 int read_text(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	int n = check_text(r, v, e);
-	char *copy;
 
 	if (n < 0)
 		return n;
-	copy = xstrdup(json_string_value(v));
-	if (!copy)
-		return err_sys(e, "copy a text");
 	free(*(char **)to);
-	*(char **)to = copy;
+	*(char **)to = xstrdup(json_string_value(v));
 	return 0;
 }
 
@@ -131,7 +125,8 @@ static int add_flag(const struct reading *r, const char *name, json_t *v, struct
 				  reading_text(v, text));
 	if (!engine_libfuzzer.flag_ok(s, why))
 		return where_fail(r->at, e, "%s is refused: %s", reading_text(v, text), why);
-	return strv_add(io, s.p, e);
+	strv_push(io, s.p);
+	return 0;
 }
 
 static bool env_name_ok(const char *name)
@@ -154,7 +149,8 @@ static int value_list_add_env(const struct reading *r, const char *name, json_t 
 		return where_fail(r->at, e, "%s is not a value in quotes", reading_text(v, text));
 	if (json_string_length(v) > VALUE_ENV_MAX)
 		return where_fail(r->at, e, "the value has more than %d bytes", VALUE_ENV_MAX);
-	return strv_addf(io, e, "%s=%s", name, json_string_value(v));
+	strv_pushf(io, "%s=%s", name, json_string_value(v));
+	return 0;
 }
 
 static int add_dir(const struct reading *r, const char *name, json_t *v, struct strv *io,
@@ -164,7 +160,9 @@ static int add_dir(const struct reading *r, const char *name, json_t *v, struct 
 	int n = value_list_path_of(r, v, &path, e);
 
 	(void)name;
-	return n < 0 ? n : strv_add(io, path, e);
+	if (n == 0)
+		strv_push(io, path);
+	return n;
 }
 
 static int value_list_add_word(const struct reading *r, const char *name, json_t *v,
@@ -176,7 +174,9 @@ static int value_list_add_word(const struct reading *r, const char *name, json_t
 	(void)name;
 	if (n == 0 && r->k->choices)
 		n = read_choice(r, v, &index, e);
-	return n < 0 ? n : strv_add(io, json_string_value(v), e);
+	if (n == 0)
+		strv_push(io, json_string_value(v));
+	return n;
 }
 
 /* Reads one element with its own place, and advances *io_id to the next element. */
