@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/memory.h"
 #include "base/sys.h"
+#include "runner/command/common/answer.h"
 #include "runner/command/report/report.h"
 #include "runner/state/history.h"
 #include "runner/state/series.h"
@@ -26,11 +27,6 @@ struct model {
 	const char *id;
 	json_t *run, *targets, *crashes, *findings; /* borrowed: the result's */
 };
-
-static int report_model_no_memory(struct err *e)
-{
-	return err_set(e, ENOMEM, "build JSON");
-}
 
 /* --- a run that has no summary ----------------------------------------------------- */
 
@@ -59,41 +55,44 @@ static int report_model_from_series(const struct model *m, struct err *e)
 
 	if (r == 0)
 		r = series_left(m->state, m->id, TARGETS_MAX, &targets, e);
-	if (r == 0 && (json_array_extend(m->targets, targets) < 0 ||
-		       json_object_set_new(m->run, "run", json_string(m->id)) < 0 ||
-		       json_object_set_new(m->run, "status", json_string(status)) < 0))
-		r = report_model_no_memory(e);
-	return r;
+	if (r < 0)
+		return r;
+	(void)json_array_extend(m->targets, targets);
+	(void)json_object_set_new(m->run, "run", answer_text(m->id));
+	(void)json_object_set_new(m->run, "status", json_string(status));
+	return 0;
 }
 
 /* --- a run with a summary ----------------------------------------------------------- */
 
-static int take_summary(const struct model *m, json_t *summary, struct err *e)
+static void take_summary(const struct model *m, json_t *summary)
 {
 	const json_t *all = json_object_get(summary, "targets");
 
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		json_t *t = json_array_get(all, i);
 
-		if (json_is_object(t) && json_array_append(m->targets, t) < 0)
-			return report_model_no_memory(e);
+		if (json_is_object(t))
+			(void)json_array_append(m->targets, t);
 	}
 	(void)json_object_del(summary, "targets");
-	return json_object_update(m->run, summary) < 0 ? report_model_no_memory(e) : 0;
+	(void)json_object_update(m->run, summary);
 }
 
 static int report_model_read_run(const struct model *m, struct err *e)
 {
 	_autofree_ char *path = xasprintf("logs/%s/summary.json", m->id);
 	_autojson_ json_t *summary = NULL;
-	int r = path ? json_load(m->state->dirfd, path, SUMMARY_MAX, &summary, e)
-		     : err_sys(e, "allocate a path");
+	int r = json_load(m->state->dirfd, path, SUMMARY_MAX, &summary, e);
 
 	if (r == -ENOENT)
 		return report_model_from_series(m, e);
-	if (r == 0 && !json_is_object(summary))
-		r = err_set(e, EBADMSG, "%s: not a JSON object", path);
-	return r < 0 ? r : take_summary(m, summary, e);
+	if (r < 0)
+		return r;
+	if (!json_is_object(summary))
+		return err_set(e, EBADMSG, "%s: not a JSON object", path);
+	take_summary(m, summary);
+	return 0;
 }
 
 /* --- coverage gained ---------------------------------------------------------------- */
@@ -133,7 +132,7 @@ static int find_before(const struct model *m, const char *file, json_t **ret, st
 	}
 	if (!*ret)
 		*ret = json_pack("{s:n, s:n}", "cov_before", "run_before");
-	return *ret ? 0 : report_model_no_memory(e);
+	return 0;
 }
 
 static int add_before(const struct model *m, json_t *target, struct err *e)
@@ -146,8 +145,8 @@ static int add_before(const struct model *m, json_t *target, struct err *e)
 	if (history_target_name(json_get_text(target, "name"), &file, &why) < 0)
 		return 0; /* not a valid target name */
 	r = find_before(m, file, &before, e);
-	if (r == 0 && json_object_update(target, before) < 0)
-		r = report_model_no_memory(e);
+	if (r == 0)
+		(void)json_object_update(target, before);
 	return r;
 }
 
@@ -173,36 +172,31 @@ static json_t *new_crash(const struct model *m, const json_t *from, const char *
 	    k ? ledger_state_name(k->state) : "", "count", 0, "targets", "security",
 	    json_is_true(json_object_get(from, "security")), "issue_url", k ? k->issue_url : "");
 
-	return c && json_array_append_new(m->crashes, c) == 0 ? c : NULL;
+	(void)json_array_append_new(m->crashes, c);
+	return c;
 }
 
-static int report_model_add_crash(const struct model *m, const json_t *from, const char *target,
-				  struct err *e)
+static void report_model_add_crash(const struct model *m, const json_t *from, const char *target)
 {
 	const char *signature = json_get_text(from, "signature");
 	json_t *c = crash_known(m, signature);
 	json_int_t n = json_integer_value(json_object_get(from, "count"));
 
 	if (!*signature || (!c && json_array_size(m->crashes) == CRASHES_MAX))
-		return 0;
+		return;
 	if (!c)
 		c = new_crash(m, from, signature);
-	if (!c)
-		return report_model_no_memory(e);
 	/* A crash that is new in one of its targets is new. */
-	if (strcmp(json_get_text(from, "state"), ledger_state_name(LEDGER_NEW)) == 0 &&
-	    json_object_set_new(c, "state", json_string(ledger_state_name(LEDGER_NEW))) < 0)
-		return report_model_no_memory(e);
-	if (json_object_set_new(c, "count",
-				json_integer(json_integer_value(json_object_get(c, "count")) +
-					     (n > 0 ? n : 0))) < 0 ||
-	    json_array_append_new(json_object_get(c, "targets"), json_string(target)) < 0)
-		return report_model_no_memory(e);
-	return 0;
+	if (strcmp(json_get_text(from, "state"), ledger_state_name(LEDGER_NEW)) == 0)
+		(void)json_object_set_new(c, "state", json_string(ledger_state_name(LEDGER_NEW)));
+	(void)json_object_set_new(
+	    c, "count",
+	    json_integer(json_integer_value(json_object_get(c, "count")) + (n > 0 ? n : 0)));
+	(void)json_array_append_new(json_object_get(c, "targets"), json_string(target));
 }
 
 /* Adds a crash that the ledger saw in a run without a summary, or that any run found fixed. */
-static int report_model_add_entry(const struct model *m, const struct known_crash *k, struct err *e)
+static void report_model_add_entry(const struct model *m, const struct known_crash *k)
 {
 	bool first = strcmp(k->first_seen.run, m->id) == 0;
 	bool fixed = k->state == LEDGER_FIXED && strcmp(k->fixed.run, m->id) == 0;
@@ -212,41 +206,34 @@ static int report_model_add_entry(const struct model *m, const struct known_cras
 		if (strcmp(k->runs[i].run, m->id) == 0)
 			n = k->runs[i].count;
 	if (n == 0 && !fixed)
-		return 0;
+		return;
 	_autojson_ json_t *from =
 	    json_pack("{s:s, s:s, s:s, s:I, s:b}", "signature", k->signature, "what", k->crash_type,
 		      "state", ledger_state_name(first ? LEDGER_NEW : k->state), "count",
 		      (json_int_t)n, "security", k->security);
 
-	return from ? report_model_add_crash(m, from, k->fuzzer, e) : report_model_no_memory(e);
+	report_model_add_crash(m, from, k->fuzzer);
 }
 
-static int report_model_add_seen(const struct model *m, const struct known_crash *k, struct err *e)
+static void report_model_add_seen(const struct model *m, const struct known_crash *k)
 {
-	int r = 0;
-
 	if (*k->merged_into || crash_known(m, k->signature))
-		return 0;
-	for (size_t i = 0; r == 0 && i < k->n_by; i++)
-		r = report_model_add_entry(m, k->by[i], e);
-	return r;
+		return;
+	for (size_t i = 0; i < k->n_by; i++)
+		report_model_add_entry(m, k->by[i]);
 }
 
-static int report_model_add_crashes(const struct model *m, struct err *e)
+static void report_model_add_crashes(const struct model *m)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < json_array_size(m->targets); i++) {
+	for (size_t i = 0; i < json_array_size(m->targets); i++) {
 		const json_t *t = json_array_get(m->targets, i);
 		const json_t *all = json_object_get(t, "crashes");
 
-		for (size_t k = 0; r == 0 && k < json_array_size(all); k++)
-			r = report_model_add_crash(m, json_array_get(all, k),
-						   json_get_text(t, "name"), e);
+		for (size_t k = 0; k < json_array_size(all); k++)
+			report_model_add_crash(m, json_array_get(all, k), json_get_text(t, "name"));
 	}
-	for (size_t i = 0; r == 0 && i < ledger_count(m->ledger); i++)
-		r = report_model_add_seen(m, ledger_at(m->ledger, i), e);
-	return r;
+	for (size_t i = 0; i < ledger_count(m->ledger); i++)
+		report_model_add_seen(m, ledger_at(m->ledger, i));
 }
 
 /* --- what needs attention ------------------------------------------------------------ */
@@ -264,8 +251,8 @@ static int add_findings(const struct model *m, const json_t *target, struct err 
 		if (h.v[i].severity <= HEALTH_OK)
 			continue;
 		r = health_finding_json(&h.v[i], json_get_text(target, "name"), &j, e);
-		if (r == 0 && json_array_append_new(m->findings, j) < 0)
-			r = report_model_no_memory(e);
+		if (r == 0)
+			(void)json_array_append_new(m->findings, j);
 	}
 	return r;
 }
@@ -278,7 +265,9 @@ static int report_model_fill(const struct model *m, struct err *e)
 		r = add_before(m, json_array_get(m->targets, i), e);
 	for (size_t i = 0; r == 0 && i < json_array_size(m->targets); i++)
 		r = add_findings(m, json_array_get(m->targets, i), e);
-	return r < 0 ? r : report_model_add_crashes(m, e);
+	if (r == 0)
+		report_model_add_crashes(m);
+	return r;
 }
 
 static bool report_model_is_run(const char *name)
@@ -300,11 +289,7 @@ int report_model(const struct state *s, const struct ledger *l, const char *run,
 			  .findings = json_object_get(all, "findings")};
 	_autofree_ char *path = xasprintf("logs/%s", run);
 	_autoclose_ int fd = -1;
-	int r;
-
-	if (!all || !path)
-		return report_model_no_memory(e);
-	r = report_model_is_run(run) ? fs_open_dir(s->dirfd, path, &fd, e) : -ENOENT;
+	int r = report_model_is_run(run) ? fs_open_dir(s->dirfd, path, &fd, e) : -ENOENT;
 	if (r == -ENOENT)
 		return err_set(e, ENOENT, "there is no such run");
 	if (r == 0)

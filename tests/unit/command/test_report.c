@@ -156,20 +156,16 @@ static void test_hostile(void **state)
 	static const char *const keys[] = {"run", "status", "commit"};
 	struct buf b = BUF_INIT(1 << 20);
 	_autofree_ char *text = NULL;
-	struct err e;
 
 	(void)state;
-	assert_int_equal(buf_addf(&b, &e, "{\"ended\": \"" HOSTILE "\", \"started\": 7"), 0);
+	buf_puts(&b, "{\"ended\": \"" HOSTILE "\", \"started\": 7");
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(buf_addf(&b, &e, ", \"%s\": \"" HOSTILE "\"", keys[i]), 0);
-	assert_int_equal(
-	    buf_addf(&b, &e,
-		     ", \"targets\": [7, {}, {\"name\": \"" HOSTILE "\", \"reason\": \"" HOSTILE
+		buf_printf(&b, ", \"%s\": \"" HOSTILE "\"", keys[i]);
+	buf_puts(&b, ", \"targets\": [7, {}, {\"name\": \"" HOSTILE "\", \"reason\": \"" HOSTILE
 		     "\", \"fuzzed\": false, \"cov\": -7, \"note\": \"" HOSTILE
 		     "\", \"syscalls_refused\": \"" HOSTILE
 		     "\", \"crashes\": [3, {\"signature\": \"" HOSTILE "\", \"what\": \"" HOSTILE
-		     "\", \"state\": \"" HOSTILE "\", \"count\": -1}]}]}"),
-	    0);
+		     "\", \"state\": \"" HOSTILE "\", \"count\": -1}]}]}");
 	put("logs/20250102-000000/summary.json", b.p);
 	buf_done(&b);
 	text = markdown_of("20250102-000000");
