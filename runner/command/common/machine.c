@@ -108,7 +108,7 @@ int machine_runtime_dir(const char *instance, char **ret, struct err *e)
 
 	if (geteuid() == 0) {
 		*ret = xasprintf(RUNTIME_PARENT "/%s", instance);
-		return *ret ? 0 : err_sys(e, "allocate a path");
+		return 0;
 	}
 	if (!dir || *dir != '/')
 		return err_set(e, ENOENT,
@@ -121,7 +121,7 @@ int machine_runtime_dir(const char *instance, char **ret, struct err *e)
 			       "XDG_RUNTIME_DIR: '%s' is no directory that only user %u can write",
 			       dir, (unsigned)geteuid());
 	*ret = xasprintf("%s/fuzzcell/%s", dir, instance);
-	return *ret ? 0 : err_sys(e, "allocate a path");
+	return 0;
 }
 
 int machine_try(const struct config *c, const char *instance, bool keeper, struct machine *ret,
@@ -150,10 +150,9 @@ int machine_try(const struct config *c, const char *instance, bool keeper, struc
 int machine_open(const struct config *c, const struct state *s, struct machine *ret)
 {
 	struct err e;
-	int r = machine_try(c, s->instance, true, ret, &e);
 
-	if (r < 0)
-		return fail(r == -ENOMEM ? EXIT_INTERNAL : EXIT_MACHINE, "%s", e.msg);
+	if (machine_try(c, s->instance, true, ret, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
 	builder_sweep(c, s->instance, ret->tree);
 	if (cgroup_tree_swept(ret->tree))
 		printf("killed %u processes that an earlier run had left\n",
@@ -171,10 +170,10 @@ void machine_close(struct machine *m)
 }
 
 /* Explains what the user and the administrator can do (systemd.resource-control(5)). */
-static int undelegated(const struct cgroup_promises *p, struct buf *out, struct err *e)
+static void undelegated(const struct cgroup_promises *p, struct buf *out)
 {
-	return buf_addf(
-	    out, e,
+	buf_printf(
+	    out,
 	    "%s\n"
 	    "  fuzzcell needs a group of its own: systemd-run --user --scope -p Delegate=yes "
 	    "fuzzcell ...\n"
@@ -187,30 +186,28 @@ static int undelegated(const struct cgroup_promises *p, struct buf *out, struct 
 	    p->missing, p->undelegated);
 }
 
-int machine_missing(const struct machine *m, struct buf *out, struct err *e)
+void machine_missing(const struct machine *m, struct buf *out)
 {
 	const struct cgroup_promises *p = cgroup_tree_promises(m->tree);
 
-	if (!*p->missing)
-		return 0;
-	if (*p->undelegated && geteuid() != 0)
-		return undelegated(p, out, e);
-	return buf_addf(out, e,
-			"%s (enable the controller, or accept it with "
-			"\"enforcement\": \"best-effort\")",
-			p->missing);
+	if (*p->missing && *p->undelegated && geteuid() != 0)
+		undelegated(p, out);
+	else if (*p->missing)
+		buf_printf(out,
+			   "%s (enable the controller, or accept it with "
+			   "\"enforcement\": \"best-effort\")",
+			   p->missing);
 }
 
-int machine_kept(const struct machine *m, struct buf *out, struct err *e)
+void machine_kept(const struct machine *m, struct buf *out)
 {
 	const struct cgroup_promises *p = cgroup_tree_promises(m->tree);
 
-	return buf_addf(out, e, "%s cgroups at %s; kept:%s%s%s%s%s%s%s",
-			cgroup_layout_name(cgroup_tree_layout(m->tree)), cgroup_tree_path(m->tree),
-			p->memory ? " memory" : "", p->swap_off ? " no-swap" : "",
-			p->memory_high ? " memory-mark" : "", p->cpu ? " cpu" : "",
-			p->pids ? " pids" : "", p->pressure ? " pressure" : "",
-			p->kill ? " kill" : "");
+	buf_printf(out, "%s cgroups at %s; kept:%s%s%s%s%s%s%s",
+		   cgroup_layout_name(cgroup_tree_layout(m->tree)), cgroup_tree_path(m->tree),
+		   p->memory ? " memory" : "", p->swap_off ? " no-swap" : "",
+		   p->memory_high ? " memory-mark" : "", p->cpu ? " cpu" : "",
+		   p->pids ? " pids" : "", p->pressure ? " pressure" : "", p->kill ? " kill" : "");
 }
 
 enum { PROMISES_MAX = 8192 };
@@ -222,7 +219,9 @@ static int machine_check_promises(const struct config *c, const struct machine *
 	struct err e;
 	size_t first;
 
-	if (machine_kept(m, &kept, &e) < 0 || machine_missing(m, &missing, &e) < 0)
+	machine_kept(m, &kept);
+	machine_missing(m, &missing);
+	if (buf_check(&kept, &e) < 0 || buf_check(&missing, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	printf("cells: %s\n", buf_str(&kept));
 	if (geteuid() != 0)

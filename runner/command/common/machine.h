@@ -24,8 +24,8 @@ MUST_CHECK int machine_try(const struct config *c, const char *instance, bool ke
 			   struct machine *ret, struct err *e);
 /* Appends the limits that the machine enforces, or (machine_missing()) those that it cannot enforce
  * and the remedy. machine_missing() appends nothing if all limits are enforced. */
-MUST_CHECK int machine_kept(const struct machine *m, struct buf *out, struct err *e);
-MUST_CHECK int machine_missing(const struct machine *m, struct buf *out, struct err *e);
+void machine_kept(const struct machine *m, struct buf *out);
+void machine_missing(const struct machine *m, struct buf *out);
 /* -ENOMEM: the machine has less memory than the target's limit. */
 MUST_CHECK int machine_memory(const struct machine *m, const struct plan_entry *p, struct err *e);
 int machine_open(const struct config *c, const struct state *s, struct machine *ret);

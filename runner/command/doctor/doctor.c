@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "runner/command/common/answer.h"
 #include "runner/control/client.h"
 #include "runner/publish/notify.h"
 #include "runner/status/survey/survey.h"
@@ -38,15 +39,13 @@ static const struct option_spec specs[] = {
     COLOR_OPTION,
 };
 
-int doctor_add(json_t *all, const char *code, enum health_severity s, const char *reason,
-	       const char *advice, struct err *e)
+void doctor_add(json_t *all, const char *code, enum health_severity s, const char *reason,
+		const char *advice)
 {
-	json_t *f = json_pack("{s:n, s:s, s:s, s:s+, s:s}", "target", "code", code, "severity",
-			      health_severity_name(s), "reason", reason, "", "advice", advice);
-
-	if (!f || json_array_append_new(all, f) < 0)
-		return err_set(e, ENOMEM, "build JSON");
-	return 0;
+	(void)json_array_append_new(all,
+				    json_pack("{s:n, s:s, s:s, s:o, s:s}", "target", "code", code,
+					      "severity", health_severity_name(s), "reason",
+					      answer_text(reason), "advice", advice));
 }
 
 static enum health_severity doctor_severity_of(const json_t *part)
@@ -78,15 +77,15 @@ static int add_machine(struct doctor *d, struct err *e)
 {
 	_autojson_ json_t *findings = json_array();
 	_autobuf_ struct buf is = BUF_INIT(IS_MAX);
-	int r = findings ? doctor_machine(&d->session, findings, &is, e)
-			 : err_set(e, ENOMEM, "build JSON");
+	int r = doctor_machine(&d->session, findings, &is, e);
 
-	if (r == 0 && json_object_set_new(d->report, "machine",
-					  json_pack("{s:s, s:s, s:O}", "severity",
-						    health_severity_name(worst_of(findings)), "is",
-						    buf_str(&is), "findings", findings)) < 0)
-		r = err_set(e, ENOMEM, "build JSON");
-	return r;
+	if (r < 0)
+		return r;
+	(void)json_object_set_new(d->report, "machine",
+				  json_pack("{s:s, s:o, s:O}", "severity",
+					    health_severity_name(worst_of(findings)), "is",
+					    answer_text(buf_str(&is)), "findings", findings));
+	return 0;
 }
 
 static int add_service(struct doctor *d, struct err *e)
@@ -97,8 +96,8 @@ static int add_service(struct doctor *d, struct err *e)
 
 	health_judge_service(&d->survey.service, &h);
 	r = health_json(&h, NULL, &j, e);
-	if (r == 0 && json_object_set_new(d->report, "service", j) < 0)
-		r = err_set(e, ENOMEM, "build JSON");
+	if (r == 0)
+		(void)json_object_set_new(d->report, "service", j);
 	return r;
 }
 
@@ -111,9 +110,9 @@ static void find_unknown(struct doctor *d)
 	const char *glob;
 	size_t next = 0;
 
-	for (size_t i = 0; names && i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++)
 		names[i] = l->v[i].name;
-	while (names && d->listed && l->n > 0 &&
+	while (d->listed && l->n > 0 &&
 	       (glob = config_unused_glob(d->session.common.config, names, l->n, &next)))
 		if (s->unknown_n++ == 0)
 			s->unknown = glob;
@@ -203,10 +202,11 @@ static int doctor_add_target(struct doctor *d, const struct survey_target *t, js
 	}
 	health_judge(&facts, &h);
 	r = health_json(&h, t->name, &j, e);
-	if (r == 0 && (json_object_set_new(j, "name", json_string(t->name)) < 0 ||
-		       json_array_append_new(all, j) < 0))
-		r = err_set(e, ENOMEM, "build JSON");
-	return r;
+	if (r < 0)
+		return r;
+	(void)json_object_set_new(j, "name", answer_text(t->name));
+	(void)json_array_append_new(all, j);
+	return 0;
 }
 
 /* Sorts the worst targets first. */
@@ -217,14 +217,14 @@ static int doctor_add_targets(struct doctor *d, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < d->survey.n; i++)
 		r = doctor_add_target(d, &d->survey.v[i], all, e);
-	for (unsigned s = HEALTH_SEVERITY_COUNT; r == 0 && s-- > 0;)
+	if (r < 0)
+		return r;
+	for (unsigned s = HEALTH_SEVERITY_COUNT; s-- > 0;)
 		for (size_t i = 0; i < json_array_size(all); i++)
 			if (doctor_severity_of(json_array_get(all, i)) == s)
-				json_array_append(sorted, json_array_get(all, i));
-	if (r == 0 && (json_array_size(sorted) != json_array_size(all) ||
-		       json_object_set(d->report, "targets", sorted) < 0))
-		r = err_set(e, ENOMEM, "build JSON");
-	return r;
+				(void)json_array_append(sorted, json_array_get(all, i));
+	(void)json_object_set(d->report, "targets", sorted);
+	return 0;
 }
 
 /* --- all of it ----------------------------------------------------------------------- */
@@ -235,49 +235,44 @@ static bool doctor_is_told(void *arg, const char *place)
 }
 
 /* Adds a failed discovery, which was printed, to the report, too. */
-static int add_unlisted(struct doctor *d, int status, struct err *e)
+static void add_unlisted(struct doctor *d, int status)
 {
 	json_t *service = json_object_get(d->report, "service");
 
 	if (status == EXIT_DONE)
-		return 0;
-	if (json_object_set_new(service, "severity", json_string("error")) < 0)
-		return err_set(e, ENOMEM, "build JSON");
-	return doctor_add(json_object_get(service, "findings"), "discovery", HEALTH_ERROR,
-			  "the targets could not be found", "fuzzcell list says why", e);
+		return;
+	(void)json_object_set_new(service, "severity", json_string("error"));
+	doctor_add(json_object_get(service, "findings"), "discovery", HEALTH_ERROR,
+		   "the targets could not be found", "fuzzcell list says why");
 }
 
 /* Reports the builds that run as root, and those that no user may run. */
-static int add_builds(struct doctor *d, struct err *e)
+static void add_builds(struct doctor *d)
 {
 	json_t *service = json_object_get(d->report, "service");
 	json_t *all = json_object_get(service, "findings");
 	size_t n;
 	const struct config_source *v = config_sources(d->session.common.config, &n);
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		char reason[ESCAPE_MAX], text[ESCAPE_MAX + 40];
 		bool root = false;
 		struct err why;
 		int x = build_wanted(&v[i]) ? build_check(&v[i], &root, &why) : 0;
 
 		if (x == -EPERM)
-			r = doctor_add(all, "build-refused", HEALTH_ERROR, escape(why.msg, reason),
-				       "chown, or \"build_as_root\": true (docs/discovery.md)", e);
+			doctor_add(all, "build-refused", HEALTH_ERROR, escape(why.msg, reason),
+				   "chown, or \"build_as_root\": true (docs/discovery.md)");
 		if (x != 0 || !root)
 			continue;
 		(void)snprintf(text, sizeof(text), "the build of %s runs as root",
 			       escape(v[i].path, reason));
-		r = doctor_add(all, "build-as-root", HEALTH_WARNING, text,
-			       "give the tree to a user of its own (chown -R), and remove "
-			       "\"build_as_root\"",
-			       e);
+		doctor_add(all, "build-as-root", HEALTH_WARNING, text,
+			   "give the tree to a user of its own (chown -R), and remove "
+			   "\"build_as_root\"");
 	}
-	if (r == 0 && json_object_set_new(service, "severity",
-					  json_string(health_severity_name(worst_of(all)))) < 0)
-		r = err_set(e, ENOMEM, "build JSON");
-	return r;
+	(void)json_object_set_new(service, "severity",
+				  json_string(health_severity_name(worst_of(all))));
 }
 
 static int examine(struct doctor *d, int listing, struct err *e)
@@ -291,16 +286,15 @@ static int examine(struct doctor *d, int listing, struct err *e)
 	if (state && control_status(state->dirfd, LIVE_US, &d->live, &none) < 0)
 		d->live = NULL; /* no run is active, or it does not answer */
 	find_unknown(d);
-	if (json_object_set_new(d->report, "live", json_boolean(d->live != NULL)) < 0)
-		return err_set(e, ENOMEM, "build JSON");
+	(void)json_object_set_new(d->report, "live", json_boolean(d->live != NULL));
 	r = add_machine(d, e);
 	if (r == 0)
 		r = add_service(d, e);
-	if (r == 0)
-		r = add_builds(d, e);
-	if (r == 0)
-		r = add_unlisted(d, listing, e);
-	return r == 0 ? doctor_add_targets(d, e) : r;
+	if (r < 0)
+		return r;
+	add_builds(d);
+	add_unlisted(d, listing);
+	return doctor_add_targets(d, e);
 }
 
 static int doctor_check_names(const struct doctor *d)
@@ -323,16 +317,9 @@ static int doctor_check_names(const struct doctor *d)
 
 static int print(const struct doctor *d)
 {
-	_autofree_ char *text = NULL;
-	struct err e;
-
-	if (!d->json) {
-		doctor_print(d->report);
-		return EXIT_DONE;
-	}
-	if (json_print(d->report, 2, &text, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
-	puts(text);
+	if (d->json)
+		return answer_print(d->report);
+	doctor_print(d->report);
 	return EXIT_DONE;
 }
 
@@ -366,8 +353,8 @@ static int doctor(struct doctor *d)
 		d->listed = listing == EXIT_DONE;
 	}
 	d->report = json_pack("{s:i}", "v", 1);
-	if (!d->report || examine(d, listing, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", d->report ? e.msg : "out of memory");
+	if (examine(d, listing, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
 	r = doctor_check_names(d);
 	if (r == EXIT_DONE)
 		r = print(d);

@@ -9,8 +9,8 @@
 /* Shared by the parts of `fuzzcell doctor`. */
 
 /* Adds a finding that health does not produce to all, as an object like health_finding_json()'s. */
-MUST_CHECK int doctor_add(json_t *all, const char *code, enum health_severity s, const char *reason,
-			  const char *advice, struct err *e);
+void doctor_add(json_t *all, const char *code, enum health_severity s, const char *reason,
+		const char *advice);
 
 /* Checks this machine. *ret_is describes the machine in one line ("" if unknown). findings gets the
  * problems. Starts no cell. s has its configuration; its state may be missing and its plan
