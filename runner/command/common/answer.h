@@ -21,7 +21,7 @@ int answer_end(int begun, json_t *take, int status);
 int answer_print(const json_t *j);
 
 /* Makes a JSON string. File names are arbitrary bytes but JSON is UTF-8, so invalid UTF-8 is
- * escaped. NULL: out of memory. */
+ * escaped. */
 json_t *answer_text(const char *s);
 
 #endif

@@ -64,8 +64,6 @@ static int config_check(struct config_args *a)
 	if (r == EXIT_DONE && (n > 0 || a->session.common.targets_dir))
 		r = common_find_targets(&a->session.common);
 	names = xcalloc(l->n + 1, sizeof(*names));
-	if (!names)
-		return fail(EXIT_INTERNAL, "out of memory");
 	for (size_t i = 0; r == EXIT_DONE && i < l->n; i++) {
 		struct target_config t;
 		struct err e;

@@ -5,21 +5,16 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/scan.h"
+#include "runner/command/common/answer.h"
 #include "runner/run/job/setup.h"
 #include "runner/run/plan.h"
 #include "runner/targets/names.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 static const char beside[] = "beside the target";
 static const char options[] = "the target's .options or manifest";
-
-static int config_show_no_memory(struct err *e)
-{
-	return err_set(e, ENOMEM, "explain the configuration");
-}
 
 static const char *config_show_from_of(const json_t *j, const char *key)
 {
@@ -34,44 +29,30 @@ static bool is_unset(const json_t *j, const char *key)
 	       (json_is_object(v) && json_object_size(v) == 0);
 }
 
-/* Makes a JSON string. File names are arbitrary bytes but JSON is UTF-8, so invalid UTF-8 is
- * escaped. */
-static json_t *config_show_text(const char *s)
-{
-	char shown[ESCAPE_MAX];
-	json_t *j = json_string(s);
-
-	return j ? j : json_string(escape(s, shown));
-}
-
 /* Takes value. */
-static int config_show_put(json_t *j, const char *key, json_t *value, const char *from,
-			   struct err *e)
+static void config_show_put(json_t *j, const char *key, json_t *value, const char *from)
 {
-	json_t *one = value ? json_pack("{s:o, s:s}", "value", value, "from", from) : NULL;
-
-	return json_object_set_new(j, key, one) < 0 ? config_show_no_memory(e) : 0;
+	(void)json_object_set_new(
+	    j, key, json_pack("{s:o, s:o}", "value", value, "from", answer_text(from)));
 }
 
 /* --- limits ----------------------------------------------------------------- */
 
-static int put_limits(const struct common *c, const struct target *t,
-		      const struct target_config *cfg, json_t *j, struct err *e)
+static void put_limits(const struct common *c, const struct target *t,
+		       const struct target_config *cfg, json_t *j)
 {
 	char value[32]; /* exact, as the configuration would have it */
-	int r = 0;
 
 	snprintf(value, sizeof(value), "%llus", (unsigned long long)t->input_timeout_s);
 	if (t->input_timeout_s && !config_sets(c->config, t->name, "timeout"))
-		r = config_show_put(j, "timeout", json_string(value), options, e);
+		config_show_put(j, "timeout", json_string(value), options);
 	snprintf(value, sizeof(value), "%lluMiB", (unsigned long long)t->rss_limit_mib);
-	if (r == 0 && t->rss_limit_mib && cfg->rss_limit == t->rss_limit_mib << 20 &&
+	if (t->rss_limit_mib && cfg->rss_limit == t->rss_limit_mib << 20 &&
 	    !config_sets(c->config, t->name, "rss_limit"))
-		r = config_show_put(j, "rss_limit", json_string(value), options, e);
-	return r;
+		config_show_put(j, "rss_limit", json_string(value), options);
 }
 
-static int put_flag_key(const char *flag, const char *from, json_t *j, struct err *e)
+static void put_flag_key(const char *flag, const char *from, json_t *j)
 {
 	static const char *const keys[] = {"max_len", "seed", "runs"};
 
@@ -84,72 +65,52 @@ static int put_flag_key(const char *flag, const char *from, json_t *j, struct er
 			continue;
 		value = slice_of(flag + n + 2);
 		if (k > 0 && scan_u64(&value, 10, INT64_MAX, &number))
-			return config_show_put(j, keys[k], json_integer((json_int_t)number), from,
-					       e);
-		return config_show_put(j, keys[k], config_show_text(flag + n + 2), from, e);
+			config_show_put(j, keys[k], json_integer((json_int_t)number), from);
+		else
+			config_show_put(j, keys[k], answer_text(flag + n + 2), from);
+		return;
 	}
-	return 0;
 }
 
 /* Keys that the engine also takes as flags: the last flag wins. */
-static int put_flag_keys(const struct target *t, const struct target_config *cfg, json_t *j,
-			 struct err *e)
+static void put_flag_keys(const struct target *t, const struct target_config *cfg, json_t *j)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < t->flags.n; i++)
+	for (size_t i = 0; i < t->flags.n; i++)
 		if (setup_flag_holds(cfg, t->flags.v[i]))
-			r = put_flag_key(t->flags.v[i], options, j, e);
-	for (size_t i = 0; r == 0 && i < cfg->flags.n; i++)
-		r = put_flag_key(cfg->flags.v[i], "\"flags\" of the configuration", j, e);
-	return r;
+			put_flag_key(t->flags.v[i], options, j);
+	for (size_t i = 0; i < cfg->flags.n; i++)
+		put_flag_key(cfg->flags.v[i], "\"flags\" of the configuration", j);
 }
 
 /* --- lists ------------------------------------------------------------------ */
 
 /* Values of the side files and of the configuration both count; those of the configuration come
  * last. */
-static int config_show_put_list(json_t *j, const char *key, json_t *all,
-				const struct strv *configured, const char *from, struct err *e)
+static void config_show_put_list(json_t *j, const char *key, json_t *all,
+				 const struct strv *configured, const char *from)
 {
 	char both[ESCAPE_MAX];
 
 	for (size_t i = 0; i < configured->n; i++)
-		if (json_array_append_new(all, config_show_text(configured->v[i])) < 0) {
-			json_decref(all);
-			return config_show_no_memory(e);
-		}
+		(void)json_array_append_new(all, answer_text(configured->v[i]));
 	snprintf(both, sizeof(both), "%s%s%s", from, configured->n ? "; then " : "",
 		 configured->n ? config_show_from_of(j, key) : "");
-	return config_show_put(j, key, all, both, e);
+	config_show_put(j, key, all, both);
 }
 
-static json_t *array_of(const struct strv *v)
+static void put_seeds(const struct target *t, const struct target_config *cfg, json_t *j)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; all && i < v->n; i++)
-		if (json_array_append_new(all, config_show_text(v->v[i])) < 0) {
-			json_decref(all);
-			return NULL;
-		}
-	return all;
-}
-
-static int put_seeds(const struct target *t, const struct target_config *cfg, json_t *j,
-		     struct err *e)
-{
-	json_t *all = array_of(&t->seed_dirs);
-
-	if (t->seed_archive && json_array_append_new(all, config_show_text(t->seed_archive)) < 0) {
-		json_decref(all);
-		return config_show_no_memory(e);
-	}
-	return config_show_put_list(j, "seeds", all, &cfg->seeds, beside, e);
+	for (size_t i = 0; i < t->seed_dirs.n; i++)
+		(void)json_array_append_new(all, answer_text(t->seed_dirs.v[i]));
+	if (t->seed_archive)
+		(void)json_array_append_new(all, answer_text(t->seed_archive));
+	config_show_put_list(j, "seeds", all, &cfg->seeds, beside);
 }
 
 /* Options of sanitizers are joined; other variables take the value of the configuration. */
-static int add_own_env(json_t *all, json_t *own)
+static void add_own_env(json_t *all, json_t *own)
 {
 	const char *name;
 	json_t *value;
@@ -162,64 +123,47 @@ static int add_own_env(json_t *all, json_t *own)
 		json_t *now = joined ? json_sprintf("%s:%s", before, json_string_value(value))
 				     : json_incref(value);
 
-		if (json_object_set_new(all, name, now) < 0)
-			return -1;
+		(void)json_object_set_new(all, name, now);
 	}
-	return 0;
 }
 
-static int put_env(const struct target *t, json_t *j, struct err *e)
+static void put_env(const struct target *t, json_t *j)
 {
 	json_t *all = json_object(), *own = json_object_get(json_object_get(j, "env"), "value");
 	char both[ESCAPE_MAX];
 
-	for (size_t i = 0; all && i < t->env.n; i++) {
-		const char *equals = strchr(t->env.v[i], '=');
-		_autofree_ char *name =
-		    equals ? xstrndup(t->env.v[i], (size_t)(equals - t->env.v[i])) : NULL;
+	for (size_t i = 0; i < t->env.n; i++) {
+		const char *equals = strchr(t->env.v[i], '='); /* after a checked name */
+		_autofree_ char *name = xstrndup(t->env.v[i], (size_t)(equals - t->env.v[i]));
 
-		if (!name || json_object_set_new(all, name, config_show_text(equals + 1)) < 0) {
-			json_decref(all);
-			return config_show_no_memory(e);
-		}
+		(void)json_object_set_new(all, name, answer_text(equals + 1));
 	}
 	snprintf(both, sizeof(both), "%s%s%s", options, is_unset(j, "env") ? "" : "; then ",
 		 is_unset(j, "env") ? "" : config_show_from_of(j, "env"));
-	if (add_own_env(all, own) < 0) {
-		json_decref(all);
-		return config_show_no_memory(e);
-	}
-	return config_show_put(j, "env", all, both, e);
+	add_own_env(all, own);
+	config_show_put(j, "env", all, both);
 }
 
-static int put_flags(const struct target *t, const struct target_config *cfg, json_t *j,
-		     struct err *e)
+static void put_flags(const struct target *t, const struct target_config *cfg, json_t *j)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; all && i < t->flags.n; i++)
-		if (setup_flag_holds(cfg, t->flags.v[i]) &&
-		    json_array_append_new(all, config_show_text(t->flags.v[i])) < 0) {
-			json_decref(all);
-			return config_show_no_memory(e);
-		}
-	return config_show_put_list(j, "flags", all, &cfg->flags, options, e);
+	for (size_t i = 0; i < t->flags.n; i++)
+		if (setup_flag_holds(cfg, t->flags.v[i]))
+			(void)json_array_append_new(all, answer_text(t->flags.v[i]));
+	config_show_put_list(j, "flags", all, &cfg->flags, options);
 }
 
-static int put_lists(const struct target *t, const struct target_config *cfg, json_t *j,
-		     struct err *e)
+static void put_lists(const struct target *t, const struct target_config *cfg, json_t *j)
 {
-	int r = 0;
-
 	if (t->dict && is_unset(j, "dictionary"))
-		r = config_show_put(j, "dictionary", config_show_text(t->dict), beside, e);
-	if (r == 0 && t->flags.n)
-		r = put_flags(t, cfg, j, e);
-	if (r == 0 && t->env.n)
-		r = put_env(t, j, e);
-	if (r == 0 && (t->seed_dirs.n || t->seed_archive))
-		r = put_seeds(t, cfg, j, e);
-	return r;
+		config_show_put(j, "dictionary", answer_text(t->dict), beside);
+	if (t->flags.n)
+		put_flags(t, cfg, j);
+	if (t->env.n)
+		put_env(t, j);
+	if (t->seed_dirs.n || t->seed_archive)
+		put_seeds(t, cfg, j);
 }
 
 /* --- all of it -------------------------------------------------------------- */
@@ -227,13 +171,12 @@ static int put_lists(const struct target *t, const struct target_config *cfg, js
 static int no_target(const struct common *c, const char *name)
 {
 	_autofree_ const char **names = xcalloc(c->targets.n + 1, sizeof(*names));
-	const char *near = NULL;
+	const char *near;
 	char shown[ESCAPE_MAX];
 
-	for (size_t i = 0; names && i < c->targets.n; i++)
+	for (size_t i = 0; i < c->targets.n; i++)
 		names[i] = c->targets.v[i].name;
-	if (names)
-		near = names_near(slice_of(name), names, c->targets.n);
+	near = names_near(slice_of(name), names, c->targets.n);
 	return fail(EXIT_USAGE, "config show: there is no target '%s'%s%s%s (fuzzcell list)",
 		    escape(name, shown), near ? "; did you mean '" : "", near ? near : "",
 		    near ? "'?" : "");
@@ -255,14 +198,13 @@ static int put_all(const struct common *c, const struct target *t, json_t *j, st
 
 	if (r < 0)
 		return r;
-	if (p.n == 1)
-		r = put_limits(c, t, &p.v[0].cfg, j, e);
-	if (r == 0 && p.n == 1)
-		r = put_flag_keys(t, &p.v[0].cfg, j, e);
-	if (r == 0 && p.n == 1)
-		r = put_lists(t, &p.v[0].cfg, j, e);
+	if (p.n == 1) {
+		put_limits(c, t, &p.v[0].cfg, j);
+		put_flag_keys(t, &p.v[0].cfg, j);
+		put_lists(t, &p.v[0].cfg, j);
+	}
 	plan_done(&p);
-	return r;
+	return 0;
 }
 
 int config_show(struct common *c, const char *target, json_t **ret)
