@@ -48,12 +48,12 @@ static int byhand_add_path(const char *path, struct strv *to, struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
 	size_t n = *path == SHELL_BYTE[0] ? 2 : 0;
-	int r = buf_add(&b, (struct slice){path, n}, e);
 
-	for (path += n; r == 0 && *path; path++)
-		r = *path == SHELL_BYTE[0] ? buf_add(&b, SLICE(SHELL_BYTE), e)
-					   : buf_add(&b, (struct slice){path, 1}, e);
-	return r == 0 ? strv_add(to, buf_str(&b), e) : r;
+	buf_put(&b, (struct slice){path, n});
+	for (path += n; *path; path++)
+		buf_put(&b, *path == SHELL_BYTE[0] ? SLICE(SHELL_BYTE) : (struct slice){path, 1});
+	strv_push(to, buf_str(&b));
+	return buf_check(&b, e);
 }
 
 static int print(const struct byhand *b, struct buf *out, struct err *e)
@@ -63,9 +63,9 @@ static int print(const struct byhand *b, struct buf *out, struct err *e)
 	int r = byhand_command(b, &cmd, e);
 
 	if (r == 0)
-		r = shell_print(&c, out, e);
+		shell_print(&c, out);
 	engine_cmd_done(&cmd);
-	return r;
+	return r < 0 ? r : buf_check(out, e);
 }
 
 int byhand_print(const struct byhand *b, struct buf *out, struct err *e)

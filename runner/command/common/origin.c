@@ -20,31 +20,24 @@ static const char *origin_below(const char *path, const char *top)
 	return strncmp(path, top, n) == 0 && path[n] == '/' && path[n + 1] ? path + n + 1 : NULL;
 }
 
-static int origin_add_words(const struct strv *words, struct buf *out, struct err *e)
+static void origin_add_words(const struct strv *words, struct buf *out)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < words->n; i++) {
-		r = i ? buf_addf(out, e, " ") : 0;
-		if (r == 0)
-			r = shell_quote(words->v[i], out, e);
+	for (size_t i = 0; i < words->n; i++) {
+		buf_puts(out, i ? " " : "");
+		shell_quote(words->v[i], out);
 	}
-	return r;
 }
 
 /* dir: relative to the top; NULL: the top itself, or unknown. */
-static int print_build(const struct config_source *s, const char *dir, struct buf *out,
-		       struct err *e)
+static void print_build(const struct config_source *s, const char *dir, struct buf *out)
 {
-	int r = dir ? buf_addf(out, e, "(cd ") : 0;
-
-	if (r == 0 && dir)
-		r = shell_quote(dir, out, e);
-	if (r == 0 && dir)
-		r = buf_addf(out, e, " && ");
-	if (r == 0)
-		r = origin_add_words(&s->build, out, e);
-	return r == 0 && dir ? buf_addf(out, e, ")") : r;
+	if (dir) {
+		buf_puts(out, "(cd ");
+		shell_quote(dir, out);
+		buf_puts(out, " && ");
+	}
+	origin_add_words(&s->build, out);
+	buf_puts(out, dir ? ")" : "");
 }
 
 int origin_of(const struct config_source *s, char **ret_build, char **ret_top, struct err *e)
@@ -58,13 +51,13 @@ int origin_of(const struct config_source *s, char **ret_build, char **ret_top, s
 		return 0;
 	if (s->build_dir && *s->build_dir == '/')
 		r = fs_find_above(s->build_dir, ".git", &top, e);
-	if (r == 0)
-		r = print_build(s, top ? origin_below(s->build_dir, top) : NULL, &text, e);
+	if (r < 0)
+		return r;
+	print_build(s, top ? origin_below(s->build_dir, top) : NULL, &text);
+	r = buf_check(&text, e);
 	if (r < 0)
 		return r;
 	*ret_build = xstrdup(buf_str(&text));
-	if (!*ret_build)
-		return err_sys(e, "say how '%s' is built", s->path);
 	*ret_top = take_ptr(&top);
 	return 0;
 }

@@ -40,28 +40,25 @@ static bool is_literal(char c)
 }
 
 /* Quotes the first character or mark of s. Returns its length. */
-static size_t quote_odd(const char *s, struct buf *out, int *r, struct err *e)
+static size_t quote_odd(const char *s, struct buf *out)
 {
-	size_t n = 1;
-
 	if (*s == '\'') {
-		*r = buf_add(out, SLICE("\\'"), e);
-	} else if (*s == '\001' && variable(s[1])) {
-		*r = buf_addf(out, e, "\"$%s\"", variable(s[1]));
-		n = 2;
-	} else {
-		if (*s == '\001' && s[1] == '\001')
-			n = 2;
-		*r = buf_addf(out, e, "\"$(printf '\\%03o')\"", (unsigned char)*s);
+		buf_puts(out, "\\'");
+		return 1;
 	}
-	return n;
+	if (*s == '\001' && variable(s[1])) {
+		buf_printf(out, "\"$%s\"", variable(s[1]));
+		return 2;
+	}
+	buf_printf(out, "\"$(printf '\\%03o')\"", (unsigned char)*s);
+	return *s == '\001' && s[1] == '\001' ? 2 : 1;
 }
 
-int shell_quote(const char *text, struct buf *out, struct err *e)
+void shell_quote(const char *text, struct buf *out)
 {
-	int r = *text ? 0 : buf_add(out, SLICE("''"), e);
-
-	while (r == 0 && *text) {
+	if (!*text)
+		buf_puts(out, "''");
+	while (*text) {
 		size_t n = 0, plain = 0;
 
 		while (text[plain] && shell_is_plain(text[plain]))
@@ -69,26 +66,21 @@ int shell_quote(const char *text, struct buf *out, struct err *e)
 		while (text[n] && is_literal(text[n]))
 			n++;
 		if (n == 0)
-			n = quote_odd(text, out, &r, e);
+			n = quote_odd(text, out);
 		else if (n == plain)
-			r = buf_add(out, (struct slice){text, n}, e);
+			buf_put(out, (struct slice){text, n});
 		else
-			r = buf_addf(out, e, "'%.*s'", (int)n, text);
+			buf_printf(out, "'%.*s'", (int)n, text);
 		text += n;
 	}
-	return r;
 }
 
-static int words(const struct strv *v, const char *indent, struct buf *out, struct err *e)
+static void words(const struct strv *v, const char *indent, struct buf *out)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < v->n; i++) {
-		r = buf_add(out, slice_of(indent), e);
-		if (r == 0)
-			r = shell_quote(v->v[i], out, e);
+	for (size_t i = 0; i < v->n; i++) {
+		buf_puts(out, indent);
+		shell_quote(v->v[i], out);
 	}
-	return r;
 }
 
 static bool has_mark(const struct strv *v, const char *mark)
@@ -101,44 +93,35 @@ static bool has_mark(const struct strv *v, const char *mark)
 
 /* env(1) takes a word with '=' for an assignment; nice(1) takes only a command. The path of nice is
  * looked up in the user's PATH because the command has another one. */
-static int program(const char *path, struct buf *out, struct err *e)
+static void program(const char *path, struct buf *out)
 {
-	bool shield = strchr(path, '=') || strchr(path, '\001');
-	int r = buf_add(out, SLICE(" \\\n\t"), e);
-
-	if (r == 0 && shield)
-		r = buf_add(out, SLICE("\"$(command -v nice)\" -n 0 "), e);
-	return r == 0 ? shell_quote(path, out, e) : r;
+	buf_puts(out, " \\\n\t");
+	if (strchr(path, '=') || strchr(path, '\001'))
+		buf_puts(out, "\"$(command -v nice)\" -n 0 ");
+	shell_quote(path, out);
 }
 
-static int command(const struct engine_cmd *c, struct buf *out, struct err *e)
+static void command(const struct engine_cmd *c, struct buf *out)
 {
-	int r = buf_add(out, SLICE("exec env -i"), e);
-
-	if (r == 0)
-		r = words(&c->env, " \\\n\t", out, e);
-	if (r == 0 && c->argv.n > 0)
-		r = program(c->argv.v[0], out, e);
-	if (r == 0 && c->argv.n > 1)
-		r = words(&(struct strv){c->argv.v + 1, c->argv.n - 1}, " ", out, e);
-	return r;
+	buf_puts(out, "exec env -i");
+	words(&c->env, " \\\n\t", out);
+	if (c->argv.n > 0)
+		program(c->argv.v[0], out);
+	if (c->argv.n > 1)
+		words(&(struct strv){c->argv.v + 1, c->argv.n - 1}, " ", out);
 }
 
-int shell_print(const struct shell_command *c, struct buf *out, struct err *e)
+void shell_print(const struct shell_command *c, struct buf *out)
 {
-	int r = buf_add(out, SLICE("(cd "), e);
-
-	if (r == 0)
-		r = shell_quote(*c->dir ? c->dir : "/", out, e);
+	buf_puts(out, "(cd ");
+	shell_quote(*c->dir ? c->dir : "/", out);
 	/* No core files, as in a cell: the address space of a process can be terabytes. */
-	if (r == 0)
-		r = buf_add(out, SLICE(" || exit\nulimit -c 0\n"), e);
-	if (r == 0 && c->stack_kib)
-		r = buf_addf(out, e, "ulimit -S -s %llu 2>/dev/null || :\n",
-			     (unsigned long long)c->stack_kib);
-	if (r == 0 && has_mark(&c->cmd->env, SHELL_SYMBOLIZER))
-		r = buf_add(out, slice_of(find_symbolizer), e);
-	if (r == 0)
-		r = command(c->cmd, out, e);
-	return r < 0 ? r : buf_add(out, SLICE(")\n"), e);
+	buf_puts(out, " || exit\nulimit -c 0\n");
+	if (c->stack_kib)
+		buf_printf(out, "ulimit -S -s %llu 2>/dev/null || :\n",
+			   (unsigned long long)c->stack_kib);
+	if (has_mark(&c->cmd->env, SHELL_SYMBOLIZER))
+		buf_puts(out, find_symbolizer);
+	command(c->cmd, out);
+	buf_puts(out, ")\n");
 }

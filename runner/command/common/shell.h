@@ -24,9 +24,9 @@ struct shell_command {
 /* The mark byte itself, in names of arbitrary bytes. */
 #define SHELL_BYTE "\001\001"
 
-MUST_CHECK int shell_print(const struct shell_command *c, struct buf *out, struct err *e);
+void shell_print(const struct shell_command *c, struct buf *out);
 
 /* Appends text as one quoted word. */
-MUST_CHECK int shell_quote(const char *text, struct buf *out, struct err *e);
+void shell_quote(const char *text, struct buf *out);
 
 #endif

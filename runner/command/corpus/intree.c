@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "runner/command/build/sights.h"
+#include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/corpus.h"
 
@@ -62,8 +63,7 @@ void intree_remark(const struct intree_one *o, const char *what, const char *nam
 	_autofree_ char *text = xasprintf("%s%s%s", what, escape(name, shown), then);
 
 	corpus_intree_say(o, what, name, then);
-	if (text)
-		(void)json_array_append_new(o->notes, repos_text(text));
+	(void)json_array_append_new(o->notes, repos_text(text));
 }
 
 static void on_name(void *arg, enum intree_what what, const char *name)
@@ -92,11 +92,8 @@ static int check_attributes(struct intree_one *o, const struct git *g, struct er
 {
 	_autofree_ char *path = xasprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
 	char changes[64];
-	int r;
+	int r = git_changes(g, path, changes, e);
 
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = git_changes(g, path, changes, e);
 	if (r == 0 && strcmp(changes, "text") == 0)
 		intree_remark(o, "warning: .gitattributes lets git change line ends in ", g->prefix,
 			      ": '** -text' in a .gitattributes there keeps inputs as they are");
@@ -111,7 +108,7 @@ static int check_attributes(struct intree_one *o, const struct git *g, struct er
 static int prepare_repo(struct intree_one *o, struct git *g, char **ret_prefix, struct err *e)
 {
 	_autofree_ char *prefix = xstrdup(g->prefix);
-	int r = prefix ? check_attributes(o, g, e) : err_sys(e, "allocate a path");
+	int r = check_attributes(o, g, e);
 
 	if (r < 0) {
 		git_done(g);
@@ -136,7 +133,7 @@ static int update_in(struct intree_one *o, const char *prefix, struct err *e)
 	else
 		r = intree_update(&o->how, o->dir, &o->sum, e);
 	if (r == 0 && o->sum.added + o->sum.removed > 0)
-		r = repo_changed(o->repo, prefix, e);
+		repo_changed(o->repo, prefix);
 	if (r < 0 && o->repo->branch)
 		o->repo->failed = true; /* an incomplete update is not committed */
 	return r;
@@ -210,27 +207,22 @@ static void note_sum(const struct intree_one *o)
 	    (json_int_t)s->spare, "skipped", (json_int_t)s->skipped, "removed", o->removed, "taken",
 	    o->taken, "kept", o->kept, "notes", o->notes);
 
-	if (json_array_append_new(o->a->targets, j) < 0)
-		o->a->worst = fail(EXIT_INTERNAL, "out of memory");
+	(void)json_array_append_new(o->a->targets, j);
 }
 
-static int corpus_intree_add_dirs(struct intree_one *o, const struct plan_entry *p, struct err *e)
+static void corpus_intree_add_dirs(struct intree_one *o, const struct plan_entry *p)
 {
 	const struct strv *all[] = {&p->target->seed_dirs, &p->cfg.seeds};
-	int r = 0;
 
 	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
-		for (size_t i = 0; r == 0 && i < all[k]->n; i++)
-			r = strv_add(&o->dirs, all[k]->v[i], e);
-	return r;
+		for (size_t i = 0; i < all[k]->n; i++)
+			strv_push(&o->dirs, all[k]->v[i]);
 }
 
 static int corpus_intree_open_corpus(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *path = xasprintf("corpus/%s", o->target->name);
 
-	if (!path)
-		return err_sys(e, "allocate a path");
 	return fs_open_dir(o->a->session.state->dirfd, path, &o->how.corpus, e);
 }
 
@@ -238,15 +230,14 @@ static bool was_merged(const struct intree_one *o)
 {
 	_autofree_ char *path = xasprintf("stats/merged/%s.cover", o->target->name);
 
-	return path && faccessat(o->a->session.state->dirfd, path, F_OK, 0) == 0;
+	return faccessat(o->a->session.state->dirfd, path, F_OK, 0) == 0;
 }
 
 static int corpus_intree_look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 {
-	int r = corpus_intree_add_dirs(o, p, e);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	corpus_intree_add_dirs(o, p);
 	if (o->dirs.n == 0) {
 		intree_remark(o, "no in-tree directory", "", "");
 		return 0;
@@ -363,19 +354,14 @@ static void commit_all(struct intree_args *a)
 
 static int corpus_intree_print_json(const struct intree_args *a)
 {
-	_autojson_ json_t *repositories = NULL;
-	_autojson_ json_t *all = NULL;
-	_autofree_ char *text = NULL;
+	_autojson_ json_t *repositories = NULL, *all = NULL;
 	struct err e;
 
 	if (repos_json(&a->repos, &repositories, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	all = json_pack("{s:b, s:O, s:O}", "dry_run", a->dry_run, "targets", a->targets,
 			"repositories", repositories);
-	if (!all || json_print(all, 2, &text, &e) < 0)
-		return fail(EXIT_INTERNAL, "out of memory");
-	puts(text);
-	return EXIT_DONE;
+	return answer_print(all);
 }
 
 static int update_all(struct intree_args *a)

@@ -46,11 +46,8 @@ static int open_pruned(const struct intree_one *o, int *ret_fd, struct err *e)
 {
 	_autofree_ char *path = xasprintf("pruned/%s", o->target->name);
 	int at = o->a->session.state->dirfd;
-	int r;
+	int r = fs_mkdirs(at, path, 0750, e);
 
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = fs_mkdirs(at, path, 0750, e);
 	return r == 0 ? fs_open_dir(at, path, ret_fd, e) : r;
 }
 
@@ -60,11 +57,8 @@ int intree_read_unneeded(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *path = xasprintf("stats/merged/%s.unneeded", o->target->name);
 	struct err why;
-	int r;
+	int r = candidates_load(o->a->session.state->dirfd, path, &o->unneeded, &why);
 
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = candidates_load(o->a->session.state->dirfd, path, &o->unneeded, &why);
 	switch (r) {
 	case 0:
 		return 0;

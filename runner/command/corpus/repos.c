@@ -78,23 +78,17 @@ static struct repo *corpus_repos_find(const struct repos *all, const char *top)
 	return NULL;
 }
 
-/* On failure, g stays the caller's. */
-static int corpus_repos_add(struct repos *all, struct git *g, struct repo **ret, struct err *e)
+/* Takes g. */
+static struct repo *corpus_repos_add(struct repos *all, struct git *g)
 {
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
-	struct repo **v = xreallocarray(all->v, all->n + 1, sizeof(*v));
-	struct repo *r;
+	struct repo *r = xcalloc(1, sizeof(*r));
 
-	if (!v)
-		return err_sys(e, "allocate a repository");
-	all->v = v;
-	r = xcalloc(1, sizeof(*r));
-	if (!r)
-		return err_sys(e, "allocate a repository");
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
+	all->v = xreallocarray(all->v, all->n + 1, sizeof(*all->v));
+	all->v[all->n++] = r;
 	r->git = *g;
 	*g = (struct git){0};
-	all->v[all->n++] = *ret = r;
-	return 0;
+	return r;
 }
 
 int repos_get(struct repos *all, struct git *g, struct repo **ret, struct err *e)
@@ -103,11 +97,9 @@ int repos_get(struct repos *all, struct git *g, struct repo **ret, struct err *e
 	int found = 0;
 
 	if (!r) {
-		found = corpus_repos_add(all, g, &r, e);
-		if (found == 0) {
-			found = find_branch(all, r, e);
-			r->failed = found < 0;
-		}
+		r = corpus_repos_add(all, g);
+		found = find_branch(all, r, e);
+		r->failed = found < 0;
 	} else if (r->failed) {
 		found = err_set(e, EALREADY, "repository '%s': see above", r->git.top);
 	}
@@ -117,12 +109,12 @@ int repos_get(struct repos *all, struct git *g, struct repo **ret, struct err *e
 	return found;
 }
 
-int repo_changed(struct repo *r, const char *dir, struct err *e)
+void repo_changed(struct repo *r, const char *dir)
 {
 	for (size_t i = 0; i < r->dirs.n; i++)
 		if (strcmp(r->dirs.v[i], dir) == 0)
-			return 0;
-	return strv_add(&r->dirs, dir, e);
+			return;
+	strv_push(&r->dirs, dir);
 }
 
 int repo_look(struct repo *r, const char *dir, struct err *e)
@@ -132,7 +124,8 @@ int repo_look(struct repo *r, const char *dir, struct err *e)
 	if (dirty <= 0)
 		return dirty;
 	r->dirty = true;
-	return repo_changed(r, dir, e);
+	repo_changed(r, dir);
+	return 0;
 }
 
 int repo_commit(struct repo *r, struct err *e)
@@ -166,67 +159,59 @@ static bool is_pattern(const struct repo *r)
 }
 
 /* "git -C TOP WHAT[ NAME]" */
-static int corpus_repos_begin(const struct repo *r, const char *what, const char *name,
-			      struct buf *out, struct err *e)
+static void corpus_repos_begin(const struct repo *r, const char *what, const char *name,
+			       struct buf *out)
 {
-	int x = buf_addf(out, e, "git %s-C ", is_pattern(r) ? "--literal-pathspecs " : "");
-
-	if (x == 0)
-		x = shell_quote(r->git.top, out, e);
-	if (x == 0)
-		x = buf_addf(out, e, " %s%s", what, name ? " " : "");
-	return x == 0 && name ? shell_quote(name, out, e) : x;
+	buf_printf(out, "git %s-C ", is_pattern(r) ? "--literal-pathspecs " : "");
+	shell_quote(r->git.top, out);
+	buf_printf(out, " %s%s", what, name ? " " : "");
+	if (name)
+		shell_quote(name, out);
 }
 
-static int dirs(const struct repo *r, struct buf *out, struct err *e)
+static void dirs(const struct repo *r, struct buf *out)
 {
-	int x = buf_add(out, SLICE(" --"), e);
-
-	for (size_t i = 0; x == 0 && i < r->dirs.n; i++) {
-		x = buf_add(out, SLICE(" "), e);
-		if (x == 0)
-			x = shell_quote(*r->dirs.v[i] ? r->dirs.v[i] : ".", out, e);
+	buf_puts(out, " --");
+	for (size_t i = 0; i < r->dirs.n; i++) {
+		buf_puts(out, " ");
+		shell_quote(*r->dirs.v[i] ? r->dirs.v[i] : ".", out);
 	}
-	return x;
 }
 
-static int pull_request(const struct repo *r, struct buf *out, struct err *e)
+static void pull_request(const struct repo *r, struct buf *out)
 {
-	int x = buf_add(out, SLICE("(cd "), e);
-
-	if (x == 0)
-		x = shell_quote(r->git.top, out, e);
-	if (x == 0)
-		x = buf_add(out, SLICE(" && gh pr create --head "), e);
-	if (x == 0)
-		x = shell_quote(r->name, out, e);
-	return x == 0 ? buf_add(out, SLICE(" --title '" TITLE "' --body '" BODY "')"), e) : x;
+	buf_puts(out, "(cd ");
+	shell_quote(r->git.top, out);
+	buf_puts(out, " && gh pr create --head ");
+	shell_quote(r->name, out);
+	buf_puts(out, " --title '" TITLE "' --body '" BODY "')");
 }
 
 enum command { CHECKOUT, ADD, COMMIT, PUSH, PULL_REQUEST, COMMANDS };
 
-static int corpus_repos_command(const struct repo *r, enum command c, struct buf *out,
-				struct err *e)
+static void corpus_repos_command(const struct repo *r, enum command c, struct buf *out)
 {
-	int x = 0;
-
 	switch (c) {
 	case CHECKOUT:
-		return corpus_repos_begin(r, "checkout -b", r->name, out, e);
+		corpus_repos_begin(r, "checkout -b", r->name, out);
+		break;
 	case ADD:
-		x = corpus_repos_begin(r, "add", NULL, out, e);
-		return x == 0 ? dirs(r, out, e) : x;
+		corpus_repos_begin(r, "add", NULL, out);
+		dirs(r, out);
+		break;
 	case COMMIT:
-		x = corpus_repos_begin(r, "commit -m '" TITLE "'", NULL, out, e);
-		return x == 0 ? dirs(r, out, e) : x;
+		corpus_repos_begin(r, "commit -m '" TITLE "'", NULL, out);
+		dirs(r, out);
+		break;
 	case PUSH:
-		return corpus_repos_begin(r, "push -u origin", r->name, out, e);
+		corpus_repos_begin(r, "push -u origin", r->name, out);
+		break;
 	case PULL_REQUEST:
-		return pull_request(r, out, e);
+		pull_request(r, out);
+		break;
 	case COMMANDS:
 		break;
 	}
-	return x;
 }
 
 int repo_commands(const struct repo *r, struct strv *out, struct err *e)
@@ -236,9 +221,9 @@ int repo_commands(const struct repo *r, struct strv *out, struct err *e)
 	for (enum command c = r->branch ? PUSH : CHECKOUT; x == 0 && c < COMMANDS; c++) {
 		_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX);
 
-		x = corpus_repos_command(r, c, &text, e);
-		if (x == 0)
-			x = strv_add(out, buf_str(&text), e);
+		corpus_repos_command(r, c, &text);
+		strv_push(out, buf_str(&text));
+		x = buf_check(&text, e);
 	}
 	return x;
 }
@@ -256,26 +241,24 @@ json_t *repos_text(const char *s)
 static int repo_json(const struct repo *r, json_t *to, struct err *e)
 {
 	_autojson_ json_t *list = json_array();
-	struct strv all = {0};
-	int x = list ? repo_commands(r, &all, e) : err_set(e, ENOMEM, "build JSON");
+	_autostrv_ struct strv all = {0};
+	int x = repo_commands(r, &all, e);
 
-	for (size_t i = 0; x == 0 && i < all.n; i++)
-		if (json_array_append_new(list, repos_text(all.v[i])) < 0)
-			x = err_set(e, ENOMEM, "build JSON");
-	strv_done(&all);
-	if (x == 0 && json_array_append_new(
-			  to, json_pack("{s:o, s:o, s:s*, s:b, s:O}", "path",
-					repos_text(r->git.top), "branch", repos_text(r->name),
-					"commit", *r->commit ? r->commit : NULL,
-					"uncommitted_changes", r->dirty, "commands", list)) < 0)
-		x = err_set(e, ENOMEM, "build JSON");
-	return x;
+	if (x < 0)
+		return x;
+	for (size_t i = 0; i < all.n; i++)
+		(void)json_array_append_new(list, repos_text(all.v[i]));
+	(void)json_array_append_new(
+	    to, json_pack("{s:o, s:o, s:s*, s:b, s:O}", "path", repos_text(r->git.top), "branch",
+			  repos_text(r->name), "commit", *r->commit ? r->commit : NULL,
+			  "uncommitted_changes", r->dirty, "commands", list));
+	return 0;
 }
 
 int repos_json(const struct repos *all, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *list = json_array();
-	int r = list ? 0 : err_set(e, ENOMEM, "build JSON");
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < all->n; i++)
 		if (all->v[i]->dirs.n > 0)

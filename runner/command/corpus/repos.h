@@ -32,7 +32,7 @@ MUST_CHECK int repos_get(struct repos *r, struct git *g, struct repo **ret, stru
  * are printed, too. Call it before writing to dir. */
 MUST_CHECK int repo_look(struct repo *r, const char *dir, struct err *e);
 /* Notes that dir changed, or would change in a real run. */
-MUST_CHECK int repo_changed(struct repo *r, const char *dir, struct err *e);
+void repo_changed(struct repo *r, const char *dir);
 /* Commits to the branch given by --branch, if there is one. */
 MUST_CHECK int repo_commit(struct repo *r, struct err *e);
 

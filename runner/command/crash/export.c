@@ -93,71 +93,59 @@ static int crash_export_script(const struct export *a, struct pack *p, struct er
 	struct byhand hand = byhand_of(a, binary);
 	int r;
 
-	if (!binary)
-		return err_sys(e, "allocate a path");
-	r = buf_addf(&b, e,
-		     "#!/bin/sh\n"
-		     "# Crash %s of %s: %s\n"
-		     "# Runs its input as fuzzcell did, but for the limits of a cell.\n"
-		     "# usage: reproduce.sh [INPUT]\n"
-		     "here=$(cd \"$(dirname \"$0\")\" && pwd) || exit\n"
-		     "input=${1:-$here/%s}\n"
-		     "case $input in /*) ;; *) input=$PWD/$input ;; esac\n",
-		     crash_line(c->signature, sig), a->entry->target->name,
-		     crash_line(c->crash_type, what), a->has_minimized ? "minimized" : "input");
-	if (r == 0)
-		r = byhand_print(&hand, &b, e);
+	buf_printf(&b,
+		   "#!/bin/sh\n"
+		   "# Crash %s of %s: %s\n"
+		   "# Runs its input as fuzzcell did, but for the limits of a cell.\n"
+		   "# usage: reproduce.sh [INPUT]\n"
+		   "here=$(cd \"$(dirname \"$0\")\" && pwd) || exit\n"
+		   "input=${1:-$here/%s}\n"
+		   "case $input in /*) ;; *) input=$PWD/$input ;; esac\n",
+		   crash_line(c->signature, sig), a->entry->target->name,
+		   crash_line(c->crash_type, what), a->has_minimized ? "minimized" : "input");
+	r = byhand_print(&hand, &b, e);
 	return r < 0 ? r : crash_export_add(a, p, "reproduce.sh", 0755, buf_slice(&b), e);
 }
 
 /* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" */
-static int add_os(struct buf *b, struct err *e)
+static void add_os(struct buf *b)
 {
 	_autofree_ char *text = NULL;
 	struct slice all, line;
 	struct utsname u;
 	struct err none;
 	size_t n = 0;
-	int r = 0;
 
 	if (uname(&u) == 0)
-		r = buf_addf(b, e, "kernel: %s %s %s\n", u.sysname, u.release, u.machine);
-	if (r < 0 || fs_read(AT_FDCWD, "/etc/os-release", 65536, &text, &n, &none) < 0)
-		return r;
+		buf_printf(b, "kernel: %s %s %s\n", u.sysname, u.release, u.machine);
+	if (fs_read(AT_FDCWD, "/etc/os-release", 65536, &text, &n, &none) < 0)
+		return;
 	all = (struct slice){text, n};
-	while (r == 0 && scan_line(&all, &line))
+	while (scan_line(&all, &line))
 		if (scan_lit(&line, SLICE("PRETTY_NAME=")))
-			r = buf_addf(b, e, "os: %.*s\n", (int)line.n, line.p);
-	return r;
+			buf_printf(b, "os: %.*s\n", (int)line.n, line.p);
 }
 
-static int crash_export_add_words(struct buf *b, const char *title, const struct strv *v,
-				  struct err *e)
+static void crash_export_add_words(struct buf *b, const char *title, const struct strv *v)
 {
-	int r = buf_addf(b, e, "%s:\n", title);
-
-	for (size_t i = 0; r == 0 && i < v->n; i++) {
-		r = buf_add(b, SLICE("  "), e);
-		if (r == 0)
-			r = shell_quote(v->v[i], b, e);
-		if (r == 0)
-			r = buf_add(b, SLICE("\n"), e);
+	buf_printf(b, "%s:\n", title);
+	for (size_t i = 0; i < v->n; i++) {
+		buf_puts(b, "  ");
+		shell_quote(v->v[i], b);
+		buf_puts(b, "\n");
 	}
-	return r;
 }
 
 /* Adds the target's origin in its Bazel workspace. */
-static int add_origin(struct buf *b, const struct target *t, struct err *e)
+static void add_origin(struct buf *b, const struct target *t)
 {
 	const char *const parts[][2] = {
 	    {"label", t->label}, {"corpus", t->corpus}, {"build", t->build}};
 	char line[CRASH_LINE];
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i][1])
-			r = buf_addf(b, e, "%s: %s\n", parts[i][0], crash_line(parts[i][1], line));
-	return r;
+			buf_printf(b, "%s: %s\n", parts[i][0], crash_line(parts[i][1], line));
 }
 
 static int environment(const struct export *a, struct pack *p, struct err *e)
@@ -168,26 +156,23 @@ static int environment(const struct export *a, struct pack *p, struct err *e)
 	struct engine_cmd cmd = {0};
 	int r = byhand_command(&hand, &cmd, e);
 
-	if (r == 0)
-		r = buf_addf(
-		    &b, e,
-		    "fuzzcell: %s\n"
-		    "target: %s\n"
-		    "engine: %s\n"
-		    "cell: memory %llu bytes (the engine's own limit: %llu), %u processes, "
-		    "%llu s an input, %u.%03u CPUs\n",
-		    FUZZCELL_VERSION, a->entry->target->name, a->entry->target->engine->name,
-		    (unsigned long long)cfg->memory, (unsigned long long)cfg->rss_limit, cfg->pids,
-		    (unsigned long long)(cfg->input_timeout_us / USEC_PER_SEC),
-		    cfg->cpu_milli / 1000, cfg->cpu_milli % 1000);
-	if (r == 0)
-		r = add_origin(&b, a->entry->target, e);
-	if (r == 0)
-		r = add_os(&b, e);
-	if (r == 0)
-		r = crash_export_add_words(&b, "command", &cmd.argv, e);
-	if (r == 0)
-		r = crash_export_add_words(&b, "environment", &cmd.env, e);
+	if (r == 0) {
+		buf_printf(&b,
+			   "fuzzcell: %s\n"
+			   "target: %s\n"
+			   "engine: %s\n"
+			   "cell: memory %llu bytes (the engine's own limit: %llu), %u processes, "
+			   "%llu s an input, %u.%03u CPUs\n",
+			   FUZZCELL_VERSION, a->entry->target->name, a->entry->target->engine->name,
+			   (unsigned long long)cfg->memory, (unsigned long long)cfg->rss_limit,
+			   cfg->pids, (unsigned long long)(cfg->input_timeout_us / USEC_PER_SEC),
+			   cfg->cpu_milli / 1000, cfg->cpu_milli % 1000);
+		add_origin(&b, a->entry->target);
+		add_os(&b);
+		crash_export_add_words(&b, "command", &cmd.argv);
+		crash_export_add_words(&b, "environment", &cmd.env);
+		r = buf_check(&b, e);
+	}
 	if (r == 0)
 		r = crash_export_add(a, p, "environment", 0644, buf_slice(&b), e);
 	engine_cmd_done(&cmd);
@@ -285,11 +270,9 @@ static int write_archive(struct export *a, const char *path, struct err *e)
 {
 	_autofree_ char *tmp = xasprintf("%s.new", path);
 	_autoclose_ int fd = -1;
-	int r;
+	int r =
+	    fs_open_file(AT_FDCWD, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, &fd, e);
 
-	if (!tmp)
-		return err_sys(e, "allocate a path");
-	r = fs_open_file(AT_FDCWD, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, &fd, e);
 	if (r < 0)
 		return r;
 	r = crash_export_fill(a, fd, e);
@@ -318,7 +301,7 @@ static int crash_export_name_all(struct export *a, struct err *e)
 	else
 		a->binary = xstrdup(slash ? slash + 1 : t->binary);
 	a->has_minimized = *a->subject.entry->minimized;
-	return a->binary ? 0 : err_sys(e, "allocate a path");
+	return 0;
 }
 
 static json_t *crash_export_answer(const struct export *a, const char *path)
@@ -339,8 +322,6 @@ static int crash_export_export(struct export *a, json_t **ret)
 	if (crash_export_name_all(a, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	path = a->output ? xstrdup(a->output) : xasprintf("%s.tar.gz", a->name);
-	if (!path)
-		return fail(EXIT_INTERNAL, "out of memory");
 	/* Checks the inputs before writing the archive. */
 	if (ledger_input_check_all(a->session.state->dirfd, a->subject.entry, &e) < 0)
 		return fail(EXIT_USAGE, "crash %s: %s",

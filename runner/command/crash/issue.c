@@ -30,7 +30,7 @@ static int crash_issue_print_json(const struct known_crash *c, const struct buf 
 					 "title", buf_str(title), "body", buf_str(body), "issue",
 					 *c->issue_url ? answer_text(c->issue_url) : json_null());
 
-	return j ? answer_print(j) : fail(EXIT_INTERNAL, "out of memory");
+	return answer_print(j);
 }
 
 /* Returns why no issue is filed; NULL: it is filed if a repository is configured. */

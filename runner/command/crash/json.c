@@ -17,16 +17,11 @@ int crash_json_all(const struct ledger *l, json_t **ret, struct err *e)
 int crash_json_one(const json_t *all, const char *signature, json_t **ret, struct err *e)
 {
 	json_t *crash = json_object_get(all, signature);
-	json_t *j;
 
 	if (!json_is_object(crash))
 		return err_set(e, ENOENT, "no crash '%.100s'", signature);
 	/* The signature comes first in the output. */
-	j = json_pack("{s:s}", "signature", signature);
-	if (!j || json_object_update_missing(j, crash) < 0) {
-		json_decref(j);
-		return err_set(e, ENOMEM, "build JSON");
-	}
-	*ret = j;
+	*ret = json_pack("{s:s}", "signature", signature);
+	(void)json_object_update_missing(*ret, crash);
 	return 0;
 }

@@ -16,15 +16,15 @@ static int several(const struct ledger *l, const char *text, size_t found, struc
 	_autobuf_ struct buf names = BUF_INIT(NAMES_MAX);
 	char shown[ESCAPE_MAX], typed[ESCAPE_MAX];
 	size_t n = strlen(text), left = found;
-	struct err full;
 
 	for (size_t i = 0; i < ledger_count(l) && left + SHOWN > found; i++) {
 		const char *s = ledger_at(l, i)->signature;
 
 		if (strncmp(s, text, n) != 0)
 			continue;
-		if (buf_addf(&names, &full, "%s%.*s", left == found ? "" : ", ", NAME_SHOWN,
-			     escape(s, shown)) < 0)
+		buf_printf(&names, "%s%.*s", left == found ? "" : ", ", NAME_SHOWN,
+			   escape(s, shown));
+		if (names.full)
 			break;
 		left--;
 	}

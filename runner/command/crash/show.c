@@ -286,28 +286,23 @@ static json_t *unusable_json(const struct state *s, const struct known_crash *c)
 	char line[CRASH_LINE]; /* a truncated text may be invalid UTF-8 */
 	struct err e;
 
-	for (size_t k = 0; all && k < c->n_by * LEDGER_INPUT_COUNT; k++) {
+	for (size_t k = 0; k < c->n_by * LEDGER_INPUT_COUNT; k++) {
 		const struct known_crash *t = c->by[k / LEDGER_INPUT_COUNT];
 		enum ledger_input i = k % LEDGER_INPUT_COUNT;
 
-		if (*ledger_input_path(t, i) && ledger_input_check(s->dirfd, t, i, &e) < 0 &&
-		    json_array_append_new(all, json_string(crash_line(e.msg, line))) < 0) {
-			json_decref(all);
-			return NULL;
-		}
+		if (*ledger_input_path(t, i) && ledger_input_check(s->dirfd, t, i, &e) < 0)
+			(void)json_array_append_new(all, json_string(crash_line(e.msg, line)));
 	}
 	return all;
 }
 
-static int set_origin(json_t *one, const json_t *meta)
+static void set_origin(json_t *one, const json_t *meta)
 {
 	static const char *const keys[] = {"label", "corpus", "build"};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (json_is_string(json_object_get(meta, keys[i])))
-			r = json_object_set(one, keys[i], json_object_get(meta, keys[i]));
-	return r;
+			(void)json_object_set(one, keys[i], json_object_get(meta, keys[i]));
 }
 
 static int crash_show_print_json(const struct show_args *a, const struct ledger *l,
@@ -327,11 +322,12 @@ static int crash_show_print_json(const struct show_args *a, const struct ledger 
 		r = crash_json_one(all, c->signature, &one, &e);
 	if (r == 0 && n > 0)
 		r = crash_show_report_json(text, n, of->fuzzer, &report, &e);
-	if (r == 0 &&
-	    (json_object_set(one, "report", report) < 0 || set_origin(one, meta) < 0 ||
-	     json_object_set_new(one, "unusable", unusable_json(a->session.state, c)) < 0))
-		r = err_set(&e, ENOMEM, "build JSON");
-	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : answer_print(one);
+	if (r < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	(void)json_object_set(one, "report", report);
+	set_origin(one, meta);
+	(void)json_object_set_new(one, "unusable", unusable_json(a->session.state, c));
+	return answer_print(one);
 }
 
 static int crash_show_show(struct show_args *a, const char *name)

@@ -59,8 +59,6 @@ static int crash_subject_take_crash(const struct state *s, const struct known_cr
 	if (ledger_input_check(s->dirfd, c, which, &e) < 0)
 		return fail(EXIT_USAGE, "crash %s: %s", crash_line(c->signature, line), e.msg);
 	io->path = xasprintf("%s/%s", s->path, file);
-	if (!io->path)
-		return fail(EXIT_INTERNAL, "out of memory");
 	if (!io->target)
 		io->target = c->fuzzer;
 	return EXIT_DONE;
@@ -98,11 +96,9 @@ static int crash_subject_take_file(const char *text, struct crash_subject *io)
 	by = name.p > io->path ? crash_subject_dir_of(io->path, name.p - 1) : SLICE("");
 	if (slice_eq(by, SLICE(VAULT_BY)) && by.p > io->path)
 		name = crash_subject_dir_of(io->path, by.p - 1);
-	else if (target)
+	else
 		*target = '\0';
 	dir = xstrndup(name.p, name.n);
-	if (!dir || !target)
-		return fail(EXIT_INTERNAL, "out of memory");
 	io->crash = ledger_record(io->ledger, dir);
 	if (!io->crash)
 		return EXIT_DONE;

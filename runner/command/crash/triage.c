@@ -195,8 +195,6 @@ static int crash_triage_start(struct place *p, struct queue *q, unsigned stages,
 	    .arg = p,
 	};
 
-	if (!work)
-		return err_sys(e, "allocate a path");
 	if (sys_mkdirat(AT_FDCWD, work, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make directory '%s'", work);
 	p->queue = q;
@@ -288,11 +286,6 @@ static struct queue *next_queue(struct triage_all *a)
 		if (waiting == 0)
 			continue;
 		a->open = xcalloc(1, sizeof(*a->open));
-		if (!a->open) {
-			(void)fail(EXIT_INTERNAL, "%s: out of memory", t->target->name);
-			a->failed = true;
-			continue;
-		}
 		a->open->target = t;
 		a->open->until_us = clock_mono_us() + (a->time_us ? a->time_us : NO_BUDGET);
 		a->open->parts.n = parts_for(a, waiting);
@@ -397,8 +390,6 @@ static int crash_triage_work(struct triage_all *a)
 	struct err e;
 
 	a->places = xcalloc(a->cells.workers, sizeof(*a->places));
-	if (!a->places)
-		return fail(EXIT_INTERNAL, "out of memory");
 	for (unsigned i = 0; i < a->cells.workers; i++)
 		a->places[i] = (struct place){.all = a, .index = i};
 	a->env = (struct triage_env){.trial = a->cells.trial,

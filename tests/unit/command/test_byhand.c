@@ -106,7 +106,6 @@ static void test_here(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char at[200], path[300], want[1000], got[1000];
 		_autobuf_ struct buf script = BUF_INIT(BYHAND_MAX);
-		struct err e;
 
 		snprintf(at, sizeof(at), "%s/%s", dir.path, names[i]);
 		assert_int_equal(mkdir(at, 0755), 0);
@@ -118,10 +117,9 @@ static void test_here(void **state)
 		snprintf(want, sizeof(want), "<%s><%s/out><x y><C><x>", path, at);
 		snprintf(path, sizeof(path), "%s/in put", at);
 		scratch_write(AT_FDCWD, path, "x y\n");
-		assert_int_equal(buf_add(&script, SLICE("here="), &e), 0);
-		assert_int_equal(shell_quote(at, &script, &e), 0);
-		assert_int_equal(buf_addf(&script, &e, "\ninput=$here/'in put'\n%s", buf_str(&out)),
-				 0);
+		buf_puts(&script, "here=");
+		shell_quote(at, &script);
+		buf_printf(&script, "\ninput=$here/'in put'\n%s", buf_str(&out));
 		if (run("sh", buf_str(&script), got, sizeof(got)) != 76 || strcmp(got, want) != 0)
 			fail_msg("'%s', not '%s', of:\n%s", got, want, buf_str(&script));
 	}
