@@ -33,8 +33,6 @@ static int cells_make_dir(struct cells *c, struct err *e)
 	if (sys_mkdirat(state, DIR_NAME, MODE_DIR) < 0)
 		return err_sys(e, "make directory '" DIR_NAME "'");
 	c->path = xasprintf("%s/" DIR_NAME, c->session->state->path);
-	if (!c->path)
-		return err_sys(e, "allocate a path");
 	return fs_open_dir(state, DIR_NAME, &c->dirfd, e);
 }
 

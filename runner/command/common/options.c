@@ -53,13 +53,11 @@ static struct option *long_options(const struct option_spec *specs, size_t n)
 {
 	struct option *o = xcalloc(n + 3, sizeof(*o));
 
-	for (size_t i = 0; o && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		o[i] = (struct option){options_name_of(&specs[i]),
 				       specs[i].arg ? required_argument : no_argument, NULL, 0};
-	if (o) {
-		o[n] = (struct option){"help", no_argument, NULL, 0};
-		o[n + 1] = (struct option){"log-level", required_argument, NULL, 0};
-	}
+	o[n] = (struct option){"help", no_argument, NULL, 0};
+	o[n + 1] = (struct option){"log-level", required_argument, NULL, 0};
 	return o;
 }
 
@@ -99,7 +97,7 @@ static int take_log_level(const char *command, const char *level)
 				 "%s: --log-level: '%s' is none of error, warn, info, debug",
 				 command, level);
 	if (setenv("FUZZCELL_LOG", level, 1) < 0)
-		return -1 - fail(EXIT_INTERNAL, "out of memory");
+		out_of_memory();
 	return 0;
 }
 
@@ -219,8 +217,6 @@ int options_parse(int argc, char **argv, const char *usage, const struct option_
 	char chars[LETTERS_MAX];
 	int at, c, r = 0;
 
-	if (!o)
-		return -1 - fail(EXIT_INTERNAL, "out of memory");
 	optind = 1;
 	opterr = 0;
 	while (r == 0 && (c = getopt_long(argc, argv, letters(specs, n, chars), o, &at)) != -1) {
@@ -238,22 +234,19 @@ int options_parse(int argc, char **argv, const char *usage, const struct option_
 
 /* The state directory may hold the configuration, and the configuration may name the state
  * directory. The command line and the environment take precedence. */
-static int default_config(const struct common *c, char **ret)
+static char *default_config(const struct common *c)
 {
 	const char *env = getenv("FUZZCELL_STATE_DIR");
 	const char *home = getenv("HOME");
 	_autofree_ char *path = NULL;
 
-	*ret = NULL;
 	if (c->state_dir)
 		path = xasprintf("%s/config.json", c->state_dir);
 	else if (env && *env)
 		path = xasprintf("%s/config.json", env);
 	else if (home)
 		path = xasprintf("%s/.fuzzcell/config.json", home);
-	if (path && access(path, F_OK) == 0)
-		*ret = take_ptr(&path);
-	return 0;
+	return path && access(path, F_OK) == 0 ? take_ptr(&path) : NULL;
 }
 
 /* Hides the token before any program starts: no program inherits it, and no core file contains
@@ -280,12 +273,10 @@ const char *common_state_dir(const struct common *c)
 
 int common_load_config(struct common *c)
 {
-	_autofree_ char *path = NULL;
+	_autofree_ char *path = c->config_path ? NULL : default_config(c);
 	struct err e;
 	int r;
 
-	if (!c->config_path)
-		(void)default_config(c, &path);
 	if (config_load(c->config_path ? c->config_path : path, &c->config, &e) < 0)
 		return fail(EXIT_USAGE, "%s", e.msg);
 	r = hide_token(c->config);
@@ -308,10 +299,12 @@ static int options_add_source(struct common *c, const struct discover_source *s)
 static int start_builder(struct common *c, struct err *e)
 {
 	char instance[STATE_INSTANCE_MAX];
-	int r = c->builder ? 0 : state_instance(common_state_dir(c), instance, e);
+	int r;
 
-	return r == 0 && !c->builder ? builder_start(c->config, instance, false, &c->builder, e)
-				     : r;
+	if (c->builder)
+		return 0;
+	r = state_instance(common_state_dir(c), instance, e);
+	return r < 0 ? r : builder_start(c->config, instance, false, &c->builder, e);
 }
 
 int common_git(void *arg, const char *top, const char *objects, const struct tool_group **ret,

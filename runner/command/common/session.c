@@ -57,8 +57,6 @@ static int read_builds(struct session *s)
 	if (!any)
 		return EXIT_DONE;
 	s->built = xcalloc(c->n_built, sizeof(*s->built));
-	if (!s->built)
-		return fail(EXIT_INTERNAL, "out of memory");
 	c->built = s->built;
 	if (opened)
 		r = open_if_there(s); /* before the first build the state may be missing */
@@ -127,8 +125,6 @@ int session_recall(struct session *s)
 	if (r != EXIT_DONE || *path != '/')
 		return r;
 	s->recalled = xstrdup(path);
-	if (!s->recalled)
-		return fail(EXIT_INTERNAL, "out of memory");
 	s->common.targets_dir = s->recalled;
 	fprintf(stderr, "targets: %s, as in the last run\n", escape(path, line));
 	return EXIT_DONE;

@@ -149,8 +149,6 @@ static int sidefiles_walk_entry(struct walk *w, int at, const char *name, const 
 	_autofree_ char *path = xasprintf("%s%s%s", dir, *dir ? "/" : "", name);
 	struct stat st;
 
-	if (!path)
-		return err_sys(e, "allocate a path");
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* removed meanwhile */
 	if (!S_ISDIR(st.st_mode))

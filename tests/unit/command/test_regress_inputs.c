@@ -33,7 +33,7 @@ static void make(struct fixture *f, const char *ledger)
 	assert_int_equal(ledger_parse(slice_of(ledger), &f->ledger, &e), 0);
 	f->target = (struct target){.name = (char[]){"t"}};
 	f->target.name = strdup("t");
-	assert_int_equal(strv_add(&f->target.seed_dirs, f->tree, &e), 0);
+	strv_push(&f->target.seed_dirs, f->tree);
 	f->entry = (struct plan_entry){.target = &f->target};
 	f->sources =
 	    (struct regress_sources){.state = &f->state, .ledger = f->ledger, .target = &f->entry};
@@ -136,12 +136,11 @@ static void test_order(void **state)
 	struct regress_left left;
 	struct regress_inputs in;
 	char seeds[100];
-	struct err e;
 
 	(void)state;
 	make(&f, "{\"aa\": {\"fuzzer\": \"t\", \"crash_file\": \"crashes/aa/input\"}}");
 	snprintf(seeds, sizeof(seeds), "%s/seeds", f.s.path);
-	assert_int_equal(strv_add(&f.entry.cfg.seeds, seeds, &e), 0);
+	strv_push(&f.entry.cfg.seeds, seeds);
 	assert_int_equal(mkdirat(f.s.fd, "seeds", 0755), 0);
 	assert_int_equal(mkdirat(f.s.fd, "crashes", 0755), 0);
 	assert_int_equal(mkdirat(f.s.fd, "crashes/aa", 0755), 0);
@@ -245,11 +244,10 @@ static void test_missing(void **state)
 	struct fixture f;
 	struct regress_inputs in;
 	struct regress_left left;
-	struct err e;
 
 	(void)state;
 	make(&f, "{}");
-	assert_int_equal(strv_add(&f.entry.cfg.seeds, "/no/such/dir", &e), 0);
+	strv_push(&f.entry.cfg.seeds, "/no/such/dir");
 	in = lay(&f, &left);
 	assert_int_equal(in.n, 0);
 	assert_int_equal(left.n, 1);
