@@ -41,24 +41,15 @@ void regress_inputs_done(struct regress_inputs *r)
 }
 
 /* Takes source. */
-static int regress_inputs_add(struct regress_inputs *r, const char *name, enum regress_from from,
-			      char *source, struct err *e)
+static void regress_inputs_add(struct regress_inputs *r, const char *name, enum regress_from from,
+			       char *source)
 {
-	if (!source)
-		return err_sys(e, "allocate a path");
 	if (r->n == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 64;
-		struct regress_input *v = xreallocarray(r->v, cap, sizeof(*v));
-		if (!v) {
-			free(source);
-			return err_sys(e, "grow the list of inputs");
-		}
-		r->v = v;
-		r->cap = cap;
+		r->cap = r->cap ? r->cap * 2 : 64;
+		r->v = xreallocarray(r->v, r->cap, sizeof(*r->v));
 	}
 	r->v[r->n] = (struct regress_input){.from = from, .source = source};
 	snprintf(r->v[r->n++].name, STORE_NAME, "%s", name);
-	return 0;
 }
 
 /* --- collecting ----------------------------------------------------------- */
@@ -99,8 +90,9 @@ static int regress_inputs_take_file(struct lay *l, int at, const char *name, con
 	if (r < 0)
 		return r;
 	if (*hex)
-		return regress_inputs_add(&l->all, hex, l->from, xstrdup(source), e);
-	regress_inputs_leave_out(l, source, "no regular file, or too large");
+		regress_inputs_add(&l->all, hex, l->from, xstrdup(source));
+	else
+		regress_inputs_leave_out(l, source, "no regular file, or too large");
 	return 0;
 }
 
@@ -113,8 +105,6 @@ static int regress_inputs_take_entry(struct lay *l, int at, const char *name, co
 	_autofree_ char *source = xasprintf("%s/%s", dir, name);
 	struct stat st;
 
-	if (!source)
-		return err_sys(e, "allocate a path");
 	if (l->all.n > WORKDIR_FILES_MAX) {
 		regress_inputs_leave_out(l, source, "too many inputs");
 		return 0;
@@ -294,12 +284,12 @@ static int take_archive(struct lay *l, struct err *e)
 	d = sys_opendirat(l->to, ".");
 	if (!d)
 		return err_sys(e, "list the inputs");
-	for (r = 0; r == 0 && (ent = sys_readdir(d));)
+	while ((ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.')
-			r = regress_inputs_add(
+			regress_inputs_add(
 			    &l->all, ent->d_name, REGRESS_ARCHIVE,
-			    xasprintf("%s: %s", regress_inputs_base_name(archive), ent->d_name), e);
-	return r == 0 && errno ? err_sys(e, "list the inputs") : r;
+			    xasprintf("%s: %s", regress_inputs_base_name(archive), ent->d_name));
+	return errno ? err_sys(e, "list the inputs") : 0;
 }
 
 static int regress_inputs_by_name(const void *a, const void *b)
@@ -353,14 +343,13 @@ static int regress_inputs_save(const struct regress_inputs *r, int dirfd, const 
 			       struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(LIST_MAX);
-	int rc = 0;
+	int rc;
 
-	for (size_t i = 0; rc == 0 && i < r->n; i++) {
-		rc =
-		    buf_addf(&b, e, "%s%u%s", r->v[i].name, (unsigned)r->v[i].from, r->v[i].source);
-		if (rc == 0)
-			rc = buf_add(&b, (struct slice){"", 1}, e);
+	for (size_t i = 0; i < r->n; i++) {
+		buf_printf(&b, "%s%u%s", r->v[i].name, (unsigned)r->v[i].from, r->v[i].source);
+		buf_put(&b, (struct slice){"", 1});
 	}
+	rc = buf_check(&b, e);
 	return rc < 0 ? rc : fs_replace(dirfd, file, buf_slice(&b), e);
 }
 
@@ -376,8 +365,8 @@ static int load_one(struct regress_inputs *r, const char *record, struct err *e)
 	from = (unsigned)(record[STORE_NAME - 1] - '0');
 	if (from >= REGRESS_FROM_COUNT)
 		return err_set(e, EBADMSG, "the list of inputs is damaged");
-	return regress_inputs_add(r, name, (enum regress_from)from, xstrdup(record + STORE_NAME),
-				  e);
+	regress_inputs_add(r, name, (enum regress_from)from, xstrdup(record + STORE_NAME));
+	return 0;
 }
 
 int regress_inputs_load(int dirfd, const char *name, struct regress_inputs *ret, struct err *e)

@@ -116,13 +116,15 @@ static void regress_on_failed(void *arg, const struct replay_failure *f)
 {
 	struct regress *a = arg;
 	struct regress_target *t = &a->targets[a->at];
-	const struct known_crash *c = NULL;
+	const struct known_crash *c = regress_note(t, &a->inputs.v[f->input], f, a->ledger);
 	struct err e;
-	int r = regress_note(t, &a->inputs.v[f->input], f, a->ledger, &c, &e);
+	int r = 0;
 
-	if (r == 0 && c && regress_is_first(t))
+	if (!c)
+		return;
+	if (regress_is_first(t))
 		r = note_sighting(a, c, &e);
-	if (r == 0 && c)
+	if (r == 0)
 		r = ledger_reproduced(a->ledger, c->signature, c->fuzzer,
 				      a->inputs.v[f->input].source, &e);
 	if (r < 0 && !*t->why)
@@ -194,9 +196,7 @@ static void regress_replay(struct regress *a)
 		t->from[a->inputs.v[i].from]++;
 	a->dir = xasprintf("%s/%s", a->cells.path, t->name);
 	s.dir = a->dir;
-	if (!a->dir)
-		finish_target(a, "out of memory");
-	else if (replay_start(&a->cells.trial, &s, &a->replay, &e) < 0)
+	if (replay_start(&a->cells.trial, &s, &a->replay, &e) < 0)
 		finish_target(a, e.msg);
 	else if (regress_watch(a, &e) < 0)
 		replay_stop(a->replay, e.msg);
@@ -215,7 +215,8 @@ static int lay(void *arg, struct buf *out, struct err *e)
 		r = fs_remove_tree(a->cells.dirfd, a->targets[a->at - 1].name, e);
 	if (r == 0)
 		r = regress_inputs_lay(&s, a->cells.dirfd, entry(a)->target->name, &left, e);
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&left, sizeof(left)}, e) : r;
+	buf_put(out, (struct slice){(const char *)&left, sizeof(left)});
+	return r < 0 ? r : buf_check(out, e);
 }
 
 static void on_laid(void *arg, struct slice result, const char *failed)
@@ -316,16 +317,15 @@ static int regress_conclude(struct regress *a, json_t **ret)
 {
 	struct regress_total total = regress_sum(a->targets, a->session.plan.n);
 	struct err e;
-	int r = EXIT_DONE;
+	int r;
 
 	total.elsewhere = regress_say_others(a);
 	regress_print_total(&total, a->session.plan.n, stdout);
-	if (a->json && regress_json(a->targets, a->session.plan.n, &total, ret, &e) < 0)
-		r = fail(EXIT_INTERNAL, "%s", e.msg);
-	if (r == EXIT_DONE && ledger_save(a->ledger, a->session.state->dirfd, &e) < 0)
-		r = fail(EXIT_INTERNAL, "%s", e.msg);
-	if (r == EXIT_DONE)
-		r = regress_exit(&total, a->allow_known);
+	if (a->json)
+		*ret = regress_json(a->targets, a->session.plan.n, &total);
+	if (ledger_save(a->ledger, a->session.state->dirfd, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	r = regress_exit(&total, a->allow_known);
 	return r == EXIT_DONE && a->session.common.targets.partial ? EXIT_NOT_FUZZED : r;
 }
 
@@ -342,8 +342,6 @@ static int run_all(struct regress *a)
 	if (a->time_us)
 		a->end_us = clock_mono_us() + a->time_us;
 	a->targets = xcalloc(a->session.plan.n + 1, sizeof(*a->targets));
-	if (!a->targets)
-		return fail(EXIT_INTERNAL, "out of memory");
 	for (size_t i = 0; i < a->session.plan.n; i++)
 		a->targets[i].name = a->session.plan.v[i].target->name;
 	lay_next(a);

@@ -8,7 +8,6 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
 
-#include <errno.h>
 #include <string.h>
 
 const char *regress_status_name(enum regress_status s)
@@ -66,49 +65,36 @@ void regress_target_done(struct regress_target *t)
 	t->n_failed = 0;
 }
 
-static struct regress_failed *regress_result_add(struct regress_target *t, const char *source,
-						 struct err *e)
+static struct regress_failed *regress_result_add(struct regress_target *t, const char *source)
 {
-	struct regress_failed *v = xreallocarray(t->failed, t->n_failed + 1, sizeof(*v));
+	struct regress_failed *n;
 
-	if (!v) {
-		err_sys(e, "grow the list of failures");
-		return NULL;
-	}
-	t->failed = v;
-	v += t->n_failed;
-	*v = (struct regress_failed){.source = xstrdup(source)};
-	if (!v->source) {
-		err_sys(e, "copy a path");
-		return NULL;
-	}
-	t->n_failed++;
-	return v;
+	t->failed = xreallocarray(t->failed, t->n_failed + 1, sizeof(*t->failed));
+	n = &t->failed[t->n_failed++];
+	*n = (struct regress_failed){.source = xstrdup(source)};
+	return n;
 }
 
-int regress_note(struct regress_target *t, const struct regress_input *input,
-		 const struct replay_failure *f, const struct ledger *l,
-		 const struct known_crash **ret_crash, struct err *e)
+const struct known_crash *regress_note(struct regress_target *t, const struct regress_input *input,
+				       const struct replay_failure *f, const struct ledger *l)
 {
 	const struct crash_report *r = f->report;
-	struct regress_failed *n = regress_result_add(t, input->source, e);
+	struct regress_failed *n = regress_result_add(t, input->source);
+	const struct known_crash *c;
 
-	if (!n)
-		return -e->code;
 	n->from = input->from;
-	n->status = regress_judge(l, t->name, r, ret_crash);
+	n->status = regress_judge(l, t->name, r, &c);
 	/* A known crash can hide the regressed one, so the input must pass. */
 	if (n->status > REGRESS_REGRESSED && is_of_regressed(l, t->name, input->name))
 		n->status = REGRESS_REGRESSED;
 	n->only_together = f->only_together;
 	n->security = r->security;
-	snprintf(n->signature, sizeof(n->signature), "%s",
-		 *ret_crash ? (*ret_crash)->signature : r->signature);
+	snprintf(n->signature, sizeof(n->signature), "%s", c ? c->signature : r->signature);
 	memcpy(n->type, r->type, sizeof(n->type));
 	if (r->n_state)
 		memcpy(n->where, r->state[0], sizeof(n->where));
 	t->count[n->status]++;
-	return 0;
+	return c;
 }
 
 /* Groups equal failures for regress_print_target(). */
@@ -294,18 +280,16 @@ static json_t *failed_json(const struct regress_target *t)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; all && i < t->n_failed; i++) {
+	for (size_t i = 0; i < t->n_failed; i++) {
 		const struct regress_failed *f = &t->failed[i];
-		json_t *one = json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "input",
-					answer_text(f->source), "from", regress_from_name(f->from),
-					"status", regress_status_name(f->status), "signature",
-					f->signature, "crash_type", f->type, "where", f->where,
-					"security", f->security, "only_together", f->only_together);
 
-		if (json_array_append_new(all, one) < 0) {
-			json_decref(all);
-			return NULL;
-		}
+		(void)json_array_append_new(
+		    all, json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:b, s:b}", "input",
+				   answer_text(f->source), "from", regress_from_name(f->from),
+				   "status", regress_status_name(f->status), "signature",
+				   answer_text(f->signature), "crash_type", answer_text(f->type),
+				   "where", answer_text(f->where), "security", f->security,
+				   "only_together", f->only_together));
 	}
 	return all;
 }
@@ -314,12 +298,9 @@ static json_t *from_json(const uint64_t from[REGRESS_FROM_COUNT])
 {
 	json_t *j = json_object();
 
-	for (enum regress_from f = 0; j && f < REGRESS_FROM_COUNT; f++)
-		if (json_object_set_new(j, regress_from_name(f),
-					json_integer((json_int_t)from[f])) < 0) {
-			json_decref(j);
-			return NULL;
-		}
+	for (enum regress_from f = 0; f < REGRESS_FROM_COUNT; f++)
+		(void)json_object_set_new(j, regress_from_name(f),
+					  json_integer((json_int_t)from[f]));
 	return j;
 }
 
@@ -337,27 +318,21 @@ static json_t *regress_result_target_json(const struct regress_target *t)
 			 "failures", failed_json(t));
 }
 
-int regress_json(const struct regress_target *t, size_t n, const struct regress_total *total,
-		 json_t **ret, struct err *e)
+json_t *regress_json(const struct regress_target *t, size_t n, const struct regress_total *total)
 {
-	_autojson_ json_t *all = json_array(), *j = NULL;
+	json_t *all = json_array(), *j;
 
 	for (size_t i = 0; i < n; i++)
-		if (json_array_append_new(all, regress_result_target_json(&t[i])) < 0)
-			return err_set(e, ENOMEM, "build JSON");
-	j = json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:O}", "inputs",
+		(void)json_array_append_new(all, regress_result_target_json(&t[i]));
+	j = json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "inputs",
 		      (json_int_t)total->inputs, "from", from_json(total->from), "spare",
 		      (json_int_t)total->spare, "passed", (json_int_t)total->passed, "failed",
 		      (json_int_t)total->failed, "not_run", (json_int_t)total->left_out,
 		      "targets_without_inputs", (json_int_t)total->without_inputs,
 		      "targets_not_run", (json_int_t)total->not_run, "stopped", total->stopped,
 		      "targets", all);
-	for (enum regress_status s = 0; j && s < REGRESS_STATUS_COUNT; s++)
-		if (json_object_set_new(j, regress_status_name(s),
-					json_integer((json_int_t)total->count[s])) < 0)
-			return err_set(e, ENOMEM, "build JSON");
-	if (!j)
-		return err_set(e, ENOMEM, "build JSON");
-	*ret = json_incref(j);
-	return 0;
+	for (enum regress_status s = 0; s < REGRESS_STATUS_COUNT; s++)
+		(void)json_object_set_new(j, regress_status_name(s),
+					  json_integer((json_int_t)total->count[s]));
+	return j;
 }

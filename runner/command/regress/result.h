@@ -47,10 +47,10 @@ struct regress_target {
 };
 void regress_target_done(struct regress_target *t);
 
-/* Adds a failure; copies the source. f: see replay_spec.failed. */
-MUST_CHECK int regress_note(struct regress_target *t, const struct regress_input *input,
-			    const struct replay_failure *f, const struct ledger *l,
-			    const struct known_crash **ret_crash, struct err *e);
+/* Adds a failure; copies the source. f: see replay_spec.failed. Returns the known crash, or NULL.
+ */
+const struct known_crash *regress_note(struct regress_target *t, const struct regress_input *input,
+				       const struct replay_failure *f, const struct ledger *l);
 
 /* Sorts the failures into a stable order, new ones first. */
 void regress_sort(struct regress_target *t);
@@ -73,7 +73,6 @@ int regress_exit(const struct regress_total *t, bool allow_known);
 
 void regress_print_target(const struct regress_target *t, FILE *to);
 void regress_print_total(const struct regress_total *t, size_t n_targets, FILE *to);
-MUST_CHECK int regress_json(const struct regress_target *t, size_t n,
-			    const struct regress_total *total, json_t **ret, struct err *e);
+json_t *regress_json(const struct regress_target *t, size_t n, const struct regress_total *total);
 
 #endif
