@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "runner/command/common/answer.h"
 #include "runner/state/history.h"
 #include "runner/state/holder.h"
 #include "runner/status/survey/survey.h"
@@ -78,8 +79,6 @@ int places_open(struct places *p)
 	int r = EXIT_DONE;
 
 	p->v = xcalloc(n, sizeof(*p->v));
-	if (!p->v)
-		return fail(EXIT_INTERNAL, "out of memory");
 	if (!several) {
 		p->n = 1;
 		p->v[0].common.config_path = p->configs[0];
@@ -196,21 +195,18 @@ void place_say_silent(const struct place *p)
 		say_last(last, lost && !held);
 }
 
-int place_silent_json(const struct place *p, json_t **ret, struct err *e)
+json_t *place_silent_json(const struct place *p)
 {
 	_autojson_ json_t *last = last_run(p);
 	char killed[SURVEY_RUN_MAX];
 	bool held, left, lost = survey_lost_run(p->state, killed, &left);
 	pid_t pid = holder(p, &held);
-	json_t *o =
-	    json_pack("{s:s?, s:n, s:O?}", "state_dir", p->state->path, "run", "last_run", last);
+	json_t *o = json_pack("{s:o, s:n, s:O?}", "state_dir", answer_text(p->state->path), "run",
+			      "last_run", last);
 
-	if (o && held)
-		json_object_set_new(o, "busy_pid", json_integer(pid));
-	if (o && lost)
-		json_object_set_new(o, "killed_run", json_string(killed));
-	if (!o)
-		return err_set(e, ENOMEM, "build JSON");
-	*ret = o;
-	return 0;
+	if (held)
+		(void)json_object_set_new(o, "busy_pid", json_integer(pid));
+	if (lost)
+		(void)json_object_set_new(o, "killed_run", json_string(killed));
+	return o;
 }

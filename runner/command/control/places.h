@@ -41,6 +41,6 @@ int place_failed(int r);
  * run. */
 void place_say_silent(const struct place *p);
 /* The same as JSON: {"state_dir": ..., "run": null, "last_run": {...}}. */
-MUST_CHECK int place_silent_json(const struct place *p, json_t **ret, struct err *e);
+json_t *place_silent_json(const struct place *p);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/common/answer.h"
 #include "runner/command/control/control.h"
 #include "runner/status/color.h"
 #include "runner/status/status.h"
@@ -36,7 +37,7 @@ static bool control_status_take(void *arg, const char *name, const char *value)
 /* --- a run's answer, fit for a terminal -------------------------------------------------- */
 
 /* Escapes a target's strings: they may contain anything. */
-static int clean(json_t *target, struct err *e)
+static void clean(json_t *target)
 {
 	static const char *const keys[] = {"name", "state", "reason", "note", "pressure_state"};
 	char shown[ESCAPE_MAX];
@@ -44,25 +45,21 @@ static int clean(json_t *target, struct err *e)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		const char *s = json_string_value(json_object_get(target, keys[i]));
 
-		if (s && strcmp(s, escape(s, shown)) != 0 &&
-		    json_object_set_new(target, keys[i], json_string(shown)) < 0)
-			return err_set(e, ENOMEM, "build JSON");
+		if (s && strcmp(s, escape(s, shown)) != 0)
+			(void)json_object_set_new(target, keys[i], json_string(shown));
 	}
-	return 0;
 }
 
-static int clean_all(json_t *o, struct err *e)
+static void clean_all(json_t *o)
 {
 	json_t *targets = json_object_get(o, "targets"), *run = json_object_get(o, "run");
 	const char *id = json_string_value(json_object_get(run, "run"));
 	char shown[ESCAPE_MAX];
-	int r = 0;
 
-	if (id && json_object_set_new(run, "run", json_string(escape(id, shown))) < 0)
-		return err_set(e, ENOMEM, "build JSON");
-	for (size_t i = 0; r == 0 && i < json_array_size(targets); i++)
-		r = clean(json_array_get(targets, i), e);
-	return r;
+	if (id)
+		(void)json_object_set_new(run, "run", json_string(escape(id, shown)));
+	for (size_t i = 0; i < json_array_size(targets); i++)
+		clean(json_array_get(targets, i));
 }
 
 int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out, unsigned *ret_lines,
@@ -70,10 +67,10 @@ int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out, un
 {
 	_autofree_ struct target_row *rows = NULL;
 	struct run_view v;
-	int r = clean_all(o, e);
+	int r;
 
-	if (r == 0)
-		r = status_view(o, &v, &rows, e);
+	clean_all(o);
+	r = status_view(o, &v, &rows, e);
 	return r == 0
 		   ? table_draw(&v, columns, lines, color_wanted(STDOUT_FILENO), out, ret_lines, e)
 		   : r;
@@ -95,26 +92,18 @@ int status_print_json(json_t *take_o)
 
 static int say_silent(const struct status_args *a, const struct place *p)
 {
-	struct err e;
-	json_t *o;
-
-	if (!a->json) {
-		place_say_silent(p);
-		return EXIT_DONE;
-	}
-	if (place_silent_json(p, &o, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
-	return status_print_json(o);
+	if (a->json)
+		return status_print_json(place_silent_json(p));
+	place_say_silent(p);
+	return EXIT_DONE;
 }
 
-static int add_health(const json_t *o, struct buf *text, struct err *e)
+static void add_health(const json_t *o, struct buf *text)
 {
 	const json_t *targets = json_object_get(o, "targets");
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < json_array_size(targets); i++)
-		r = status_health(json_array_get(targets, i), false, text, e);
-	return r;
+	for (size_t i = 0; i < json_array_size(targets); i++)
+		status_health(json_array_get(targets, i), false, text);
 }
 
 static int control_status_print_table(const struct place *p, json_t *o)
@@ -126,8 +115,10 @@ static int control_status_print_table(const struct place *p, json_t *o)
 
 	if (isatty(STDOUT_FILENO))
 		table_screen(STDOUT_FILENO, &columns, &lines);
-	if (status_draw(o, columns, LINES_ALL, &text, &lines, &e) < 0 ||
-	    add_health(o, &text, &e) < 0)
+	if (status_draw(o, columns, LINES_ALL, &text, &lines, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	add_health(o, &text);
+	if (buf_check(&text, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	printf("%s\n", escape(p->state->path, shown));
 	fflush(stdout);
@@ -142,7 +133,8 @@ static int control_status_print_target(json_t *target)
 	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
 	struct err e;
 
-	if (status_page(target, &text, &e) < 0)
+	status_page(target, &text);
+	if (buf_check(&text, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	printf("%s", buf_str(&text));
 	return EXIT_DONE;
@@ -161,7 +153,7 @@ static int print_one(const struct status_args *a, const struct place *p)
 		return fail(place_failed(r), "%s: %s", escape(p->state->path, shown),
 			    escape(e.msg, why));
 	if (a->json) {
-		json_object_set_new(o, "state_dir", json_string(p->state->path));
+		(void)json_object_set_new(o, "state_dir", answer_text(p->state->path));
 		return status_print_json(json_incref(o));
 	}
 	if (a->request.cmd != CONTROL_TARGET)

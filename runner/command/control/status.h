@@ -17,9 +17,9 @@ MUST_CHECK int status_draw(json_t *o, unsigned columns, unsigned lines, struct b
 			   unsigned *ret_lines, struct err *e);
 /* Writes the findings about a target, from the run's answer, one per line, fit for a terminal. all:
  * also notes and advice, or that the target is healthy. Otherwise only warnings and errors. */
-MUST_CHECK int status_health(const json_t *target, bool all, struct buf *out, struct err *e);
+void status_health(const json_t *target, bool all, struct buf *out);
 /* Writes a page about a target, from the run's answer, fit for a terminal. */
-MUST_CHECK int status_page(const json_t *target, struct buf *out, struct err *e);
+void status_page(const json_t *target, struct buf *out);
 /* Prints take_o in one line, and frees it. Returns an exit status. */
 int status_print_json(json_t *take_o);
 

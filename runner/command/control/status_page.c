@@ -13,8 +13,6 @@ enum { TEXT = 2 * ESCAPE_MAX };
 struct page {
 	const json_t *target;
 	struct buf *out;
-	struct err *e;
-	int r; /* the error of the first line that did not fit */
 };
 
 /* title "": continues the line above. */
@@ -24,12 +22,10 @@ line(struct page *p, const char *title, const char *fmt, ...)
 	char text[TEXT];
 	va_list ap;
 
-	if (p->r < 0)
-		return;
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	p->r = buf_addf(p->out, p->e, "%-11s %s\n", title, text);
+	buf_printf(p->out, "%-11s %s\n", title, text);
 }
 
 static uint64_t control_status_page_number(const struct page *p, const char *key)
@@ -65,10 +61,8 @@ static void say_state(struct page *p)
 {
 	char name[ESCAPE_MAX], state[ESCAPE_MAX], note[ESCAPE_MAX];
 
-	if (p->r == 0)
-		p->r = buf_addf(p->out, p->e, "%s: %s\n",
-				escape(json_get_text(p->target, "name"), name),
-				escape(json_get_text(p->target, "state"), state));
+	buf_printf(p->out, "%s: %s\n", escape(json_get_text(p->target, "name"), name),
+		   escape(json_get_text(p->target, "state"), state));
 	if (*json_get_text(p->target, "note"))
 		line(p, "note", "%s", escape(json_get_text(p->target, "note"), note));
 	if (*json_get_text(p->target, "forged"))
@@ -196,9 +190,9 @@ static void say_crashes(struct page *p)
 		     escape(json_get_text(p->target, "name"), name));
 }
 
-int status_page(const json_t *target, struct buf *out, struct err *e)
+void status_page(const json_t *target, struct buf *out)
 {
-	struct page p = {.target = target, .out = out, .e = e};
+	struct page p = {.target = target, .out = out};
 
 	say_state(&p);
 	say_progress(&p);
@@ -207,7 +201,6 @@ int status_page(const json_t *target, struct buf *out, struct err *e)
 	say_machine(&p);
 	say_failures(&p);
 	say_crashes(&p);
-	if (p.r == 0)
-		p.r = buf_add(out, SLICE("\n"), e);
-	return p.r == 0 ? status_health(target, true, out, e) : p.r;
+	buf_puts(out, "\n");
+	status_health(target, true, out);
 }

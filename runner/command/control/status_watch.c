@@ -6,6 +6,7 @@
 #include "base/loop.h"
 #include "base/sys.h"
 #include "base/term.h"
+#include "runner/command/common/answer.h"
 #include "runner/command/control/status.h"
 #include "runner/status/table.h"
 
@@ -32,43 +33,52 @@ static bool draw_place(struct watcher *w, const struct place *p, unsigned column
 		       struct buf *out)
 {
 	_autojson_ json_t *o = NULL;
+	_autobuf_ struct buf table = BUF_INIT(SCREEN_MAX);
 	char shown[ESCAPE_MAX], path[ESCAPE_MAX];
-	struct err e, full;
+	struct err e;
 	unsigned n = 0;
 	int r = place_ask(p, &w->a->request, &o, &e);
 
 	if (r == 0 && w->a->json) {
-		json_object_set_new(o, "state_dir", json_string(p->state->path));
+		(void)json_object_set_new(o, "state_dir", answer_text(p->state->path));
 		w->status = status_print_json(json_incref(o));
 		return true;
 	}
 	if (r == 0)
-		r = status_draw(o, columns, lines, out, &n, &e);
-	w->drawn += n;
-	if (r == 0 || w->a->json)
+		r = status_draw(o, columns, lines, &table, &n, &e);
+	if (r == 0) {
+		buf_put(out, buf_slice(&table));
+		w->drawn += n;
+		return true;
+	}
+	if (w->a->json)
 		return r != -ENOENT;
 	/* The run may answer at the next tick. */
-	if (buf_addf(out, &full, "%.*s: %.*s\n", (int)columns / 2, escape(p->state->path, path),
-		     (int)columns / 3, escape(e.msg, shown)) == 0)
-		w->drawn++;
+	buf_printf(out, "%.*s: %.*s\n", (int)columns / 2, escape(p->state->path, path),
+		   (int)columns / 3, escape(e.msg, shown));
+	w->drawn++;
 	return r != -ENOENT;
 }
 
 static bool control_status_watch_draw(struct watcher *w)
 {
-	_autobuf_ struct buf b = BUF_INIT(SCREEN_MAX);
 	size_t n = w->a->places.n, live = 0;
+	_autobuf_ struct buf b = BUF_INIT((n + 1) * SCREEN_MAX); /* enough for all tables */
 	unsigned columns, lines;
 	struct err e;
 
 	table_screen(STDOUT_FILENO, &columns, &lines);
 	if (!w->terminal)
 		lines = SCREEN_MAX;
-	if (w->terminal && w->drawn && buf_addf(&b, &e, "\x1b[%uF\x1b[J", w->drawn) < 0)
-		return true;
+	if (w->terminal && w->drawn)
+		buf_printf(&b, "\x1b[%uF\x1b[J", w->drawn);
 	w->drawn = 0;
 	for (size_t i = 0; i < n; i++)
 		live += draw_place(w, &w->a->places.v[i], columns, lines / (unsigned)n, &b);
+	if (buf_check(&b, &e) < 0) {
+		w->status = fail(EXIT_INTERNAL, "%s", e.msg);
+		return false;
+	}
 	if (sys_write_all(STDOUT_FILENO, buf_str(&b), b.n) < 0 || term_lost() != 0)
 		return false; /* the reader is gone */
 	return live > 0;
