@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "runner/command/command.h"
+#include "runner/command/common/answer.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -71,18 +72,15 @@ static void list_print_text(const struct list_args *a)
 
 static json_t *list_text_or_null(const char *s)
 {
-	char text[ESCAPE_MAX];
-	json_t *j = s ? json_string(s) : json_null();
-
-	return j ? j : json_string(escape(s, text)); /* not UTF-8 */
+	return s ? answer_text(s) : json_null();
 }
 
 static json_t *list_target_json(const struct target *t)
 {
 	json_t *dirs = json_array();
 
-	for (size_t i = 0; dirs && i < t->seed_dirs.n; i++)
-		(void)!json_array_append_new(dirs, list_text_or_null(t->seed_dirs.v[i]));
+	for (size_t i = 0; i < t->seed_dirs.n; i++)
+		(void)json_array_append_new(dirs, list_text_or_null(t->seed_dirs.v[i]));
 	return json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", t->name,
 			 "engine", t->engine->name, "binary", list_text_or_null(t->binary), "bytes",
 			 (json_int_t)t->size, "dictionary", list_text_or_null(t->dict),
@@ -95,23 +93,17 @@ static int list_print_json(const struct list_args *a)
 {
 	const struct target_list *l = &a->common.targets;
 	_autojson_ json_t *all = json_pack("{s:[], s:[]}", "targets", "notes");
-	char *out;
-	struct err e;
 
-	for (size_t i = 0; all && i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++)
 		if (list_wanted(a, &l->v[i]))
-			json_array_append_new(json_object_get(all, "targets"),
-					      list_target_json(&l->v[i]));
-	for (size_t i = 0; all && i < l->n_notes; i++)
-		json_array_append_new(json_object_get(all, "notes"),
-				      json_pack("{s:s?, s:s?, s:b}", "path", l->notes[i].path,
-						"why", l->notes[i].why, "warning",
-						l->notes[i].warning));
-	if (!all || json_print(all, 2, &out, &e) < 0)
-		return fail(EXIT_INTERNAL, "out of memory");
-	puts(out);
-	free(out);
-	return EXIT_DONE;
+			(void)json_array_append_new(json_object_get(all, "targets"),
+						    list_target_json(&l->v[i]));
+	for (size_t i = 0; i < l->n_notes; i++)
+		(void)json_array_append_new(
+		    json_object_get(all, "notes"),
+		    json_pack("{s:o, s:o, s:b}", "path", list_text_or_null(l->notes[i].path), "why",
+			      list_text_or_null(l->notes[i].why), "warning", l->notes[i].warning));
+	return answer_print(all);
 }
 
 int command_list(int argc, char **argv)

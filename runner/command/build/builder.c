@@ -117,8 +117,6 @@ int builder_start(const struct config *c, const char *instance, bool quiet, stru
 	struct builder *b = xcalloc(1, sizeof(*b));
 	int r;
 
-	if (!b)
-		return err_sys(e, "allocate a builder");
 	b->config = c;
 	b->quiet = quiet;
 	b->watch.meminfo = -1;

@@ -90,8 +90,6 @@ static int add_git(const char *tree, struct sights *s, struct err *e)
 	char *git = sights_keep(s, xasprintf("%s/.git", tree));
 	struct stat st;
 
-	if (!git)
-		return err_sys(e, "allocate a path");
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].writable && build_sights_is_below(s->v[i].target, git))
 			return err_set(e, EPERM,
@@ -163,8 +161,6 @@ static int read_gitdir(const char *tree, char **ret, struct err *e)
 	ssize_t n;
 
 	*ret = NULL;
-	if (!git)
-		return err_sys(e, "allocate a path");
 	fd = sys_openat(AT_FDCWD, git, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
@@ -175,8 +171,6 @@ static int read_gitdir(const char *tree, char **ret, struct err *e)
 	if (!scan_lit(&at, SLICE("gitdir: ")) || !scan_line(&at, &to) || to.n >= PATH_MAX)
 		return err_set(e, EINVAL, "'%s' names no repository", git);
 	path = *to.p == '/' ? xstrndup(to.p, to.n) : xasprintf("%s/%.*s", tree, (int)to.n, to.p);
-	if (!path)
-		return err_sys(e, "allocate a path");
 	*ret = realpath(path, NULL); /* allow: a push cannot change .git */
 	return *ret ? 0 : err_sys(e, "open '%s'", path);
 }

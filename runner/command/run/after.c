@@ -37,11 +37,10 @@ static int add_silent(void *arg, const char *target, uint64_t since, struct err 
 {
 	struct notes *l = arg;
 
+	(void)e;
 	if (l->n >= NOTES_MAX)
 		return 0;
 	l->names[l->n] = xstrdup(target);
-	if (!l->names[l->n])
-		return err_sys(e, "keep the name of a silent target");
 	l->v[l->n] =
 	    (struct publish_note){.kind = PUBLISH_SILENT, .target = l->names[l->n], .since = since};
 	l->n++;
@@ -63,8 +62,6 @@ static int note_fuzzed(const struct run_over *o, struct notes *l, struct err *e)
 	struct fuzzed_target *v = xcalloc(n + 1, sizeof(*v));
 	int r;
 
-	if (!v)
-		return err_sys(e, "note what was fuzzed");
 	for (size_t i = 0; i < n; i++)
 		v[i] = (struct fuzzed_target){.name = o->view->rows[i].name,
 					      .fuzzed = o->view->rows[i].fuzzed &&
@@ -88,46 +85,48 @@ static bool is_given_up(const struct target_row *r)
 }
 
 /* Writes "2 of 30 targets were not really fuzzed: a (why), b (why)"; nothing if there are none. */
-static int name_targets(const struct run_view *v, bool (*is)(const struct target_row *r),
-			const char *were, struct buf *out, struct err *e)
+static void name_targets(const struct run_view *v, bool (*is)(const struct target_row *r),
+			 const char *were, struct buf *out)
 {
 	size_t n = 0, named = 0;
-	int r;
 
 	for (size_t i = 0; i < v->n_rows; i++)
 		n += is(&v->rows[i]);
 	if (n == 0)
-		return 0;
-	r = buf_addf(out, e, "%s%zu of %zu targets were %s", out->n ? "; " : "", n, v->n_rows,
-		     were);
-	for (size_t i = 0; r == 0 && i < v->n_rows && named < NAMED_MAX; i++)
+		return;
+	buf_printf(out, "%s%zu of %zu targets were %s", out->n ? "; " : "", n, v->n_rows, were);
+	for (size_t i = 0; i < v->n_rows && named < NAMED_MAX; i++)
 		if (is(&v->rows[i]))
-			r = buf_addf(out, e, "%s%s (%s)", named++ ? ", " : ": ", v->rows[i].name,
-				     v->rows[i].reason);
-	return r < 0 || n <= NAMED_MAX ? r : buf_add(out, SLICE(", ..."), e);
+			buf_printf(out, "%s%s (%s)", named++ ? ", " : ": ", v->rows[i].name,
+				   v->rows[i].reason);
+	if (n > NAMED_MAX)
+		buf_puts(out, ", ...");
 }
 
 /* Writes why the run failed; "" if it did not fail. */
-static int run_after_say_failed(const struct run_over *o, struct buf *text, struct err *e)
+static void run_after_say_failed(const struct run_over *o, struct buf *text)
 {
-	int r;
-
-	if (o->status == EXIT_INTERNAL)
-		return buf_add(text, SLICE("the run could not save everything, or broke off"), e);
-	if (*o->view->shortage)
-		return buf_addf(text, e, "no cell could be started: %s", o->view->shortage);
-	r = name_targets(o->view, is_unfuzzed, "not really fuzzed", text, e);
-	if (r == 0)
-		r = name_targets(o->view, is_given_up, "given up", text, e);
-	if (r == 0 && text->n == 0 && o->view->build_failed)
-		r = buf_add(text, SLICE("a build failed: its missing targets were not fuzzed"), e);
-	return r;
+	if (o->status == EXIT_INTERNAL) {
+		buf_puts(text, "the run could not save everything, or broke off");
+		return;
+	}
+	if (*o->view->shortage) {
+		buf_printf(text, "no cell could be started: %s", o->view->shortage);
+		return;
+	}
+	name_targets(o->view, is_unfuzzed, "not really fuzzed", text);
+	name_targets(o->view, is_given_up, "given up", text);
+	if (text->n == 0 && o->view->build_failed)
+		buf_puts(text, "a build failed: its missing targets were not fuzzed");
 }
 
 static int add_failed(const struct run_over *o, struct notes *l, struct buf *text, struct err *e)
 {
-	int r = o->view->interrupted ? 0 : run_after_say_failed(o, text, e);
+	int r;
 
+	if (!o->view->interrupted)
+		run_after_say_failed(o, text);
+	r = buf_check(text, e);
 	if (r < 0 || text->n == 0)
 		return r;
 	l->v[l->n++] = (struct publish_note){
@@ -164,6 +163,5 @@ void run_not_built(const struct common *c, struct state *s, const char *commit)
 	t.notes = &n;
 	t.n_notes = 1;
 	t.send_us = SEND_US;
-	if (run)
-		common_notify_last(&t, NULL);
+	common_notify_last(&t, NULL);
 }

@@ -53,7 +53,7 @@ static int write_stats(struct end_of_run *o, const struct run_dirs *d, const str
 {
 	_autofree_ char *name = xasprintf("%s.stats", row->name);
 	_autojson_ json_t *j = NULL;
-	int r = name ? summary_target_json(row, &j, e) : err_sys(e, "allocate a name");
+	int r = summary_target_json(row, &j, e);
 
 	return r < 0 ? r : write_json(o, d->logs, name, j, e);
 }

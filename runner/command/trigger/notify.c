@@ -64,7 +64,7 @@ void trigger_notify_died(const struct trigger_repo *r, const char *why)
 	struct notify t = notify_of(r);
 	struct err e;
 
-	if (!run || !text || !notify_is_wanted(t.config))
+	if (!notify_is_wanted(t.config))
 		return;
 	t.notes = &n;
 	t.n_notes = 1;

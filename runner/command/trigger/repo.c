@@ -140,7 +140,7 @@ static bool read_usage(const char *mount, const char *base, const char *instance
 	struct err e;
 	size_t n;
 
-	return path && fs_read(AT_FDCWD, path, 65536, &text, &n, &e) == 0 &&
+	return fs_read(AT_FDCWD, path, 65536, &text, &n, &e) == 0 &&
 	       cg_stat_keyed((struct slice){text, n}, SLICE("usage_usec"), ret);
 }
 

@@ -355,12 +355,10 @@ int command_trigger(int argc, char **argv)
 	_autofree_ struct triggers *t = xcalloc(1, sizeof(*t));
 	struct err e;
 	json_t *j = NULL;
-	int at, begun, r;
+	int at = options_parse(argc, argv, "trigger [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), trigger_take, t);
+	int begun, r;
 
-	if (!t)
-		return fail(EXIT_INTERNAL, "out of memory");
-	at = options_parse(argc, argv, "trigger [OPTION]...", specs,
-			   sizeof(specs) / sizeof(specs[0]), trigger_take, t);
 	if (at < 0)
 		return -1 - at;
 	if (at < argc)
