@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/cleanup.h"
 #include "base/memory.h"
 #include "runner/config/layers.h"
 #include "runner/config/value.h"

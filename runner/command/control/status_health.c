@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings about the targets of an active run. */
-#include "base/cleanup.h"
 #include "base/escape.h"
 #include "runner/command/control/status.h"
 #include "runner/status/health/health.h"
