@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "runner/command/common/answer.h"
 #include "runner/command/common/known.h"
 #include "runner/command/common/session.h"
 
@@ -76,15 +77,11 @@ static void history_print_table(const json_t *lines, bool target)
 
 static int history_print_json(const json_t *lines)
 {
-	for (size_t i = 0; i < json_array_size(lines); i++) {
-		_autofree_ char *text = NULL;
-		struct err e;
+	int r = EXIT_DONE;
 
-		if (json_print(json_array_get(lines, i), 0, &text, &e) < 0)
-			return fail(EXIT_INTERNAL, "%s", e.msg);
-		puts(text);
-	}
-	return EXIT_DONE;
+	for (size_t i = 0; r == EXIT_DONE && i < json_array_size(lines); i++)
+		r = answer_print_line(json_array_get(lines, i));
+	return r;
 }
 
 /* --- the command ------------------------------------------------------------------ */

@@ -46,15 +46,25 @@ int answer_end(int begun, json_t *take, int status)
 	return j ? answer_print_all(j, status) : status;
 }
 
-int answer_print(const json_t *j)
+static int answer_print_indented(const json_t *j, unsigned indent)
 {
 	_autofree_ char *text = NULL;
 	struct err e;
 
-	if (json_print(j, 2, &text, &e) < 0)
+	if (json_print(j, indent, &text, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	puts(text);
 	return EXIT_DONE;
+}
+
+int answer_print(const json_t *j)
+{
+	return answer_print_indented(j, 2);
+}
+
+int answer_print_line(const json_t *j)
+{
+	return answer_print_indented(j, 0);
 }
 
 json_t *answer_text(const char *s)

@@ -17,8 +17,9 @@ int answer_begin(bool json);
  * if the answer could not be written. */
 int answer_end(int begun, json_t *take, int status);
 
-/* Prints j, indented. j is borrowed. Returns an exit status. */
+/* Prints j, indented, or in one line. j is borrowed. Returns an exit status. */
 int answer_print(const json_t *j);
+int answer_print_line(const json_t *j);
 
 /* Makes a JSON string. File names are arbitrary bytes but JSON is UTF-8, so invalid UTF-8 is
  * escaped. */

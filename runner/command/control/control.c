@@ -2,8 +2,8 @@
 /* fuzzcell stop, start, skip, workers: a user's requests to an active run. */
 #include "runner/command/control/control.h"
 
-#include "base/cleanup.h"
 #include "base/escape.h"
+#include "runner/command/common/answer.h"
 #include "runner/command/control/places.h"
 
 #include <errno.h>
@@ -39,17 +39,6 @@ static void control_say(const struct control_request *q, const json_t *answer)
 		printf("the run is stopping (fuzzcell status)\n");
 }
 
-static int control_print(const json_t *answer)
-{
-	_autofree_ char *text = NULL;
-	struct err e;
-
-	if (json_print(answer, 0, &text, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
-	puts(text);
-	return EXIT_DONE;
-}
-
 static int ask(const struct control_args *a, const struct control_request *q)
 {
 	_autojson_ json_t *answer = NULL;
@@ -64,7 +53,7 @@ static int ask(const struct control_args *a, const struct control_request *q)
 		return fail(place_failed(r), "%s: %s", escape(p->state->path, shown),
 			    escape(e.msg, why));
 	if (a->json)
-		return control_print(answer);
+		return answer_print_line(answer);
 	control_say(q, answer);
 	return EXIT_DONE;
 }

@@ -78,24 +78,16 @@ int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out, un
 
 /* --- one place --------------------------------------------------------------------------- */
 
-int status_print_json(json_t *take_o)
-{
-	_autojson_ json_t *o = take_o;
-	_autofree_ char *text = NULL;
-	struct err e;
-
-	if (json_print(o, 0, &text, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
-	puts(text);
-	return EXIT_DONE;
-}
-
 static int say_silent(const struct status_args *a, const struct place *p)
 {
-	if (a->json)
-		return status_print_json(place_silent_json(p));
-	place_say_silent(p);
-	return EXIT_DONE;
+	_autojson_ json_t *o = NULL;
+
+	if (!a->json) {
+		place_say_silent(p);
+		return EXIT_DONE;
+	}
+	o = place_silent_json(p);
+	return answer_print_line(o);
 }
 
 static void add_health(const json_t *o, struct buf *text)
@@ -154,7 +146,7 @@ static int print_one(const struct status_args *a, const struct place *p)
 			    escape(e.msg, why));
 	if (a->json) {
 		(void)json_object_set_new(o, "state_dir", answer_text(p->state->path));
-		return status_print_json(json_incref(o));
+		return answer_print_line(o);
 	}
 	if (a->request.cmd != CONTROL_TARGET)
 		return control_status_print_table(p, o);

@@ -20,8 +20,6 @@ MUST_CHECK int status_draw(json_t *o, unsigned columns, unsigned lines, struct b
 void status_health(const json_t *target, bool all, struct buf *out);
 /* Writes a page about a target, from the run's answer, fit for a terminal. */
 void status_page(const json_t *target, struct buf *out);
-/* Prints take_o in one line, and frees it. Returns an exit status. */
-int status_print_json(json_t *take_o);
 
 /* Prints the status every second, until no run is active or a signal arrives. Returns an exit
  * status. */

@@ -41,7 +41,7 @@ static bool draw_place(struct watcher *w, const struct place *p, unsigned column
 
 	if (r == 0 && w->a->json) {
 		(void)json_object_set_new(o, "state_dir", answer_text(p->state->path));
-		w->status = status_print_json(json_incref(o));
+		w->status = answer_print_line(o);
 		return true;
 	}
 	if (r == 0)

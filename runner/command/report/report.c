@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
 
 #include <errno.h>
@@ -22,16 +23,13 @@ static const struct option_spec specs[] = {
 static int report_print(const struct report_args *a, const json_t *model)
 {
 	_autobuf_ struct buf text = BUF_INIT(64 << 20);
-	_autofree_ char *json = NULL;
 	struct err e;
-	int r = a->json ? json_print(model, 2, &json, &e) : report_markdown(model, &text, &e);
 
-	if (r < 0)
+	if (a->json)
+		return answer_print(model);
+	if (report_markdown(model, &text, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	if (json)
-		puts(json);
-	else
-		fputs(buf_str(&text), stdout);
+	fputs(buf_str(&text), stdout);
 	return EXIT_DONE;
 }
 
