@@ -19,9 +19,8 @@ static int notify_command(const struct notify *t, const char *target, struct eng
 	struct byhand b = {.target = &entry, .dir = ".", .binary = "./", .input = "reproducer"};
 	int r;
 
-	for (size_t i = 0; t->targets && i < t->targets->n; i++)
-		if (strcmp(t->targets->v[i].name, target) == 0)
-			entry.target = &t->targets->v[i];
+	if (t->targets)
+		entry.target = common_target(t->targets, target);
 	if (!entry.target)
 		return err_set(e, ENOENT, "no such target");
 	r = plan_resolve(t->config, entry.target, &entry.cfg, e);

@@ -399,6 +399,23 @@ int common_find_targets(struct common *c)
 	return r;
 }
 
+const struct target *common_target(const struct target_list *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].name, name) == 0)
+			return &l->v[i];
+	return NULL;
+}
+
+const char **common_target_names(const struct target_list *l)
+{
+	const char **names = xcalloc(l->n, sizeof(*names));
+
+	for (size_t i = 0; i < l->n; i++)
+		names[i] = l->v[i].name;
+	return names;
+}
+
 void common_done(struct common *c)
 {
 	target_list_done(&c->targets);

@@ -2,7 +2,6 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "base/memory.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
 #include "runner/command/config/show.h"
@@ -63,12 +62,11 @@ static int config_check(struct config_args *a)
 	a->session.common.before_build = true;
 	if (r == EXIT_DONE && (n > 0 || a->session.common.targets_dir))
 		r = common_find_targets(&a->session.common);
-	names = xcalloc(l->n + 1, sizeof(*names));
+	names = common_target_names(l);
 	for (size_t i = 0; r == EXIT_DONE && i < l->n; i++) {
 		struct target_config t;
 		struct err e;
 
-		names[i] = l->v[i].name;
 		if (config_resolve(a->session.common.config, l->v[i].name, &t, &e) < 0)
 			r = fail(EXIT_USAGE, "%s", e.msg);
 		else

@@ -170,24 +170,13 @@ static void put_lists(const struct target *t, const struct target_config *cfg, j
 
 static int no_target(const struct common *c, const char *name)
 {
-	_autofree_ const char **names = xcalloc(c->targets.n + 1, sizeof(*names));
-	const char *near;
+	_autofree_ const char **names = common_target_names(&c->targets);
+	const char *near = names_near(slice_of(name), names, c->targets.n);
 	char shown[ESCAPE_MAX];
 
-	for (size_t i = 0; i < c->targets.n; i++)
-		names[i] = c->targets.v[i].name;
-	near = names_near(slice_of(name), names, c->targets.n);
 	return fail(EXIT_USAGE, "config show: there is no target '%s'%s%s%s (fuzzcell list)",
 		    escape(name, shown), near ? "; did you mean '" : "", near ? near : "",
 		    near ? "'?" : "");
-}
-
-static const struct target *config_show_find(const struct target_list *l, const char *name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->v[i].name, name) == 0)
-			return &l->v[i];
-	return NULL;
 }
 
 /* A disabled target is not in the plan, and its side files do not count. */
@@ -218,7 +207,7 @@ int config_show(struct common *c, const char *target, json_t **ret)
 	r = common_find_targets(c);
 	if (r != EXIT_DONE)
 		return r;
-	t = config_show_find(&c->targets, target);
+	t = common_target(&c->targets, target);
 	if (!t)
 		return no_target(c, target);
 	if (config_explain(c->config, target, &j, &e) < 0 || put_all(c, t, j, &e) < 0)

@@ -79,18 +79,15 @@ static int import(const struct import *a, const char *path)
 /* Warns of an unknown target name: the target may be added later, but the name may be a typo. */
 static void warn_of_name(struct import *a)
 {
-	const struct target_list *l = &a->session.common.targets;
 	size_t n;
 
 	(void)config_sources(a->session.common.config, &n);
 	if (!a->target || (n == 0 && !a->session.common.targets_dir) ||
 	    common_find_targets(&a->session.common) != EXIT_DONE)
 		return;
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->v[i].name, a->target) == 0)
-			return;
-	(void)fail(EXIT_DONE, "warning: there is no target '%s' (fuzzcell list shows them)",
-		   a->target);
+	if (!common_target(&a->session.common.targets, a->target))
+		(void)fail(EXIT_DONE, "warning: there is no target '%s' (fuzzcell list shows them)",
+			   a->target);
 }
 
 int corpus_import(int argc, char **argv)

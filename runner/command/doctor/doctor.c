@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
-#include "base/memory.h"
 #include "runner/command/common/answer.h"
 #include "runner/control/client.h"
 #include "runner/publish/notify.h"
@@ -105,13 +104,11 @@ static int add_service(struct doctor *d, struct err *e)
 static void find_unknown(struct doctor *d)
 {
 	const struct target_list *l = &d->session.common.targets;
-	_autofree_ const char **names = xcalloc(l->n + 1, sizeof(*names));
+	_autofree_ const char **names = common_target_names(l);
 	struct health_service *s = &d->survey.service;
 	const char *glob;
 	size_t next = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		names[i] = l->v[i].name;
 	while (d->listed && l->n > 0 &&
 	       (glob = config_unused_glob(d->session.common.config, names, l->n, &next)))
 		if (s->unknown_n++ == 0)
@@ -130,16 +127,6 @@ static bool doctor_is_wanted(const struct doctor *d, const char *name)
 		if (strcmp(d->names[i], name) == 0)
 			return true;
 	return d->n_names == 0;
-}
-
-static const struct target *find_target(const struct doctor *d, const char *name)
-{
-	const struct target_list *l = &d->session.common.targets;
-
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->v[i].name, name) == 0)
-			return &l->v[i];
-	return NULL;
 }
 
 static bool doctor_is_planned(const struct doctor *d, const struct target *t)
@@ -183,7 +170,7 @@ static int doctor_add_target(struct doctor *d, const struct survey_target *t, js
 			     struct err *e)
 {
 	struct health_target facts = t->facts;
-	const struct target *found = find_target(d, t->name);
+	const struct target *found = common_target(&d->session.common.targets, t->name);
 	const json_t *live = live_stats(d, t->name);
 	struct health h;
 	json_t *j = NULL;
