@@ -81,11 +81,12 @@ static json_t *list_target_json(const struct target *t)
 
 	for (size_t i = 0; i < t->seed_dirs.n; i++)
 		(void)json_array_append_new(dirs, list_text_or_null(t->seed_dirs.v[i]));
-	return json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", t->name,
-			 "engine", t->engine->name, "binary", list_text_or_null(t->binary), "bytes",
-			 (json_int_t)t->size, "dictionary", list_text_or_null(t->dict),
-			 "seed_archive", list_text_or_null(t->seed_archive), "in_tree", dirs,
-			 "label", list_text_or_null(t->label), "build", list_text_or_null(t->build),
+	return json_pack("{s:o, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+			 answer_text(t->name), "engine", t->engine->name, "binary",
+			 list_text_or_null(t->binary), "bytes", (json_int_t)t->size, "dictionary",
+			 list_text_or_null(t->dict), "seed_archive",
+			 list_text_or_null(t->seed_archive), "in_tree", dirs, "label",
+			 list_text_or_null(t->label), "build", list_text_or_null(t->build),
 			 "unbuilt", list_text_or_null(t->unbuilt));
 }
 

@@ -200,12 +200,12 @@ static void note_sum(const struct intree_one *o)
 {
 	const struct intree_sum *s = &o->sum;
 	json_t *j = json_pack(
-	    "{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O}", "name", o->target->name,
-	    "directory", o->dir ? repos_text(o->dir) : json_null(), "repository",
-	    o->repo ? repos_text(o->repo->git.top) : json_null(), "added", (json_int_t)s->added,
-	    "bytes", (json_int_t)s->bytes, "known", (json_int_t)s->known, "spare",
-	    (json_int_t)s->spare, "skipped", (json_int_t)s->skipped, "removed", o->removed, "taken",
-	    o->taken, "kept", o->kept, "notes", o->notes);
+	    "{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O}", "name",
+	    repos_text(o->target->name), "directory", o->dir ? repos_text(o->dir) : json_null(),
+	    "repository", o->repo ? repos_text(o->repo->git.top) : json_null(), "added",
+	    (json_int_t)s->added, "bytes", (json_int_t)s->bytes, "known", (json_int_t)s->known,
+	    "spare", (json_int_t)s->spare, "skipped", (json_int_t)s->skipped, "removed", o->removed,
+	    "taken", o->taken, "kept", o->kept, "notes", o->notes);
 
 	(void)json_array_append_new(o->a->targets, j);
 }

@@ -42,9 +42,9 @@ void doctor_add(json_t *all, const char *code, enum health_severity s, const cha
 		const char *advice)
 {
 	(void)json_array_append_new(all,
-				    json_pack("{s:n, s:s, s:s, s:o, s:s}", "target", "code", code,
+				    json_pack("{s:n, s:s, s:s, s:o, s:o}", "target", "code", code,
 					      "severity", health_severity_name(s), "reason",
-					      answer_text(reason), "advice", advice));
+					      answer_text(reason), "advice", answer_text(advice)));
 }
 
 static enum health_severity doctor_severity_of(const json_t *part)

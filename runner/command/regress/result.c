@@ -308,8 +308,8 @@ static json_t *regress_result_target_json(const struct regress_target *t)
 {
 	char left_out[300];
 
-	return json_pack("{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:b, s:o, s:o, s:o}",
-			 "target", t->name, "inputs", (json_int_t)t->inputs, "from",
+	return json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:b, s:o, s:o, s:o}",
+			 "target", answer_text(t->name), "inputs", (json_int_t)t->inputs, "from",
 			 from_json(t->from), "spare", (json_int_t)t->left.spare, "passed",
 			 (json_int_t)t->sum.passed, "failed", (json_int_t)t->sum.failed, "not_run",
 			 (json_int_t)not_run(t), "cells", (json_int_t)t->sum.cells, "seconds",
