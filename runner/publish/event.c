@@ -111,10 +111,10 @@ static void gather_places(const struct publish_case *k, struct gathered *g)
 	const struct sources *from = k->p->sources;
 	struct crash_options o = {.target = k->entry->fuzzer};
 	struct crash_report report = {0};
-	struct err e;
 
-	if (!from || crash_parse(g->r.report, &o, &report, &e) < 0)
+	if (!from)
 		return;
+	crash_parse(g->r.report, &o, &report);
 	for (size_t i = 0; i < report.n_frames && g->r.n_places < RENDER_PLACES; i++) {
 		struct render_place *at = &g->r.places[g->r.n_places];
 

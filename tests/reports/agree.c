@@ -116,10 +116,9 @@ static int one(int dirfd, const char *file, const json_t *want, struct score sco
 	size_t n;
 	int rc = fs_read(dirfd, file, REPORT_MAX, &text, &n, e);
 
-	if (rc >= 0)
-		rc = crash_parse((struct slice){text, n}, &o, &r, e);
 	if (rc < 0)
 		return rc;
+	crash_parse((struct slice){text, n}, &o, &r);
 	compare(scores, file, want, &r);
 	crash_report_done(&r);
 	return 0;

@@ -235,7 +235,7 @@ static int read_one(int dirfd, struct slice line, struct err *e)
 	n_items++;
 	r = fs_read(dirfd, field(i, "report"), REPORT_BYTES_MAX, &text, &n, e);
 	if (r == 0)
-		r = crash_parse((struct slice){text, n}, &options, &i->is, e);
+		crash_parse((struct slice){text, n}, &options, &i->is);
 	if (r == 0)
 		r = check_prefixed(i, (struct slice){text, n}, &options, (unsigned)n_items, e);
 	return r < 0 ? err_wrap(e, "'%s'", field(i, "report")) : 0;

@@ -28,22 +28,19 @@ static bool same_json(json_t *a, json_t *b, char *why, size_t size)
 int check_prefixed(struct item *i, struct slice text, const struct crash_options *o, unsigned way,
 		   struct err *e)
 {
-	struct crash_report is = {0};
-	json_t *a = NULL, *b = NULL;
+	struct crash_report is;
+	json_t *a, *b;
 	size_t n = 0;
 	_autofree_ char *prefixed = prefix_all(text, way, &n);
-	int r = prefixed ? 0 : err_set(e, ENOMEM, "prefix a report");
 
-	if (r == 0)
-		r = crash_parse((struct slice){prefixed, n}, o, &is, e);
-	if (r == 0)
-		r = crash_report_json(&i->is, &a, e);
-	if (r == 0)
-		r = crash_report_json(&is, &b, e);
-	if (r == 0)
-		same_json(a, b, i->prefixed, sizeof(i->prefixed));
+	if (!prefixed)
+		return err_set(e, ENOMEM, "prefix a report");
+	crash_parse((struct slice){prefixed, n}, o, &is);
+	a = crash_report_json(&i->is);
+	b = crash_report_json(&is);
+	same_json(a, b, i->prefixed, sizeof(i->prefixed));
 	json_decref(a);
 	json_decref(b);
 	crash_report_done(&is);
-	return r;
+	return 0;
 }

@@ -43,8 +43,8 @@ static int crash_parse_read_report(const char *path, const struct crash_options 
 				   struct crash_report *ret, struct err *e)
 {
 	_autoclose_ int opened = -1;
-	struct crash_parser *p = NULL;
-	int r = 0;
+	struct crash_parser *p;
+	int r;
 
 	if (strcmp(path, "-") != 0) {
 		/* allow: the user may name a pipe */
@@ -52,23 +52,19 @@ static int crash_parse_read_report(const char *path, const struct crash_options 
 		if (opened < 0)
 			return err_sys(e, "open '%s'", path);
 	}
-	r = crash_parser_new(o, &p, e);
+	p = crash_parser_new(o);
+	r = crash_parse_feed(opened < 0 ? STDIN_FILENO : opened, p, e);
 	if (r == 0)
-		r = crash_parse_feed(opened < 0 ? STDIN_FILENO : opened, p, e);
-	if (r == 0)
-		r = crash_parser_finish(p, ret, e);
+		crash_parser_finish(p, ret);
 	crash_parser_free(p);
 	return r < 0 ? err_wrap(e, "report '%s'", path) : 0;
 }
 
 static int crash_parse_print(const struct crash_report *r, bool json)
 {
-	_autojson_ json_t *j = NULL;
-	struct err e;
+	_autojson_ json_t *j = json ? crash_report_json(r) : NULL;
 	int s = EXIT_DONE;
 
-	if (json && crash_report_json(r, &j, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
 	if (json)
 		s = answer_print(j);
 	else if (r->found)

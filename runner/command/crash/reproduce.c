@@ -199,26 +199,17 @@ static void crash_reproduce_on_stop(void *arg)
 		trial_stop(a->trial);
 }
 
-static int crash_reproduce_report_json(const struct reproduce *a, json_t **ret, struct err *e)
-{
-	*ret = a->report.found ? NULL : json_null();
-	return *ret ? 0 : crash_report_json(&a->report, ret, e);
-}
-
 static int crash_reproduce_answer(const struct reproduce *a, json_t **ret)
 {
 	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
-	json_t *report = NULL;
-	struct err e;
 
-	if (crash_reproduce_report_json(a, &report, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
 	*ret = json_pack("{s:o, s:o, s:I, s:I, s:I, s:s?, s:o, s:o}", "crash",
 			 a->subject.crash ? answer_text(a->subject.crash->signature) : json_null(),
 			 "target", answer_text(a->subject.target), "tries", (json_int_t)a->tries,
 			 "hits", (json_int_t)a->hits, "others", (json_int_t)a->others, "verdict",
 			 v == ODDS_UNDECIDED ? NULL : odds_verdict_name(v), "problem",
-			 *a->why ? answer_text(a->why) : json_null(), "report", report);
+			 *a->why ? answer_text(a->why) : json_null(), "report",
+			 a->report.found ? crash_report_json(&a->report) : json_null());
 	return EXIT_DONE;
 }
 

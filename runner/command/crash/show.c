@@ -265,18 +265,16 @@ static int crash_show_print_text(const struct show_args *a, const struct ledger 
 	return crash_print_marked((struct slice){text, n}, of->fuzzer);
 }
 
-static int crash_show_report_json(const char *text, size_t n, const char *target, json_t **ret,
-				  struct err *e)
+static json_t *crash_show_report_json(const char *text, size_t n, const char *target)
 {
 	struct crash_options o = {.target = target};
 	struct crash_report report;
-	int r = crash_parse((struct slice){text, n}, &o, &report, e);
+	json_t *j;
 
-	if (r == 0) {
-		r = crash_report_json(&report, ret, e);
-		crash_report_done(&report);
-	}
-	return r;
+	crash_parse((struct slice){text, n}, &o, &report);
+	j = crash_report_json(&report);
+	crash_report_done(&report);
+	return j;
 }
 
 /* Lists the reason for each input that cannot be run. */
@@ -321,7 +319,7 @@ static int crash_show_print_json(const struct show_args *a, const struct ledger 
 	if (r == 0)
 		r = crash_json_one(all, c->signature, &one, &e);
 	if (r == 0 && n > 0)
-		r = crash_show_report_json(text, n, of->fuzzer, &report, &e);
+		report = crash_show_report_json(text, n, of->fuzzer);
 	if (r < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	(void)json_object_set(one, "report", report);

@@ -74,10 +74,8 @@ int crash_print_marked(struct slice text, const char *target)
 	struct crash_report r;
 	struct crash_mark m = {&r, 0};
 	struct slice line;
-	struct err e;
 
-	if (crash_parse(text, &o, &r, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
+	crash_parse(text, &o, &r);
 	while (scan_line(&text, &line)) {
 		char raw[ESCAPE_MAX], shown[ESCAPE_MAX];
 		size_t n = line.n < sizeof(raw) - 1 ? line.n : sizeof(raw) - 1;

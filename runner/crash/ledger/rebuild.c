@@ -226,7 +226,7 @@ static int ledger_rebuild_describe(int dir, const struct meta *m, struct crash_s
 
 	*report = none;
 	if (r == 0)
-		r = crash_parse((struct slice){text, n}, &o, report, &why);
+		crash_parse((struct slice){text, n}, &o, report);
 	if (ledger_rebuild_is_ours(r))
 		return err_set(e, -r, "%s", why.msg);
 	if (r < 0 || !report->found || strcmp(report->signature, m->signature) != 0)

@@ -74,23 +74,18 @@ static size_t frames_take(const struct stack *s, bool by_engine, enum frame_view
 	return n;
 }
 
-int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret, size_t *ret_n,
-		 struct err *e)
+struct crash_frame *report_stack(const struct stack *s, bool by_engine, size_t *ret_n)
 {
-	struct crash_frame *all = xcalloc(CRASH_FRAMES_MAX, sizeof(*all)), *less;
+	struct crash_frame *all = xcalloc(CRASH_FRAMES_MAX, sizeof(*all));
 	size_t n;
 
 	_Static_assert(sizeof(*all) * CRASH_FRAMES_MAX + sizeof(struct crash_report) < 1 << 18,
 		       "report.h promises it");
-	if (!all)
-		return err_sys(e, "allocate frames");
 	n = frames_take(s, by_engine, FRAME_VIEW_OWN, all);
 	if (n == 0)
 		n = frames_take(s, by_engine, FRAME_VIEW_WIDE, all);
-	less = xreallocarray(all, n ? n : 1, sizeof(*all));
-	*ret = less ? less : all;
 	*ret_n = n;
-	return 0;
+	return xreallocarray(all, n, sizeof(*all));
 }
 
 static void set_top(struct crash_report *r)
@@ -125,12 +120,9 @@ static void frames_set_signal(const struct crash_parser *p, struct crash_report 
 	}
 }
 
-int report_frames(const struct crash_parser *p, struct crash_report *r, struct err *e)
+void report_frames(const struct crash_parser *p, struct crash_report *r)
 {
-	int rc = report_stack(&p->stack, p->v.by_engine, &r->frames, &r->n_frames, e);
-
-	if (rc < 0)
-		return rc;
+	r->frames = report_stack(&p->stack, p->v.by_engine, &r->n_frames);
 	frames_set_signal(p, r);
 	r->raw_frames = p->stack.total;
 	r->unsymbolized = r->n_frames > 0;
@@ -138,5 +130,4 @@ int report_frames(const struct crash_parser *p, struct crash_report *r, struct e
 		if (r->frames[i].has_function)
 			r->unsymbolized = false;
 	set_top(r);
-	return 0;
 }

@@ -197,14 +197,12 @@ bool kind_is_echo(struct crash_parser *p, const struct line *l);
 bool kind_foreign_frame(struct crash_parser *p, struct slice line);
 
 /* --- signature.c, security.c, frames.c: at the end --- */
-MUST_CHECK int report_frames(const struct crash_parser *p, struct crash_report *r, struct err *e);
+void report_frames(const struct crash_parser *p, struct crash_report *r);
 /* The application's frames of a stack, in new memory (free() it). */
-MUST_CHECK int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret,
-			    size_t *ret_n, struct err *e);
-MUST_CHECK int report_signature(const struct crash_parser *p, struct crash_report *r,
-				struct err *e);
+struct crash_frame *report_stack(const struct stack *s, bool by_engine, size_t *ret_n);
+void report_signature(const struct crash_parser *p, struct crash_report *r);
 void report_bug(struct crash_report *r);
-MUST_CHECK int report_raw_key(const struct crash_parser *p, struct crash_report *r, struct err *e);
+void report_raw_key(const struct crash_parser *p, struct crash_report *r);
 void report_security(const struct crash_parser *p, struct crash_report *r);
 enum crash_severity report_severity(const struct crash_report *r);
 

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "runner/crash/report/report.h"
 
-/* Makes an object of a report.  It always has the same keys:
+/* Makes a new object of a report.  It always has the same keys:
  *
  *   found          bool; without a crash the rest is empty, zero or false
  *   kind           "asan", ...
@@ -20,6 +20,6 @@
  *   frames         array of objects: number, function, name, file, line, column, module,
  *                  offset, pc, build_id; unknown values are null
  *   raw_frames     number of frames before runtime frames were left out */
-MUST_CHECK int crash_report_json(const struct crash_report *r, json_t **ret, struct err *e);
+json_t *crash_report_json(const struct crash_report *r);
 
 #endif

@@ -50,19 +50,16 @@ void crash_report_done(struct crash_report *r)
 	*r = (struct crash_report){0};
 }
 
-int crash_parser_new(const struct crash_options *o, struct crash_parser **ret, struct err *e)
+struct crash_parser *crash_parser_new(const struct crash_options *o)
 {
 	struct crash_parser *p = xcalloc(1, sizeof(*p));
 
-	if (!p)
-		return err_sys(e, "allocate crash parser");
 	_Static_assert(sizeof(*p) < 1 << 20, "report.h promises it");
 	if (o)
 		p->o = *o;
 	words_init(&p->words);
 	verdict_clear(p);
-	*ret = p;
-	return 0;
+	return p;
 }
 
 void crash_parser_free(struct crash_parser *p)
@@ -204,47 +201,29 @@ static void report_fill(const struct verdict *v, struct crash_report *r)
 		r->access = CRASH_ACCESS_READ;
 }
 
-int crash_parser_finish(struct crash_parser *p, struct crash_report *ret, struct err *e)
+void crash_parser_finish(struct crash_parser *p, struct crash_report *ret)
 {
-	struct crash_report r = {0};
-	int rc;
-
+	*ret = (struct crash_report){0};
 	if (p->line_n > 0)
 		end_line(p);
 	fold(&p->v);
-	if (!p->v.type[0]) {
-		*ret = r;
-		return 0;
-	}
-	report_fill(&p->v, &r);
-	state_finish(p, &r);
-	report_security(p, &r);
-	r.severity = report_severity(&r);
-	rc = report_frames(p, &r, e);
-	if (rc >= 0)
-		rc = report_signature(p, &r, e);
-	if (rc >= 0) {
-		report_bug(&r);
-		rc = report_raw_key(p, &r, e);
-	}
-	if (rc < 0) {
-		crash_report_done(&r);
-		return rc;
-	}
-	*ret = r;
-	return 0;
+	if (!p->v.type[0])
+		return;
+	report_fill(&p->v, ret);
+	state_finish(p, ret);
+	report_security(p, ret);
+	ret->severity = report_severity(ret);
+	report_frames(p, ret);
+	report_signature(p, ret);
+	report_bug(ret);
+	report_raw_key(p, ret);
 }
 
-int crash_parse(struct slice text, const struct crash_options *o, struct crash_report *ret,
-		struct err *e)
+void crash_parse(struct slice text, const struct crash_options *o, struct crash_report *ret)
 {
-	struct crash_parser *p = NULL;
-	int rc = crash_parser_new(o, &p, e);
+	struct crash_parser *p = crash_parser_new(o);
 
-	if (rc < 0)
-		return rc;
 	crash_parser_feed(p, text);
-	rc = crash_parser_finish(p, ret, e);
+	crash_parser_finish(p, ret);
 	crash_parser_free(p);
-	return rc;
 }

@@ -2,7 +2,6 @@
 #ifndef RUNNER_CRASH_REPORT_REPORT_H
 #define RUNNER_CRASH_REPORT_REPORT_H
 
-#include "base/err.h"
 #include "base/scan.h"
 
 #include <stdbool.h>
@@ -124,17 +123,15 @@ struct crash_options {
 struct crash_parser;
 
 /* Strings of the options must live as long as the parser. */
-MUST_CHECK int crash_parser_new(const struct crash_options *o, struct crash_parser **ret,
-				struct err *e);
+struct crash_parser *crash_parser_new(const struct crash_options *o);
 void crash_parser_feed(struct crash_parser *p, struct slice bytes);
 /* Call it once, after the last byte.  ret is overwritten; call crash_report_done() for it. */
-MUST_CHECK int crash_parser_finish(struct crash_parser *p, struct crash_report *ret, struct err *e);
+void crash_parser_finish(struct crash_parser *p, struct crash_report *ret);
 void crash_parser_free(struct crash_parser *p); /* NULL is fine */
 
 /* Parses a whole text at once.  If it has reports of several processes, one after the other, the
  * last one counts.  If it has several reports by one process that went on, the first one counts. */
-MUST_CHECK int crash_parse(struct slice text, const struct crash_options *o,
-			   struct crash_report *ret, struct err *e);
+void crash_parse(struct slice text, const struct crash_options *o, struct crash_report *ret);
 
 /* Crashes without a report. */
 enum crash_own {

@@ -293,22 +293,17 @@ static void signature_add_names(struct key *k, const struct crash_parser *p,
 		signature_add(k, slice_of(p->v.cause));
 }
 
-int report_signature(const struct crash_parser *p, struct crash_report *r, struct err *e)
+void report_signature(const struct crash_parser *p, struct crash_report *r)
 {
 	_autofree_ struct names *names = xcalloc(2, sizeof(*names));
 	const char *class = memory_class(r);
 	struct key k = {.n = 0};
 
-	if (!names)
-		return err_sys(e, "allocate names");
 	signature_collect(r->frames, r->n_frames, r->unsymbolized, &names[0]);
 	if (p->other.n > 0) {
-		_autofree_ struct crash_frame *f = NULL;
 		size_t n;
-		int rc = report_stack(&p->other, false, &f, &n, e);
+		_autofree_ struct crash_frame *f = report_stack(&p->other, false, &n);
 
-		if (rc < 0)
-			return rc;
 		signature_collect(f, n, r->unsymbolized, &names[1]);
 	}
 	if (r->unsymbolized)
@@ -319,7 +314,6 @@ int report_signature(const struct crash_parser *p, struct crash_report *r, struc
 		add_type(&k, p, r);
 	signature_add_names(&k, p, r, names);
 	hash(&k, r->signature);
-	return 0;
 }
 
 /* --- the bug -------------------------------------------------------------- */
@@ -436,16 +430,13 @@ static bool add_raw(struct key *k, const struct crash_parser *p, const struct cr
 	return true;
 }
 
-int report_raw_key(const struct crash_parser *p, struct crash_report *r, struct err *e)
+void report_raw_key(const struct crash_parser *p, struct crash_report *r)
 {
 	_autofree_ struct names *names = xcalloc(2, sizeof(*names));
 	struct key k = {.n = 0};
 
-	if (!names)
-		return err_sys(e, "allocate names");
 	signature_add(&k, SLICE("raw"));
 	add_type(&k, p, r);
 	if (add_raw(&k, p, r, names))
 		hash(&k, r->raw_key);
-	return 0;
 }

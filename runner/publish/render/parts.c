@@ -34,10 +34,8 @@ static struct slice from_headline(struct slice report)
 	struct crash_options o = {0};
 	struct crash_report r = {0};
 	const char *hit;
-	struct err e;
 
-	if (crash_parse(head, &o, &r, &e) < 0)
-		return report;
+	crash_parse(head, &o, &r);
 	hit = r.found && *r.headline
 		  ? memmem(head.p, head.n, r.headline, strnlen(r.headline, HEADLINE))
 		  : NULL;

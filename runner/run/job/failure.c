@@ -104,8 +104,7 @@ const struct known_crash *job_known_failure(const struct job *j, bool *ret_new)
 	    kept_text(&j->attempt->kept, &text, &ignored) < 0)
 		return NULL;
 	o.build = kept_file_text(&j->attempt->binary, build);
-	if (crash_parse(buf_slice(&text), &o, &report, &ignored) < 0)
-		return NULL;
+	crash_parse(buf_slice(&text), &o, &report);
 	if (report.found && *report.raw_key)
 		c = ledger_find_raw(l, j->target->name, report.raw_key);
 	if (report.found && !c && !report.unsymbolized)

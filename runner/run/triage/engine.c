@@ -280,14 +280,13 @@ static void triage_engine_judge(struct triage *t, const struct crash_report *r)
 static void triage_engine_on_end(void *arg, const struct exec_end *end)
 {
 	struct triage *t = arg;
-	struct crash_report report = {0};
-	struct err e;
-	int r = crash_parser_finish(t->engine.parser, &report, &e);
+	struct crash_report report;
 
+	crash_parser_finish(t->engine.parser, &report);
 	crash_parser_free(t->engine.parser);
 	t->engine.parser = NULL;
 	t->engine.exec = NULL;
-	if (r < 0 || !end->started || end->stopped || end->late)
+	if (!end->started || end->stopped || end->late)
 		triage_engine_finish(t);
 	else
 		triage_engine_judge(t, &report);
@@ -364,9 +363,10 @@ static int triage_engine_start(struct triage *t, struct err *e)
 		t->engine.seat = NULL; /* each step has a cell of its own */
 	if (t->seat)
 		trial_seat_clear(t->seat);
-	if (r == 0)
-		r = crash_parser_new(&o, &t->engine.parser, e);
-	return r == 0 ? triage_engine_launch(t, e) : r;
+	if (r < 0)
+		return r;
+	t->engine.parser = crash_parser_new(&o);
+	return triage_engine_launch(t, e);
 }
 
 static void triage_engine_step(struct triage *t)

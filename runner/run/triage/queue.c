@@ -135,8 +135,8 @@ static void read_kept(const struct triage *t, struct finding *f)
 	o.build = kept_file_text(&f->kept.binary, build);
 	if (f->by_cell)
 		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->told);
-	else if (crash_parse(f->kept.text, &o, &f->told, &e) < 0)
-		f->told = (struct crash_report){0};
+	else
+		crash_parse(f->kept.text, &o, &f->told);
 }
 
 /* Takes the finding cell's report for a failure that never came back. */

@@ -292,13 +292,11 @@ static void on_many(void *arg, const struct exec_end *end)
 {
 	struct slot *s = arg;
 	struct replay *r = s->r;
-	struct err e;
 
 	lines_end(&s->lines, replay_cell_on_line, s);
 	s->exec = NULL;
 	s->active = false;
-	if (crash_parser_finish(s->parser, &s->report, &e) < 0)
-		replay_give_up(r, e.msg);
+	crash_parser_finish(s->parser, &s->report);
 	crash_parser_free(s->parser);
 	s->parser = NULL;
 	if (!end->started) {
@@ -389,7 +387,6 @@ void replay_cell(struct slot *s)
 	struct crash_options o = {.target = target->name,
 				  .build = kept_file_now(target->binary, s->build)};
 	struct err e;
-	int rc;
 
 	s->n = (s->doubt.any ? s->doubt.end : s->end) - s->at;
 	if (s->batch && s->batch < s->n)
@@ -398,10 +395,8 @@ void replay_cell(struct slot *s)
 	s->stuck = s->odd = false;
 	s->lines = (struct lines){0};
 	s->seen = (struct engine_state){0};
-	rc = crash_parser_new(&o, &s->parser, &e);
-	if (rc == 0)
-		rc = replay_cell_launch(s, &e);
-	if (rc < 0) {
+	s->parser = crash_parser_new(&o);
+	if (replay_cell_launch(s, &e) < 0) {
 		crash_parser_free(s->parser);
 		s->parser = NULL;
 		replay_give_up(s->r, e.msg);

@@ -55,7 +55,9 @@ static int new_report(const struct naming *n, struct slice answers, struct buf *
 				  .build = kept_file_text(&t->f.kept.binary, build)};
 	int r = symbolize_apply(&n->ask, t->f.kept.text, answers, text, e);
 
-	return r == 0 ? crash_parse(buf_slice(text), &o, ret, e) : r;
+	if (r == 0)
+		crash_parse(buf_slice(text), &o, ret);
+	return r;
 }
 
 /* Takes the report with names.  Without a useful answer the offsets stay. */

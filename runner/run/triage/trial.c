@@ -227,10 +227,7 @@ static int trial_launch(struct trial *t, struct err *e)
 	int r;
 
 	crash_parser_free(t->parser);
-	t->parser = NULL;
-	r = crash_parser_new(&o, &t->parser, e);
-	if (r < 0)
-		return r;
+	t->parser = crash_parser_new(&o);
 	r = setup_init(&s, spec->target, spec->cfg, e);
 
 	if (r == 0)
@@ -299,8 +296,8 @@ static void trial_on_done(void *arg, const struct exec_end *end)
 		te.unusable = "the machine is too busy: it never had the CPU time of an input";
 	}
 	te.starved = starved || t->longer > 1;
-	if (!*te.unusable && crash_parser_finish(t->parser, &t->report, &e) < 0)
-		te.unusable = e.msg;
+	if (!*te.unusable)
+		crash_parser_finish(t->parser, &t->report);
 	if (!*te.unusable && has_failed(end)) {
 		te.failed = true;
 		(void)trial_own_report(end, t->spec.target->name, &t->report);

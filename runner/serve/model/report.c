@@ -60,13 +60,11 @@ static int set_place_of(const struct serve_site *s, const struct known_crash *c,
 	const struct crash_options o = {.target = c->fuzzer};
 	struct crash_report report = {0};
 	const struct crash_frame *f;
-	int r;
+	int r = 0;
 
 	if (text.n > PARSED_MAX)
 		text.n = PARSED_MAX;
-	r = crash_parse(text, &o, &report, e);
-	if (r < 0)
-		return r;
+	crash_parse(text, &o, &report);
 	f = model_report_place_of(&report);
 	if (f)
 		r = set_place(s, f, commit, m, e);

@@ -140,12 +140,11 @@ static void hostile_lines(void **state)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		size_t n = strlen(parts[i]);
 		struct crash_report r;
-		struct err e;
 
 		memset(text, i % 2 ? ' ' : '"', sizeof(text));
 		for (size_t at = i % 3 ? 100 : sizeof(text) / 2; at + n < sizeof(text); at += n)
 			memcpy(text + at, parts[i], n);
-		assert_int_equal(crash_parse((struct slice){text, sizeof(text)}, NULL, &r, &e), 0);
+		crash_parse((struct slice){text, sizeof(text)}, NULL, &r);
 		crash_report_done(&r);
 	}
 }

@@ -18,7 +18,7 @@ static const char *signature(void)
 	struct crash_options o = {.target = "t"};
 	struct crash_report r;
 
-	OK(crash_parse(slice_of(report), &o, &r, e));
+	crash_parse(slice_of(report), &o, &r);
 	memcpy(name, r.signature, sizeof(name));
 	crash_report_done(&r);
 	return name;

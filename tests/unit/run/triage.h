@@ -104,7 +104,6 @@ static inline void on_trial(void *arg)
 				.output = slice_of(report)};
 	struct crash_options o = {.target = t->spec.target->name};
 	struct crash_report r = {0};
-	struct err e;
 
 	end.failed = !play.busy && ((play.fails && strcmp(t->spec.target->name, play.fails) == 0) ||
 				    (play.failing && strstr(t->spec.input, play.failing)) ||
@@ -113,7 +112,7 @@ static inline void on_trial(void *arg)
 	if (play.hangs)
 		crash_report_own(CRASH_OWN_TIME, NULL, t->spec.target->name, &r);
 	else
-		assert_int_equal(crash_parse(slice_of(report), &o, &r, &e), 0);
+		crash_parse(slice_of(report), &o, &r);
 	if (t->spec.seat)
 		t->spec.seat->busy = false;
 	t->spec.done(t->spec.arg, &end);
