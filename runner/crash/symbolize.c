@@ -95,85 +95,78 @@ struct writing {
 	const struct symbolize *s;
 	struct answers answers;
 	struct buf *to;
-	struct err *e;
 	uint64_t shift; /* inlined calls so far, in this stack */
 };
 
-static int symbolize_add_place(const struct writing *w, const struct frame *f, struct slice place)
+static void symbolize_add_place(const struct writing *w, const struct frame *f, struct slice place)
 {
 	bool known = place.n > 0 && place.p[0] != '?' && place.p[0] != ':';
 
 	if (known && f->pc)
-		return buf_addf(w->to, w->e, " %.*s\n", (int)place.n, place.p);
-	return buf_addf(w->to, w->e, "%s%.*s (%.*s+0x%llx)\n", known ? " " : "",
-			known ? (int)place.n : 0, place.p, (int)f->module.n, f->module.p,
-			(unsigned long long)f->offset);
+		buf_printf(w->to, " %.*s\n", (int)place.n, place.p);
+	else
+		buf_printf(w->to, "%s%.*s (%.*s+0x%llx)\n", known ? " " : "",
+			   known ? (int)place.n : 0, place.p, (int)f->module.n, f->module.p,
+			   (unsigned long long)f->offset);
 }
 
-static int add_call(const struct writing *w, const struct frame *f, struct slice function,
-		    struct slice place)
+static void add_call(const struct writing *w, const struct frame *f, struct slice function,
+		     struct slice place)
 {
-	unsigned long long number = f->number + w->shift;
-	int r = buf_addf(w->to, w->e, "    #%llu ", number);
-
-	if (r == 0 && f->pc)
-		r = buf_addf(w->to, w->e, "0x%llx in ", (unsigned long long)f->pc);
-	if (r == 0)
-		r = buf_add(w->to, function, w->e);
-	return r == 0 ? symbolize_add_place(w, f, place) : r;
+	buf_printf(w->to, "    #%llu ", (unsigned long long)(f->number + w->shift));
+	if (f->pc)
+		buf_printf(w->to, "0x%llx in ", (unsigned long long)f->pc);
+	buf_put(w->to, function);
+	symbolize_add_place(w, f, place);
 }
 
 /* Adds the line unchanged, except for its number. */
-static int add_same(const struct writing *w, const struct frame *f, struct slice line)
+static void add_same(const struct writing *w, const struct frame *f, struct slice line)
 {
-	unsigned long long number = f->number + w->shift;
 	uint64_t printed;
-	int r = 0;
 
 	if (w->shift > 0 && text_after(&line, SLICE("#")) &&
 	    scan_u64(&line, 10, UINT64_MAX, &printed))
-		r = buf_addf(w->to, w->e, "    #%llu", number);
-	if (r == 0)
-		r = buf_add(w->to, line, w->e);
-	return r == 0 ? buf_add(w->to, SLICE("\n"), w->e) : r;
+		buf_printf(w->to, "    #%llu", (unsigned long long)(f->number + w->shift));
+	buf_put(w->to, line);
+	buf_puts(w->to, "\n");
 }
 
-static int add_frame(struct writing *w, const struct frame *f, struct slice line)
+static void add_frame(struct writing *w, const struct frame *f, struct slice line)
 {
 	struct slice answer = {0}, function, where;
 	size_t at;
 	unsigned calls = 0;
-	int r = 0;
 
 	if (f->number == 0)
 		w->shift = 0;
 	if (is_nameless(w->s, f) && (at = symbolize_place(w->s, f->offset)) < w->s->n)
 		answer = w->answers.of[at];
-	while (r == 0 && next_call(&answer, &function, &where)) {
+	/* Many frames may have the same long answer: stops when the text is full. */
+	while (!w->to->full && next_call(&answer, &function, &where)) {
 		w->shift += calls++ > 0;
-		r = add_call(w, f, function, where);
+		add_call(w, f, function, where);
 	}
-	return r == 0 && calls == 0 ? add_same(w, f, line) : r;
+	if (calls == 0)
+		add_same(w, f, line);
 }
 
 int symbolize_apply(const struct symbolize *s, struct slice report, struct slice answers,
 		    struct buf *ret, struct err *e)
 {
-	struct writing w = {.s = s, .to = ret, .e = e};
+	struct writing w = {.s = s, .to = ret};
 	struct slice line;
-	int r = 0;
 
 	read_answers(s, answers, &w.answers);
-	while (r == 0 && scan_line(&report, &line)) {
+	while (!ret->full && scan_line(&report, &line)) {
 		struct frame f;
 
 		if (frame_parse(line, &f)) {
-			r = add_frame(&w, &f, line);
+			add_frame(&w, &f, line);
 			continue;
 		}
-		r = buf_add(ret, line, e);
-		if (r == 0)
-			r = buf_add(ret, SLICE("\n"), e);
+		buf_put(ret, line);
+		buf_puts(ret, "\n");
 	}
-	return r;
+	return buf_check(ret, e);
 }

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "runner/crash/minimise/internal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 enum phase {
@@ -55,19 +54,14 @@ static void minimise_enter(struct shrink *s, unsigned phase)
 		minimise_enter(s, phase + 1);
 }
 
-int shrink_init(struct shrink *s, struct slice input, unsigned max_tries, struct err *e)
+void shrink_init(struct shrink *s, struct slice input, unsigned max_tries)
 {
 	*s = (struct shrink){.max_tries = max_tries, .n = input.n};
 	s->best = xmalloc(input.n + 1);
 	s->next = xmalloc(input.n + 1);
-	if (!s->best || !s->next) {
-		shrink_done(s);
-		return err_set(e, ENOMEM, "copy an input of %zu bytes", input.n);
-	}
 	if (input.n > 0)
 		memcpy(s->best, input.p, input.n);
 	minimise_enter(s, NOTHING);
-	return 0;
 }
 
 void shrink_done(struct shrink *s)

@@ -2,7 +2,6 @@
 #ifndef RUNNER_CRASH_MINIMISE_MINIMISE_H
 #define RUNNER_CRASH_MINIMISE_MINIMISE_H
 
-#include "base/err.h"
 #include "base/scan.h"
 
 #include <stdbool.h>
@@ -11,7 +10,7 @@
 /* Minimises an input while it keeps a property that the caller judges (it still fails in the same
  * way).  Pure and deterministic: it proposes candidates, and the caller accepts or refuses each.
  *
- *	r = shrink_init(&s, input, max_tries, &e);
+ *	shrink_init(&s, input, max_tries);
  *	while (shrink_next(&s, &candidate))
  *		shrink_tell(&s, still_fails(candidate));
  *	... shrink_best(&s) ...
@@ -77,7 +76,7 @@ struct shrink {
 };
 
 /* Copies input; shrink_done() it. */
-MUST_CHECK int shrink_init(struct shrink *s, struct slice input, unsigned max_tries, struct err *e);
+void shrink_init(struct shrink *s, struct slice input, unsigned max_tries);
 void shrink_done(struct shrink *s);
 
 /* False: nothing is left to try, or max_tries is used up.  The candidate is valid until the next

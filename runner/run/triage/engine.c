@@ -153,12 +153,8 @@ static void triage_engine_give_up(struct triage *t, const char *why)
 /* Goes on with the passes: with the engine's result if it is the same crash, otherwise without. */
 static void triage_engine_go_on(struct triage *t, bool same)
 {
-	struct err e;
-
-	if (same && triage_shrink_restart(t, current(t), &e) < 0) {
-		triage_engine_give_up(t, e.msg);
-		return;
-	}
+	if (same)
+		triage_shrink_restart(t, current(t));
 	triage_engine_done(t);
 	triage_shrink_passes(t);
 }

@@ -192,7 +192,7 @@ bool triage_shrink_named(struct triage *t, const struct crash_report *r, const c
 /* Writes t->f.path, for a replay. */
 MUST_CHECK int triage_shrink_write(struct triage *t, struct slice bytes, struct err *e);
 /* Lets the passes go on with these bytes. */
-MUST_CHECK int triage_shrink_restart(struct triage *t, struct slice bytes, struct err *e);
+void triage_shrink_restart(struct triage *t, struct slice bytes);
 void triage_shrink_passes(struct triage *t);
 /* Whether the engine is likely to make t->shrink's input smaller. */
 bool triage_engine_helps(const struct triage *t, const struct known_crash *c);

@@ -323,14 +323,11 @@ void triage_shrink_passes(struct triage *t)
 	try_candidate(t);
 }
 
-int triage_shrink_restart(struct triage *t, struct slice bytes, struct err *e)
+void triage_shrink_restart(struct triage *t, struct slice bytes)
 {
-	int r;
-
 	triage_shrink_done(t);
-	r = shrink_init(&t->shrink.s, bytes, TRIES_MAX, e);
-	t->shrink.open = t->shrink.shorter = r == 0;
-	return r;
+	shrink_init(&t->shrink.s, bytes, TRIES_MAX);
+	t->shrink.open = t->shrink.shorter = true;
 }
 
 static int triage_minimise_begin(struct triage *t, const struct known_crash *c, struct err *e)
@@ -348,7 +345,7 @@ static int triage_minimise_begin(struct triage *t, const struct known_crash *c, 
 	triage_shrink_done(t);
 	snprintf(t->shrink.signature, sizeof(t->shrink.signature), "%s", c->signature);
 	if (r == 0)
-		r = shrink_init(&t->shrink.s, (struct slice){input, n}, TRIES_MAX, e);
+		shrink_init(&t->shrink.s, (struct slice){input, n}, TRIES_MAX);
 	t->shrink.open = r == 0;
 	free(input);
 	finding_done(&t->f);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "base/fault.h"
 #include "runner/crash/minimise/minimise.h"
 
 #include <errno.h>
@@ -109,9 +108,8 @@ static char *noise(size_t n)
 static unsigned reduce(struct slice in, unsigned max_tries, fails_fn *fails)
 {
 	struct slice c;
-	struct err e;
 
-	assert_int_equal(shrink_init(&shrink, in, max_tries, &e), 0);
+	shrink_init(&shrink, in, max_tries);
 	while (shrink_next(&shrink, &c)) {
 		assert_true(is_simpler(c, shrink_best(&shrink)));
 		shrink_tell(&shrink, fails(c));
@@ -445,9 +443,8 @@ static void test_moody_judge(void **state)
 	for (unsigned round = 0; round < 300; round++) {
 		char *p = noise(round);
 		struct slice c;
-		struct err e;
 
-		assert_int_equal(shrink_init(&shrink, (struct slice){p, round}, MANY, &e), 0);
+		shrink_init(&shrink, (struct slice){p, round}, MANY);
 		while (shrink_next(&shrink, &c)) {
 			x ^= x << 13;
 			x ^= x >> 7;
@@ -520,29 +517,13 @@ static void test_repeated(void **state)
 	free(p);
 }
 
-static void test_no_memory(void **state)
-{
-	struct slice c;
-	struct err e;
-
-	(void)state;
-	for (unsigned at = 1; at <= 2; at++) {
-		fault_arm(at, FAULT_FAIL);
-		assert_int_equal(shrink_init(&shrink, SLICE("abc"), 9, &e), -ENOMEM);
-		assert_string_equal(e.msg, "copy an input of 3 bytes");
-		assert_false(shrink_next(&shrink, &c));
-		shrink_done(&shrink);
-	}
-	fault_arm(0, FAULT_FAIL);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_minimal),   cmocka_unit_test(test_checksum),
     cmocka_unit_test(test_dependent), cmocka_unit_test(test_nothing_helps),
     cmocka_unit_test(test_fields),    cmocka_unit_test(test_any_bytes),
     cmocka_unit_test(test_small),     cmocka_unit_test(test_moody_judge),
     cmocka_unit_test(test_budget),    cmocka_unit_test(test_deterministic),
-    cmocka_unit_test(test_repeated),  cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_repeated),
 };
 
 UNIT_MAIN(tests)
