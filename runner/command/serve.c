@@ -173,8 +173,8 @@ static int serve(struct serve *a)
 	limits.sources = &a->sources;
 	limits.say_config = a->said.config;
 	limits.say_state = a->said.state;
-	if (sources_open(a->session.common.config, &a->sources, &e) < 0 ||
-	    serve_open(a->session.state, &a->site, &e) < 0)
+	sources_open(a->session.common.config, &a->sources);
+	if (serve_open(a->session.state, &a->site, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	serve_set_limits(a->site, &limits);
 	return a->export ? serve_export_all(a) : serve_all(a);

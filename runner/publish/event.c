@@ -259,16 +259,15 @@ static int found_comment(const struct publish_case *k, bool redacted, struct buf
 	struct gathered g = {.r = {.redacted = redacted}};
 	struct publish_case last;
 	size_t at = publish_case_named(k);
-	int r;
 
 	while (at + 1 < k->crash->n_by && !ledger_state_open(k->crash->by[at]->state))
 		at++;
 	publish_case_init(k->p, k->crash, k->crash->by[at < k->crash->n_by ? at : 0], NULL, &last);
 	gather(&last, last.entry, &g);
 	g.r.upload = false;
-	r = render_found(&g.r, k->crash, out, e);
+	render_found(&g.r, k->crash, out);
 	gathered_done(&g);
-	return r;
+	return buf_check(out, e);
 }
 
 static int comment(const struct publish_case *k, const struct gathered *g, enum publish_what w,
@@ -284,7 +283,8 @@ static int comment(const struct publish_case *k, const struct gathered *g, enum 
 		return 0;
 	if (w == PUBLISH_FOUND)
 		return found_comment(k, g->r.redacted, out, e);
-	return render_comment(&g->r, as[w], out, e);
+	render_comment(&g->r, as[w], out);
+	return buf_check(out, e);
 }
 
 /* Every event has a title and a body, because a missing issue is opened again. */
@@ -293,10 +293,13 @@ static int issue_texts(const struct publish_case *k, const struct gathered *g, e
 {
 	_autobuf_ struct buf title = BUF_INIT(RENDER_BODY_MAX), body = BUF_INIT(RENDER_BODY_MAX),
 			     said = BUF_INIT(RENDER_BODY_MAX);
-	int r = render_title(&g->r, &title, e);
+	int r;
 
+	render_title(&g->r, &title);
+	render_body(&g->r, &body);
+	r = buf_check(&title, e);
 	if (r == 0)
-		r = render_body(&g->r, &body, e);
+		r = buf_check(&body, e);
 	if (r == 0)
 		r = comment(k, g, w, &said, e);
 	if (r == 0)
@@ -363,9 +366,11 @@ int publish_preview(const struct publish *p, struct outbox *o, const struct know
 	g.r.redacted = is_redacted(&k);
 	gather(&k, c, &g);
 	g.r.upload = false; /* its URL is not known yet */
-	r = render_title(&g.r, title, e);
+	render_title(&g.r, title);
+	render_body(&g.r, body);
+	r = buf_check(title, e);
 	if (r == 0)
-		r = render_body(&g.r, body, e);
+		r = buf_check(body, e);
 	gathered_done(&g);
 	publish_case_done(&k);
 	return r;

@@ -185,15 +185,17 @@ static int alarm_body(const struct publish *p, const struct publish_alarm *a, st
 {
 	_autobuf_ struct buf command = BUF_INIT(out->max);
 	char date[32];
-	int r = buf_addf(out, e,
-			 "Notifications for `%s` cannot be delivered since %s. On the "
-			 "machine that fuzzes:\n\n",
-			 a->place, render_time(a->oldest, date));
 
-	r = r ? r : buf_add(&command, SLICE("fuzzcell outbox list"), e);
-	r = r ? r : render_options(p->say_config, p->say_state, &command, e);
-	r = r ? r : buf_add(&command, SLICE("\n"), e);
-	return r ? r : render_fence(buf_slice(&command), "sh", out, e);
+	buf_printf(out,
+		   "Notifications for `%s` cannot be delivered since %s. On the machine that "
+		   "fuzzes:\n\n",
+		   a->place, render_time(a->oldest, date));
+	buf_puts(&command, "fuzzcell outbox list");
+	render_options(p->say_config, p->say_state, &command);
+	buf_puts(&command, "\n");
+	out->full |= command.full;
+	render_fence(buf_slice(&command), "sh", out);
+	return buf_check(out, e);
 }
 
 /* A separate issue.  It omits the reason, which may name a private host. */

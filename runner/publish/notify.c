@@ -84,8 +84,6 @@ static int make_senders(const struct config *c, struct senders *s, struct err *e
 
 	s->v = xcalloc(n + 1, sizeof(*s->v));
 	s->places = xcalloc(n + 1, sizeof(*s->places));
-	if (!s->v || !s->places)
-		return err_sys(e, "allocate the senders");
 	if (config_github(c)->repository) {
 		struct github *g = NULL;
 
@@ -139,7 +137,7 @@ static struct publish_target *describe_targets(const struct notify *t, size_t *r
 	size_t n = t->targets ? t->targets->n : 0;
 	struct publish_target *v = xcalloc(n + 1, sizeof(*v));
 
-	for (size_t i = 0; v && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		v[i].name = t->targets->v[i].name;
 		v[i].build = t->targets->v[i].build;
 		v[i].binary =
@@ -181,12 +179,10 @@ static void material_done(struct material *m)
 	sources_close(&m->sources);
 }
 
-static int material_init(struct material *m, const struct notify *t, struct err *e)
+static void material_init(struct material *m, const struct notify *t)
 {
 	*m = (struct material){.p = publish_of(t), .sources = {.dirfd = -1}};
 	m->targets = describe_targets(t, &m->p.n_targets);
-	if (!m->targets)
-		return err_sys(e, "describe the targets");
 	if (t->paths)
 		t->paths(t, &m->config, &m->state);
 	m->p.say_config = m->config;
@@ -196,17 +192,17 @@ static int material_init(struct material *m, const struct notify *t, struct err 
 	m->p.past = past;
 	m->p.arg = t;
 	m->p.sources = &m->sources;
-	return sources_open(t->config, &m->sources, e);
+	sources_open(t->config, &m->sources);
 }
 
 static int queue(const struct notify *t, struct outbox *o, const struct ledger *l,
 		 struct publish_sum *ret, struct err *e)
 {
 	struct material m;
-	int r = material_init(&m, t, e);
+	int r;
 
-	if (r == 0)
-		r = publish_queue(&m.p, o, l, ret, e);
+	material_init(&m, t);
+	r = publish_queue(&m.p, o, l, ret, e);
 	for (size_t i = 0; r == 0 && i < t->n_notes; i++)
 		r = publish_note(&m.p, o, &t->notes[i], e);
 	if (r == 0)
@@ -220,9 +216,10 @@ int notify_preview(const struct notify *t, const struct known_crash *c, struct b
 {
 	struct material m;
 	CLEANUP(outbox_close_p) struct outbox *o = NULL;
-	int r = material_init(&m, t, e);
+	int r = 0;
 
-	if (r == 0 && faccessat(t->state->dirfd, "outbox", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	material_init(&m, t);
+	if (faccessat(t->state->dirfd, "outbox", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		r = outbox_read(t->state->dirfd, &o, e);
 	if (r == 0)
 		r = publish_preview(&m.p, o, c, title, body, e);

@@ -14,20 +14,12 @@
 enum { TEXT_MAX = 400, NAME_MAX_SHOWN = 160, URL_MAX = 300, NAMED_MAX = 5 };
 
 /* Adds text as code.  out keeps an error. */
-static void add_code(const char *text, size_t max, struct buf *out)
-{
-	struct err e;
-
-	if (!out->full && render_code(text, max, out, &e) < 0)
-		out->full = true;
-}
-
 /* Escapes bars: in a table, a bar starts the next cell even within code. */
 static void add_cell(const char *text, struct buf *out)
 {
 	_autobuf_ struct buf code = BUF_INIT(1 << 16);
 
-	add_code(text, NAME_MAX_SHOWN, &code);
+	render_code(text, NAME_MAX_SHOWN, &code);
 	for (size_t i = 0; i < code.n; i++)
 		buf_printf(out, "%s%c", code.p[i] == '|' ? "\\" : "", code.p[i]);
 	out->full |= code.full;
@@ -43,7 +35,7 @@ static void add_url(const char *url, struct buf *out)
 	    url[strspn(url, good)] == '\0')
 		buf_printf(out, "<%s>", url);
 	else
-		add_code(url, URL_MAX, out);
+		render_code(url, URL_MAX, out);
 }
 
 /* We wrote the time, but it comes from a file: validates it. */
@@ -63,7 +55,7 @@ static void add_when(const json_t *run, struct buf *out)
 
 	if (*json_get_text(run, "commit")) {
 		buf_puts(out, "Of commit ");
-		add_code(json_get_text(run, "commit"), NAME_MAX_SHOWN, out);
+		render_code(json_get_text(run, "commit"), NAME_MAX_SHOWN, out);
 		buf_puts(out, ". ");
 	}
 	buf_printf(out,
@@ -108,9 +100,9 @@ static void report_markdown_add_head(const json_t *model, struct buf *out)
 	char targets[UNITS_OF_MAX];
 
 	buf_puts(out, "# Run ");
-	add_code(json_get_text(run, "run"), NAME_MAX_SHOWN, out);
+	render_code(json_get_text(run, "run"), NAME_MAX_SHOWN, out);
 	buf_puts(out, ": ");
-	add_code(json_get_text(run, "status"), NAME_MAX_SHOWN, out);
+	render_code(json_get_text(run, "status"), NAME_MAX_SHOWN, out);
 	buf_printf(out, "\n\n%s", units_of(n, "target", "targets", targets));
 	if (!json_is_string(json_object_get(run, "ended"))) {
 		add_no_summary(run, out);
@@ -179,7 +171,7 @@ static void add_found_by(const json_t *c, struct buf *out)
 			   times == 1 ? "" : "s");
 	for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
 		buf_puts(out, i ? ", " : " ");
-		add_code(json_string_value(json_array_get(all, i)), NAME_MAX_SHOWN, out);
+		render_code(json_string_value(json_array_get(all, i)), NAME_MAX_SHOWN, out);
 	}
 	if (n > NAMED_MAX)
 		buf_puts(out, ", ...");
@@ -190,9 +182,9 @@ static void report_markdown_add_name(const json_t *c, struct buf *out)
 	bool security = json_is_true(json_object_get(c, "security"));
 
 	buf_puts(out, security ? "- **security-relevant** " : "- ");
-	add_code(json_get_text(c, "state"), NAME_MAX_SHOWN, out);
+	render_code(json_get_text(c, "state"), NAME_MAX_SHOWN, out);
 	buf_puts(out, " ");
-	add_code(json_get_text(c, "what"), TEXT_MAX, out);
+	render_code(json_get_text(c, "what"), TEXT_MAX, out);
 }
 
 /* Adds the present state and the issue. */
@@ -217,18 +209,18 @@ static void report_markdown_add_crash(const json_t *c, struct buf *out)
 	add_found_by(c, out);
 	add_now(c, out);
 	buf_puts(out, "\n  ");
-	add_code(command, NAME_MAX_SHOWN, out);
+	render_code(command, NAME_MAX_SHOWN, out);
 	buf_puts(out, "\n");
 }
 
 static void report_markdown_add_finding(const json_t *f, struct buf *out)
 {
 	buf_puts(out, "- ");
-	add_code(json_get_text(f, "target"), NAME_MAX_SHOWN, out);
+	render_code(json_get_text(f, "target"), NAME_MAX_SHOWN, out);
 	buf_printf(out, " %s, %s: ", json_get_text(f, "severity"), json_get_text(f, "code"));
-	add_code(json_get_text(f, "reason"), TEXT_MAX, out);
+	render_code(json_get_text(f, "reason"), TEXT_MAX, out);
 	buf_puts(out, "\n  ");
-	add_code(json_get_text(f, "advice"), TEXT_MAX, out);
+	render_code(json_get_text(f, "advice"), TEXT_MAX, out);
 	buf_puts(out, "\n");
 }
 

@@ -72,10 +72,10 @@ bool upload_branch(struct work *w, struct answer *a)
 {
 	_autobuf_ struct buf path = BUF_INIT(HTTP_URL_MAX);
 	struct err e;
-	int r = buf_addf(&path, &e, "/repos/%s/git/ref/heads/", w->repo);
 
-	r = r ? r : http_path(w->g->config->upload_branch, &path, &e);
-	if (r < 0) {
+	buf_printf(&path, "/repos/%s/git/ref/heads/", w->repo);
+	http_path(w->g->config->upload_branch, &path);
+	if (buf_check(&path, &e) < 0) {
 		answer_failed(-EINVAL, e.msg, a);
 		return false;
 	}

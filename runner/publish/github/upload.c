@@ -67,13 +67,12 @@ static bool path_ok(const char *p)
 static int blob_name(struct file *f, struct err *e)
 {
 	_autobuf_ struct buf all = BUF_INIT(BYTES_MAX + 64);
-	int r = buf_addf(&all, e, "blob %zu", f->n);
 
-	r = r ? r : buf_add(&all, (struct slice){"", 1}, e);
-	r = r ? r : buf_add(&all, (struct slice){f->data, f->n}, e);
-	if (r == 0)
-		digest_sha1_hex(buf_slice(&all), f->blob);
-	return r;
+	buf_printf(&all, "blob %zu", f->n);
+	buf_put(&all, (struct slice){"", 1});
+	buf_put(&all, (struct slice){f->data, f->n});
+	digest_sha1_hex(buf_slice(&all), f->blob);
+	return buf_check(&all, e);
 }
 
 /* DIR/SIGNATURE/BLOB */
@@ -82,14 +81,16 @@ static int github_upload_place(const struct work *w, struct file *f, struct err 
 	_autobuf_ struct buf all = BUF_INIT(sizeof(f->at) - 1);
 	const char *dir = w->g->config->upload_dir;
 	const char *signature = strchr(w->key, ' ') + 1;
-	int r = buf_addf(&all, e, "/repos/%s/contents/", w->repo);
+	int r;
 
-	if (r == 0 && dir && *dir)
-		r = http_path(dir, &all, e);
-	if (r == 0 && dir && *dir && dir[strlen(dir) - 1] != '/')
-		r = buf_add(&all, SLICE("/"), e);
-	r = r ? r : http_path(signature, &all, e);
-	r = r ? r : buf_addf(&all, e, "/%.16s", f->blob);
+	buf_printf(&all, "/repos/%s/contents/", w->repo);
+	if (dir && *dir) {
+		http_path(dir, &all);
+		buf_puts(&all, dir[strlen(dir) - 1] != '/' ? "/" : "");
+	}
+	http_path(signature, &all);
+	buf_printf(&all, "/%.16s", f->blob);
+	r = buf_check(&all, e);
 	if (r == 0)
 		memcpy(f->at, buf_str(&all), all.n + 1);
 	return r;
@@ -122,11 +123,11 @@ static bool github_upload_look(struct work *w, struct file *f, char ret_sha[DIGE
 	_autobuf_ struct buf url = BUF_INIT(HTTP_URL_MAX);
 	const char *sha;
 	struct err e;
-	int r = buf_addf(&url, &e, "%s?ref=", f->at);
 
 	ret_sha[0] = '\0';
-	r = r ? r : http_path(w->g->config->upload_branch, &url, &e);
-	if (r < 0) {
+	buf_printf(&url, "%s?ref=", f->at);
+	http_path(w->g->config->upload_branch, &url);
+	if (buf_check(&url, &e) < 0) {
 		answer_failed(-EINVAL, e.msg, a);
 		return false;
 	}

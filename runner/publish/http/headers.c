@@ -172,13 +172,11 @@ static bool is_unreserved(char c)
 	       (c && strchr("._-~", c));
 }
 
-int http_path(const char *path, struct buf *out, struct err *e)
+void http_path(const char *path, struct buf *out)
 {
-	int r = 0;
-
-	for (; r == 0 && *path; path++)
-		r = is_unreserved(*path) || *path == '/'
-			? buf_add(out, (struct slice){path, 1}, e)
-			: buf_addf(out, e, "%%%02X", (unsigned char)*path);
-	return r;
+	for (; *path; path++)
+		if (is_unreserved(*path) || *path == '/')
+			buf_put(out, (struct slice){path, 1});
+		else
+			buf_printf(out, "%%%02X", (unsigned char)*path);
 }

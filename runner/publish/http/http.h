@@ -95,6 +95,6 @@ MUST_CHECK int http_url_ok(const char *url, struct err *e);
 /* True if both have the same scheme, host and port; false if either is not a URL. */
 bool http_same_origin(const char *a, const char *b);
 /* Percent-encodes a path, except unreserved characters and slashes (RFC 3986, section 2.3). */
-MUST_CHECK int http_path(const char *path, struct buf *out, struct err *e);
+void http_path(const char *path, struct buf *out);
 
 #endif

@@ -6,11 +6,10 @@
 #include "runner/publish/render/render.h"
 
 /* "### Stack trace" in at most max bytes; a long trace is cut in the middle. */
-MUST_CHECK int render_stack(const struct render_crash *r, size_t max, struct buf *out,
-			    struct err *e);
-MUST_CHECK int render_input(const struct render_crash *r, struct buf *out, struct err *e);
-MUST_CHECK int render_commands(const struct render_crash *r, struct buf *out, struct err *e);
+void render_stack(const struct render_crash *r, size_t max, struct buf *out);
+void render_input(const struct render_crash *r, struct buf *out);
+void render_commands(const struct render_crash *r, struct buf *out);
 /* The commands for the machine that has the state directory. */
-MUST_CHECK int render_local(const struct render_crash *r, struct buf *out, struct err *e);
+void render_local(const struct render_crash *r, struct buf *out);
 
 #endif

@@ -6,7 +6,6 @@
 #include "runner/crash/report/report.h"
 #include "runner/publish/render/internal.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum {
@@ -80,53 +79,45 @@ static struct slice last_lines(struct slice s, size_t max)
 	return s;
 }
 
-static int add_both_ends(struct slice clean, uint64_t gone, size_t max, struct buf *out,
-			 struct err *e)
+static void add_both_ends(struct slice clean, uint64_t gone, size_t max, struct buf *out)
 {
 	size_t room = max > GAP ? max - GAP : 0;
 	size_t end = room / 4 < STACK_TAIL ? room / 4 : STACK_TAIL;
 	struct slice a = first_lines(clean, clean.n > max || gone ? room - end : max), b;
-	int r = buf_add(out, a, e);
 
+	buf_put(out, a);
 	b = last_lines((struct slice){clean.p + a.n, clean.n - a.n}, end);
 	gone += clean.n - a.n - b.n;
-	if (r == 0 && gone > 0)
-		r = buf_addf(out, e, "%s[... %llu bytes left out ...]\n",
-			     a.n && a.p[a.n - 1] == '\n' ? "" : "\n", U(gone));
-	return r == 0 ? buf_add(out, b, e) : r;
+	if (gone > 0)
+		buf_printf(out, "%s[... %llu bytes left out ...]\n",
+			   a.n && a.p[a.n - 1] == '\n' ? "" : "\n", U(gone));
+	buf_put(out, b);
 }
 
-static int report_text(const struct render_crash *r, size_t max, struct buf *out, struct err *e)
+static void report_text(const struct render_crash *r, size_t max, struct buf *out)
 {
 	_autobuf_ struct buf clean = BUF_INIT(2 << 20);
 	struct slice s = from_headline(r->report);
 	uint64_t gone = 0;
-	int rc;
 
 	if (s.n > BOTH_MAX) {
 		gone = s.n - BOTH_MAX;
-		rc = render_clean((struct slice){s.p, SIDE_MAX}, RENDER_LINES, &r->hide, &clean, e);
+		render_clean((struct slice){s.p, SIDE_MAX}, RENDER_LINES, &r->hide, &clean);
 		s = (struct slice){s.p + s.n - SIDE_MAX, SIDE_MAX};
-		if (rc < 0)
-			return rc;
 	}
-	rc = render_clean(s, RENDER_LINES, &r->hide, &clean, e);
-	return rc == 0 ? add_both_ends(buf_slice(&clean), gone, max, out, e) : rc;
+	render_clean(s, RENDER_LINES, &r->hide, &clean);
+	out->full |= clean.full;
+	add_both_ends(buf_slice(&clean), gone, max, out);
 }
 
 /* The stack from the ledger, if the report is gone. */
-static int frames_text(const struct known_crash *c, struct buf *out, struct err *e)
+static void frames_text(const struct known_crash *c, struct buf *out)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < c->frames.n; i++) {
-		r = buf_addf(out, e, "#%zu ", i);
-		if (r == 0)
-			r = render_clean(slice_of(c->frames.v[i]), RENDER_LINE, NULL, out, e);
-		if (r == 0)
-			r = buf_add(out, SLICE("\n"), e);
+	for (size_t i = 0; i < c->frames.n; i++) {
+		buf_printf(out, "#%zu ", i);
+		render_clean(slice_of(c->frames.v[i]), RENDER_LINE, NULL, out);
+		buf_puts(out, "\n");
 	}
-	return r;
 }
 
 static bool render_parts_has_any(struct slice line, const struct slice *of, size_t n)
@@ -172,14 +163,12 @@ static bool is_note(struct slice line)
 
 /* The important part of a report: without shadow memory and its legend, foreign frames and
  * notes. */
-static int add_short(struct slice text, struct buf *out, struct err *e)
+static void add_short(struct slice text, struct buf *out)
 {
 	static const struct slice shadow = {"Shadow byte", 11};
 	bool in_shadow = false;
 	struct slice line;
-	int r = 0;
-
-	while (r == 0 && scan_line(&text, &line)) {
+	while (scan_line(&text, &line)) {
 		bool begins = scan_lit(&(struct slice){line.p, line.n}, shadow);
 
 		in_shadow =
@@ -188,44 +177,44 @@ static int add_short(struct slice text, struct buf *out, struct err *e)
 			in_shadow = false; /* "==7==ABORTING" */
 		if (in_shadow || is_foreign_frame(line) || is_note(line))
 			continue;
-		r = buf_add(out, line, e);
-		if (r == 0)
-			r = buf_add(out, SLICE("\n"), e);
+		buf_put(out, line);
+		buf_puts(out, "\n");
 	}
-	return r;
 }
 
 /* Appends the short report, and the whole report in a folded section if it has more. */
-static int add_report(struct slice whole, size_t room, struct buf *out, struct err *e)
+static void add_report(struct slice whole, size_t room, struct buf *out)
 {
 	_autobuf_ struct buf text = BUF_INIT(RENDER_BODY_MAX);
-	int r = add_short(whole, &text, e);
+	add_short(whole, &text);
+	out->full |= text.full;
 
-	if (r < 0)
-		return r;
-	if (text.n == 0 || text.n >= whole.n || text.n + whole.n > room)
-		return render_fence(render_cut(whole, room), "text", out, e);
-	r = render_fence(buf_slice(&text), "text", out, e);
-	if (r == 0)
-		r = buf_add(out, SLICE("\n<details><summary>The whole report</summary>\n\n"), e);
-	if (r == 0)
-		r = render_fence(whole, "text", out, e);
-	return r == 0 ? buf_add(out, SLICE("\n</details>\n"), e) : r;
+	if (text.n == 0 || text.n >= whole.n || text.n + whole.n > room) {
+		render_fence(render_cut(whole, room), "text", out);
+		return;
+	}
+	render_fence(buf_slice(&text), "text", out);
+	buf_puts(out, "\n<details><summary>The whole report</summary>\n\n");
+	render_fence(whole, "text", out);
+	buf_puts(out, "\n</details>\n");
 }
 
-int render_stack(const struct render_crash *r, size_t max, struct buf *out, struct err *e)
+void render_stack(const struct render_crash *r, size_t max, struct buf *out)
 {
 	_autobuf_ struct buf text = BUF_INIT(RENDER_BODY_MAX);
 	size_t room = max > FENCES ? max - FENCES : 0;
-	int rc;
 
 	if (room > STACK_MAX)
 		room = STACK_MAX;
-	rc = r->report.n > 0 ? report_text(r, room, &text, e) : frames_text(r->crash, &text, e);
-	if (rc < 0 || text.n == 0)
-		return rc;
-	rc = buf_add(out, SLICE("\n### Stack trace\n\n"), e);
-	return rc == 0 ? add_report(buf_slice(&text), room, out, e) : rc;
+	if (r->report.n > 0)
+		report_text(r, room, &text);
+	else
+		frames_text(r->crash, &text);
+	out->full |= text.full;
+	if (text.n == 0)
+		return;
+	buf_puts(out, "\n### Stack trace\n\n");
+	add_report(buf_slice(&text), room, out);
 }
 
 /* --- the reproducer -------------------------------------------------------------- */
@@ -256,45 +245,45 @@ static bool render_parts_is_same(struct slice a, const struct buf *b)
 	return slice_eq(a, buf_slice(b));
 }
 
-static int as_text(struct slice input, struct buf *out, struct err *e)
+static void as_text(struct slice input, struct buf *out)
 {
 	_autobuf_ struct buf clean = BUF_INIT(RENDER_BODY_MAX);
-	int r = render_clean(input, RENDER_LINES, NULL, &clean, e);
+	render_clean(input, RENDER_LINES, NULL, &clean);
 
-	if (r < 0 || !render_parts_is_same(input, &clean))
-		return r; /* cleaning would change the input */
-	r = render_fence(input, "text", out, e);
-	if (r == 0 && input.p[input.n - 1] != '\n')
-		r = buf_add(out, SLICE("\n(without a newline at its end)\n"), e);
-	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+	out->full |= clean.full;
+	if (!render_parts_is_same(input, &clean))
+		return; /* cleaning would change the input */
+	render_fence(input, "text", out);
+	if (input.p[input.n - 1] != '\n')
+		buf_puts(out, "\n(without a newline at its end)\n");
+	buf_puts(out, "\n");
 }
 
 /* A command that creates the file "reproducer" on any machine. */
-static int as_base64(struct slice input, struct buf *out, struct err *e)
+static void as_base64(struct slice input, struct buf *out)
 {
 	_autobuf_ struct buf text = BUF_INIT(RENDER_BODY_MAX);
-	int r = input.n == 0 ? buf_add(&text, SLICE(": >reproducer\n"), e)
-			     : buf_add(&text, SLICE("base64 -d >reproducer <<'END'\n"), e);
 
-	if (r == 0)
-		r = render_base64(input, &text, e);
-	if (r == 0 && input.n > 0)
-		r = buf_add(&text, SLICE("END\n"), e);
-	return r == 0 ? render_fence(buf_slice(&text), "sh", out, e) : r;
+	buf_puts(&text, input.n == 0 ? ": >reproducer\n" : "base64 -d >reproducer <<'END'\n");
+	render_base64(input, &text);
+	if (input.n > 0)
+		buf_puts(&text, "END\n");
+	out->full |= text.full;
+	render_fence(buf_slice(&text), "sh", out);
 }
 
-static int elsewhere(const struct render_crash *r, struct buf *out, struct err *e)
+static void elsewhere(const struct render_crash *r, struct buf *out)
 {
-	int rc;
 
-	if (r->upload)
-		return buf_add(out, SLICE(RENDER_REPRODUCER "\n"), e);
-	if (!r->input_path)
-		return buf_add(out, SLICE("It is left out here.\n"), e);
-	rc = buf_add(out, SLICE("It is in the state directory of the machine that fuzzes: "), e);
-	if (rc == 0)
-		rc = render_code(r->input_path, 300, out, e);
-	return rc == 0 ? buf_add(out, SLICE("\n"), e) : rc;
+	if (r->upload) {
+		buf_puts(out, RENDER_REPRODUCER "\n");
+	} else if (!r->input_path) {
+		buf_puts(out, "It is left out here.\n");
+	} else {
+		buf_puts(out, "It is in the state directory of the machine that fuzzes: ");
+		render_code(r->input_path, 300, out);
+		buf_puts(out, "\n");
+	}
 }
 
 static const char *made(const struct render_crash *r, uint64_t bytes)
@@ -305,75 +294,73 @@ static const char *made(const struct render_crash *r, uint64_t bytes)
 								       : ", simplified";
 }
 
-int render_input(const struct render_crash *r, struct buf *out, struct err *e)
+void render_input(const struct render_crash *r, struct buf *out)
 {
 	uint64_t bytes = r->input.p ? r->input.n : r->input_bytes;
 	char sha1[DIGEST_SHA1_HEX];
-	int rc;
 
 	if (!r->input.p && !r->input_bytes)
-		return 0;
-	rc = buf_addf(out, e, "\n### Reproducer\n\n%llu bytes%s", U(bytes), made(r, bytes));
-	if (rc == 0 && r->input.p) {
+		return;
+	buf_printf(out, "\n### Reproducer\n\n%llu bytes%s", U(bytes), made(r, bytes));
+	if (r->input.p) {
 		digest_sha1_hex(r->input, sha1);
-		rc = buf_addf(out, e, ", SHA-1 `%s`", sha1);
+		buf_printf(out, ", SHA-1 `%s`", sha1);
 	}
-	if (rc == 0)
-		rc = buf_add(out, SLICE(".\n\n"), e);
-	if (rc == 0 && !render_is_inline(r))
-		return elsewhere(r, out, e);
-	if (rc == 0 && render_parts_is_text(r->input))
-		rc = as_text(r->input, out, e);
-	return rc == 0 ? as_base64(r->input, out, e) : rc;
+	buf_puts(out, ".\n\n");
+	if (!render_is_inline(r)) {
+		elsewhere(r, out);
+		return;
+	}
+	if (render_parts_is_text(r->input))
+		as_text(r->input, out);
+	as_base64(r->input, out);
 }
 
 /* --- commands -------------------------------------------------------------------- */
 
-static int option(const char *name, const char *path, struct buf *out, struct err *e)
+static void option(const char *name, const char *path, struct buf *out)
 {
 	_autobuf_ struct buf clean = BUF_INIT(COMMANDS_MAX);
-	int r;
 
 	if (!path)
-		return 0;
-	r = buf_addf(out, e, " %s ", name);
-	r = r ? r : render_clean(slice_of(path), RENDER_LINE, NULL, &clean, e);
-	return r ? r : render_word(buf_str(&clean), out, e);
+		return;
+	buf_printf(out, " %s ", name);
+	render_clean(slice_of(path), RENDER_LINE, NULL, &clean);
+	out->full |= clean.full;
+	render_word(buf_str(&clean), out);
 }
 
-int render_options(const char *config, const char *state, struct buf *out, struct err *e)
+void render_options(const char *config, const char *state, struct buf *out)
 {
-	int r = option("--config", config, out, e);
+	option("--config", config, out);
 
-	return r ? r : option("--state-dir", state, out, e);
+	option("--state-dir", state, out);
 }
 
-static int for_target(const char *target, struct buf *out, struct err *e)
+static void for_target(const char *target, struct buf *out)
 {
 	_autobuf_ struct buf clean = BUF_INIT(COMMAND_MAX);
-	int r = render_clean(slice_of(target), RENDER_LINE, NULL, &clean, e);
+	render_clean(slice_of(target), RENDER_LINE, NULL, &clean);
+	out->full |= clean.full;
 
-	if (r == 0)
-		r = buf_add(out, SLICE(" --target "), e);
-	return r == 0 ? render_word(buf_str(&clean), out, e) : r;
+	buf_puts(out, " --target ");
+	render_word(buf_str(&clean), out);
 }
 
-int render_local(const struct render_crash *r, struct buf *out, struct err *e)
+void render_local(const struct render_crash *r, struct buf *out)
 {
 	static const char *const verbs[] = {"show", "reproduce"};
 	_autobuf_ struct buf clean = BUF_INIT(COMMAND_MAX);
-	int rc = render_clean(slice_of(r->crash->signature), RENDER_LINE, NULL, &clean, e);
+	render_clean(slice_of(r->crash->signature), RENDER_LINE, NULL, &clean);
+	out->full |= clean.full;
 
-	for (size_t i = 0; rc == 0 && i < 2; i++) {
-		rc = buf_addf(out, e, "fuzzcell crash %s ", verbs[i]);
-		if (rc == 0)
-			rc = render_word(buf_str(&clean), out, e);
-		if (rc == 0 && r->target)
-			rc = for_target(r->target, out, e);
-		if (rc == 0)
-			rc = buf_add(out, SLICE("\n"), e);
+	for (size_t i = 0; i < 2; i++) {
+		buf_printf(out, "fuzzcell crash %s ", verbs[i]);
+		render_word(buf_str(&clean), out);
+		if (r->target)
+			for_target(r->target, out);
+		buf_puts(out, "\n");
 	}
-	return rc;
 }
 
 /* Options of a sanitizer that only a cell needs. */
@@ -442,12 +429,11 @@ static size_t option_len(struct slice in)
 
 /* Removes options that only a cell needs.  Unless `halts`, removes halt_on_error, too: the crash
  * may come after undefined behaviour that is not the crash itself. */
-static int without_a_cells(struct slice rest, bool halts, struct buf *out, struct err *e)
+static void without_a_cells(struct slice rest, bool halts, struct buf *out)
 {
 	size_t n = 0;
-	int r = 0;
 
-	while (r == 0 && rest.n > 0) {
+	while (rest.n > 0) {
 		struct slice one = {rest.p, option_len(rest)};
 		size_t gone = one.n < rest.n ? one.n + 1 : one.n;
 
@@ -455,105 +441,92 @@ static int without_a_cells(struct slice rest, bool halts, struct buf *out, struc
 		if (one.n == 0 || is_of_cell(one) ||
 		    (!halts && scan_lit(&(struct slice){one.p, one.n}, SLICE("halt_on_error="))))
 			continue;
-		r = n++ ? buf_add(out, SLICE(":"), e) : 0;
-		if (r == 0)
-			r = buf_add(out, one, e);
+		buf_puts(out, n++ ? ":" : "");
+		buf_put(out, one);
 	}
-	return r;
 }
 
 /* Appends the remaining options: "ASAN_OPTIONS=a=1:b=2 ". */
-static int sanitizer_options(const char *var, const char *kind, const struct render_hide *hide,
-			     struct buf *out, struct err *e)
+static void sanitizer_options(const char *var, const char *kind, const struct render_hide *hide,
+			      struct buf *out)
 {
 	bool halts = strncmp(var, "UBSAN_", 6) != 0 || strcmp(kind, "ubsan") == 0;
 	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX), clean = BUF_INIT(COMMAND_MAX);
-	int r = without_a_cells(slice_of(strchr(var, '=') + 1), halts, &text, e);
 
-	if (r < 0 || text.n == 0)
-		return r;
-	r = render_clean(buf_slice(&text), RENDER_LINE, hide, &clean, e);
-	if (r == 0)
-		r = buf_add(out, (struct slice){var, (size_t)(strchr(var, '=') + 1 - var)}, e);
-	if (r == 0)
-		r = render_word(buf_str(&clean), out, e);
-	return r == 0 ? buf_add(out, SLICE(" \\\n\t"), e) : r;
+	without_a_cells(slice_of(strchr(var, '=') + 1), halts, &text);
+	out->full |= text.full;
+	if (text.n == 0)
+		return;
+	render_clean(buf_slice(&text), RENDER_LINE, hide, &clean);
+	out->full |= clean.full;
+	buf_put(out, (struct slice){var, (size_t)(strchr(var, '=') + 1 - var)});
+	render_word(buf_str(&clean), out);
+	buf_puts(out, " \\\n\t");
 }
 
-static int flags(const struct render_crash *r, struct buf *out, struct err *e)
+static void flags(const struct render_crash *r, struct buf *out)
 {
-	int rc = 0;
-
-	for (size_t i = 1; rc == 0 && r->argv && r->argv[0] && r->argv[i] && r->argv[i + 1]; i++) {
+	for (size_t i = 1; r->argv && r->argv[0] && r->argv[i] && r->argv[i + 1]; i++) {
 		_autobuf_ struct buf clean = BUF_INIT(COMMAND_MAX);
 
-		rc = render_clean(slice_of(r->argv[i]), RENDER_LINE, &r->hide, &clean, e);
+		render_clean(slice_of(r->argv[i]), RENDER_LINE, &r->hide, &clean);
+		out->full |= clean.full;
 		/* The dash of an option needs no quotes. */
-		if (rc == 0)
-			rc = buf_add(out, *buf_str(&clean) == '-' ? SLICE(" -") : SLICE(" "), e);
-		if (rc == 0)
-			rc = render_word(buf_str(&clean) + (*buf_str(&clean) == '-'), out, e);
+		buf_put(out, *buf_str(&clean) == '-' ? SLICE(" -") : SLICE(" "));
+		render_word(buf_str(&clean) + (*buf_str(&clean) == '-'), out);
 	}
-	return rc;
 }
 
 /* Commands for checking out and building the sources. */
-static int sources(const struct render_crash *r, struct buf *out, struct err *e)
+static void sources(const struct render_crash *r, struct buf *out)
 {
 	const char *commit = r->crash->first_seen.commit;
-	int rc = 0;
 
 	if (*commit && strspn(commit, "0123456789abcdef") == strlen(commit))
-		rc = buf_addf(out, e, "git checkout %s\n", commit);
-	if (rc < 0 || !r->build)
-		return rc;
-	rc = render_clean((struct slice){r->build, strnlen(r->build, BUILD_MAX)}, RENDER_LINE,
-			  &r->hide, out, e);
-	return rc == 0 ? buf_add(out, SLICE("\n"), e) : rc;
+		buf_printf(out, "git checkout %s\n", commit);
+	if (!r->build)
+		return;
+	render_clean((struct slice){r->build, strnlen(r->build, BUILD_MAX)}, RENDER_LINE, &r->hide,
+		     out);
+	buf_puts(out, "\n");
 }
 
-static int by_hand(const struct render_crash *r, struct buf *out, struct err *e)
+static void by_hand(const struct render_crash *r, struct buf *out)
 {
 	_autobuf_ struct buf path = BUF_INIT(COMMAND_MAX);
-	int rc = 0;
 
-	if (r->binary)
-		rc = render_clean((struct slice){r->binary, strnlen(r->binary, BUILD_MAX)},
-				  RENDER_LINE, &r->hide, &path, e);
-	else
-		rc = buf_add(&path, SLICE("./"), e);
-	if (rc == 0 && !r->binary)
-		rc = render_clean(slice_of(r->crash->fuzzer), RENDER_LINE, NULL, &path, e);
-	if (rc == 0)
-		rc = sources(r, out, e);
-	for (size_t i = 0; rc == 0 && r->env && r->env[i]; i++)
+	if (r->binary) {
+		render_clean((struct slice){r->binary, strnlen(r->binary, BUILD_MAX)}, RENDER_LINE,
+			     &r->hide, &path);
+	} else {
+		buf_puts(&path, "./");
+		render_clean(slice_of(r->crash->fuzzer), RENDER_LINE, NULL, &path);
+	}
+	out->full |= path.full;
+	sources(r, out);
+	for (size_t i = 0; r->env && r->env[i]; i++)
 		if (render_parts_is_wanted(r->crash->kind, r->env[i]))
-			rc = sanitizer_options(r->env[i], r->crash->kind, &r->hide, out, e);
-	if (rc == 0)
-		rc = render_word(buf_str(&path), out, e);
-	if (rc == 0)
-		rc = flags(r, out, e);
-	return rc == 0 ? buf_add(out, SLICE(" reproducer\n"), e) : rc;
+			sanitizer_options(r->env[i], r->crash->kind, &r->hide, out);
+	render_word(buf_str(&path), out);
+	flags(r, out);
+	buf_puts(out, " reproducer\n");
 }
 
-int render_commands(const struct render_crash *r, struct buf *out, struct err *e)
+void render_commands(const struct render_crash *r, struct buf *out)
 {
 	_autobuf_ struct buf hand = BUF_INIT(COMMANDS_MAX), local = BUF_INIT(COMMANDS_MAX);
 	struct render_crash bare = *r;
-	int rc = by_hand(r, &hand, e);
 
-	if (rc == -EFBIG) { /* a target's options can have any length */
+	by_hand(r, &hand);
+	if (hand.full) { /* a target's options can have any length */
 		bare.env = bare.argv = NULL;
 		buf_clear(&hand);
-		rc = by_hand(&bare, &hand, e);
+		by_hand(&bare, &hand);
 	}
-	if (rc == 0)
-		rc = render_local(r, &local, e);
-	if (rc == 0)
-		rc = buf_add(out, SLICE("\n### Reproduction\n\nBy hand:\n\n"), e);
-	if (rc == 0)
-		rc = render_fence(buf_slice(&hand), "sh", out, e);
-	if (rc == 0)
-		rc = buf_add(out, SLICE("\nOn the machine that fuzzes, in a cell:\n\n"), e);
-	return rc == 0 ? render_fence(buf_slice(&local), "sh", out, e) : rc;
+	render_local(r, &local);
+	out->full |= hand.full || local.full;
+	buf_puts(out, "\n### Reproduction\n\nBy hand:\n\n");
+	render_fence(buf_slice(&hand), "sh", out);
+	buf_puts(out, "\nOn the machine that fuzzes, in a cell:\n\n");
+	render_fence(buf_slice(&local), "sh", out);
 }

@@ -14,7 +14,10 @@
  * put in code spans, or in fences longer than any run of backticks in them.  There neither
  * markdown nor HTML nor a mention has a meaning.  Control characters, characters that change the
  * direction of text, and invalid UTF-8 are escaped ("\x1b", "\u202e").  No such text can begin a
- * comment ("<!--"), as markers do, or contain a placeholder. */
+ * comment ("<!--"), as markers do, or contain a placeholder.
+ *
+ * The functions append to *out.  A text of which any part does not fit makes *out full: call
+ * buf_check(). */
 
 enum {
 	RENDER_BODY_MAX = 60000,      /* bytes; GitHub's own limit is 65536 characters */
@@ -76,17 +79,15 @@ struct render_crash {
 bool render_is_inline(const struct render_crash *r);
 
 /* "Fuzzing crash: png_fuzzer — Heap-use-after-free READ 4 in f" */
-MUST_CHECK int render_title(const struct render_crash *r, struct buf *out, struct err *e);
-MUST_CHECK int render_body(const struct render_crash *r, struct buf *out, struct err *e);
+void render_title(const struct render_crash *r, struct buf *out);
+void render_body(const struct render_crash *r, struct buf *out);
 
 /* For an existing issue: what happened to its crash. */
 enum render_event { RENDER_AGAIN, RENDER_FIXED, RENDER_REGRESSED, RENDER_PARTLY };
-MUST_CHECK int render_comment(const struct render_crash *r, enum render_event what, struct buf *out,
-			      struct err *e);
+void render_comment(const struct render_crash *r, enum render_event what, struct buf *out);
 
 /* r->crash: the entry of the target that also found it; c: the crash. */
-MUST_CHECK int render_found(const struct render_crash *r, const struct known_crash *c,
-			    struct buf *out, struct err *e);
+void render_found(const struct render_crash *r, const struct known_crash *c, struct buf *out);
 
 /* --- parts of texts: text.c -------------------------------------------- */
 
@@ -96,25 +97,22 @@ enum render_how {
 };
 /* Makes text harmless for readers and programs, as described above, and removes the paths in
  * hide (or NULL). */
-MUST_CHECK int render_clean(struct slice text, enum render_how how, const struct render_hide *hide,
-			    struct buf *out, struct err *e);
+void render_clean(struct slice text, enum render_how how, const struct render_hide *hide,
+		  struct buf *out);
 /* Replaces only invisible characters and invalid UTF-8, by \xHH or \uHHHH. */
-MUST_CHECK int render_visible(struct slice text, enum render_how how, struct buf *out,
-			      struct err *e);
+void render_visible(struct slice text, enum render_how how, struct buf *out);
 /* Appends `text` as a code span: one line, at most max bytes of it. */
-MUST_CHECK int render_code(const char *text, size_t max, struct buf *out, struct err *e);
+void render_code(const char *text, size_t max, struct buf *out);
 /* Appends a block of code; the text must be clean. */
-MUST_CHECK int render_fence(struct slice clean, const char *language, struct buf *out,
-			    struct err *e);
+void render_fence(struct slice clean, const char *language, struct buf *out);
 /* Appends one word for sh(1), in a fence. */
-MUST_CHECK int render_word(const char *text, struct buf *out, struct err *e);
+void render_word(const char *text, struct buf *out);
 /* Appends " --config FILE --state-dir DIR" for sh(1), in a fence; a NULL option is left out. */
-MUST_CHECK int render_options(const char *config, const char *state, struct buf *out,
-			      struct err *e);
+void render_options(const char *config, const char *state, struct buf *out);
 /* The longest prefix of at most max bytes that does not split a character. */
 struct slice render_cut(struct slice text, size_t max);
 /* "2026-11-21T19:43:07Z"; "unknown" for 0 */
 const char *render_time(uint64_t seconds, char out[32]);
-MUST_CHECK int render_base64(struct slice bytes, struct buf *out, struct err *e);
+void render_base64(struct slice bytes, struct buf *out);
 
 #endif

@@ -19,7 +19,7 @@ static const char form_of_github[] = "https://github.com/%s/blob/{commit}/{path}
 
 /* --- the configuration ---------------------------------------------------------- */
 
-static int find_link(const struct config *c, struct sources *s, struct err *e)
+static void find_link(const struct config *c, struct sources *s)
 {
 	const struct github_config *g = config_github(c);
 	const char *link = config_source_link(c);
@@ -28,38 +28,26 @@ static int find_link(const struct config *c, struct sources *s, struct err *e)
 		s->link = xstrdup(link);
 	else if (g->repository && strcmp(g->api, "https://api.github.com") == 0)
 		s->link = xasprintf(form_of_github, g->repository);
-	else
-		return 0;
-	return s->link ? 0 : err_sys(e, "remember the form of links");
 }
 
-static int find_dir(const struct config *c, struct sources *s, struct err *e)
+static void find_dir(const struct config *c, struct sources *s)
 {
 	const char *dir = config_source_dir(c);
 
 	dir = dir ? dir : config_trigger(c)->repository;
 	s->dirfd = dir ? sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0) : -1;
 	if (s->dirfd < 0)
-		return 0;
+		return;
 	s->dir = xstrdup(dir);
-	if (!s->dir)
-		return err_sys(e, "remember the work tree");
 	for (size_t n = strlen(s->dir); n > 1 && s->dir[n - 1] == '/'; n--)
 		s->dir[n - 1] = '\0';
-	return 0;
 }
 
-int sources_open(const struct config *c, struct sources *ret, struct err *e)
+void sources_open(const struct config *c, struct sources *ret)
 {
-	int r;
-
 	*ret = (struct sources){.dirfd = -1};
-	r = find_link(c, ret, e);
-	if (r == 0)
-		r = find_dir(c, ret, e);
-	if (r < 0)
-		sources_close(ret);
-	return r;
+	find_link(c, ret);
+	find_dir(c, ret);
 }
 
 void sources_close(struct sources *s)
@@ -152,26 +140,25 @@ int source_link(const char *template, const char *commit, const char *path, uint
 		struct buf *out, struct err *e)
 {
 	struct slice rest = slice_of(template);
-	int r = 0;
 
 	if (!*commit || strspn(commit, "0123456789abcdef") != strlen(commit))
 		return err_set(e, EINVAL, "no link without a commit");
-	while (r == 0 && rest.n > 0) {
+	while (rest.n > 0) {
 		if (scan_lit(&rest, SLICE("{commit}"))) {
-			r = buf_add(out, slice_of(commit), e);
+			buf_puts(out, commit);
 		} else if (scan_lit(&rest, SLICE("{path}"))) {
-			r = http_path(path, out, e);
+			http_path(path, out);
 		} else if (scan_lit(&rest, SLICE("{line}"))) {
-			r = buf_addf(out, e, "%llu", (unsigned long long)line);
+			buf_printf(out, "%llu", (unsigned long long)line);
 		} else {
-			r = buf_add(out, (struct slice){rest.p, 1}, e);
+			buf_put(out, (struct slice){rest.p, 1});
 			rest = (struct slice){rest.p + 1, rest.n - 1};
 		}
 	}
-	return r;
+	return buf_check(out, e);
 }
 
-int source_commits(const char *template, struct buf *out, struct err *e)
+void source_commits(const char *template, struct buf *out)
 {
 	static const struct {
 		const char *lines, *commits;
@@ -185,12 +172,11 @@ int source_commits(const char *template, struct buf *out, struct err *e)
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
 		size_t tail = strlen(hosts[i].lines);
-		int r;
 
 		if (n <= tail || memcmp(template + n - tail, hosts[i].lines, tail) != 0)
 			continue;
-		r = buf_add(out, (struct slice){template, n - tail}, e);
-		return r < 0 ? r : buf_add(out, slice_of(hosts[i].commits), e);
+		buf_put(out, (struct slice){template, n - tail});
+		buf_puts(out, hosts[i].commits);
+		return;
 	}
-	return 0;
 }

@@ -23,7 +23,7 @@ struct sources {
 /* Reads the configuration: source_dir, else trigger.repository; source_link, else GitHub's form
  * for github.repository.  A work tree that cannot be opened is unknown.  Call sources_close() on
  * *ret. */
-MUST_CHECK int sources_open(const struct config *c, struct sources *ret, struct err *e);
+void sources_open(const struct config *c, struct sources *ret);
 void sources_close(struct sources *s);
 
 enum { SOURCE_PATH_MAX = 512 };
@@ -42,6 +42,6 @@ MUST_CHECK int source_link(const char *template, const char *commit, const char 
 
 /* Appends the URL prefix that gives a commit's page when the commit is added.  Supports the
  * templates of GitHub, GitLab, Gitea, Forgejo and Bitbucket; for others it appends nothing. */
-MUST_CHECK int source_commits(const char *template, struct buf *out, struct err *e);
+void source_commits(const char *template, struct buf *out);
 
 #endif

@@ -11,41 +11,35 @@
 
 enum { CLEAN_MAX = 1 << 20, LINE_OF_BASE64 = 57 /* bytes: 76 characters */ };
 
-static int add_char(struct slice s, size_t n, uint32_t c, enum render_how how, struct buf *out,
-		    struct err *e)
+static void add_char(struct slice s, size_t n, uint32_t c, enum render_how how, struct buf *out)
 {
 	if (n == 0)
-		return buf_addf(out, e, "\\x%02x", (unsigned char)s.p[0]);
-	if (c == '\n' || c == '\t')
-		return how == RENDER_LINES ? buf_add(out, (struct slice){s.p, 1}, e)
-					   : buf_add(out, SLICE(" "), e);
-	if (c == '\r')
-		return 0;
-	if (utf8_is_plain(c))
-		return buf_add(out, (struct slice){s.p, n}, e);
-	return buf_addf(out, e, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
+		buf_printf(out, "\\x%02x", (unsigned char)s.p[0]);
+	else if (c == '\n' || c == '\t')
+		buf_put(out, how == RENDER_LINES ? (struct slice){s.p, 1} : SLICE(" "));
+	else if (utf8_is_plain(c))
+		buf_put(out, (struct slice){s.p, n});
+	else if (c != '\r')
+		buf_printf(out, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
 }
 
-int render_visible(struct slice text, enum render_how how, struct buf *out, struct err *e)
+void render_visible(struct slice text, enum render_how how, struct buf *out)
 {
-	int r = 0;
-
-	while (r == 0 && text.n > 0) {
+	while (text.n > 0) {
 		size_t run = 0, n;
 		uint32_t c = 0;
 
 		while (run < text.n && text.p[run] >= ' ' && text.p[run] <= '~')
 			run++;
 		if (run > 0) {
-			r = buf_add(out, (struct slice){text.p, run}, e);
+			buf_put(out, (struct slice){text.p, run});
 			text = (struct slice){text.p + run, text.n - run};
 			continue;
 		}
 		n = utf8_next(text, &c);
-		r = add_char(text, n, c, how, out, e);
+		add_char(text, n, c, how, out);
 		text = (struct slice){text.p + (n ? n : 1), text.n - (n ? n : 1)};
 	}
-	return r;
 }
 
 /* A word with a meaning, and its harmless replacement. */
@@ -92,8 +86,7 @@ static const struct word *word_here(const char *begin, struct slice rest,
 }
 
 /* No replacement, and no junction of two parts, creates one of the words again. */
-static int render_text_replace(struct slice s, const struct render_hide *hide, struct buf *out,
-			       struct err *e)
+static void render_text_replace(struct slice s, const struct render_hide *hide, struct buf *out)
 {
 	const struct word words[WORDS] = {
 	    {SLICE("<!--"), SLICE("<! --")},
@@ -105,9 +98,7 @@ static int render_text_replace(struct slice s, const struct render_hide *hide, s
 	};
 	const char *begin = s.p;
 	size_t run = 0;
-	int r = 0;
-
-	while (r == 0 && run < s.n) {
+	while (run < s.n) {
 		struct slice rest = {s.p + run, s.n - run};
 		const struct word *w = word_here(begin, rest, words);
 
@@ -115,22 +106,22 @@ static int render_text_replace(struct slice s, const struct render_hide *hide, s
 			run++;
 			continue;
 		}
-		r = buf_add(out, (struct slice){s.p, run}, e);
-		if (r == 0)
-			r = buf_add(out, w->as, e);
+		buf_put(out, (struct slice){s.p, run});
+		buf_put(out, w->as);
 		s = (struct slice){rest.p + w->text.n, rest.n - w->text.n};
 		run = 0;
 	}
-	return r == 0 ? buf_add(out, s, e) : r;
+	buf_put(out, s);
 }
 
-int render_clean(struct slice text, enum render_how how, const struct render_hide *hide,
-		 struct buf *out, struct err *e)
+void render_clean(struct slice text, enum render_how how, const struct render_hide *hide,
+		  struct buf *out)
 {
 	_autobuf_ struct buf seen = BUF_INIT(CLEAN_MAX);
-	int r = render_visible(text, how, &seen, e);
+	render_visible(text, how, &seen);
 
-	return r < 0 ? r : render_text_replace(buf_slice(&seen), hide, out, e);
+	out->full |= seen.full;
+	render_text_replace(buf_slice(&seen), hide, out);
 }
 
 struct slice render_cut(struct slice text, size_t max)
@@ -154,54 +145,45 @@ static size_t longest_run(struct slice s, char c)
 	return best;
 }
 
-static int add_run(char c, size_t n, struct buf *out, struct err *e)
+static void add_run(char c, size_t n, struct buf *out)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = buf_add(out, (struct slice){&c, 1}, e);
-	return r;
+	for (size_t i = 0; i < n; i++)
+		buf_put(out, (struct slice){&c, 1});
 }
 
 /* Markdown does not show the blanks; they allow a backtick at either end. */
-int render_code(const char *text, size_t max, struct buf *out, struct err *e)
+void render_code(const char *text, size_t max, struct buf *out)
 {
 	_autobuf_ struct buf clean = BUF_INIT(CLEAN_MAX);
 	struct slice in = {text, strnlen(text, max + 1)}, s;
 	bool blank;
 	size_t ticks;
-	int r = render_clean(in, RENDER_LINE, NULL, &clean, e);
+	render_clean(in, RENDER_LINE, NULL, &clean);
+	out->full |= clean.full;
 
-	if (r < 0)
-		return r;
 	s = render_cut(buf_slice(&clean), max);
 	if (s.n == 0)
 		s = SLICE("?");
 	ticks = longest_run(s, '`') + 1;
 	blank = s.p[0] == '`' || s.p[s.n - 1] == '`';
-	r = add_run('`', ticks, out, e);
-	if (r == 0)
-		r = buf_addf(out, e, "%s%.*s%s%s", blank ? " " : "", (int)s.n, s.p,
-			     in.n > max ? "..." : "", blank ? " " : "");
-	return r == 0 ? add_run('`', ticks, out, e) : r;
+	add_run('`', ticks, out);
+	buf_printf(out, "%s%.*s%s%s", blank ? " " : "", (int)s.n, s.p, in.n > max ? "..." : "",
+		   blank ? " " : "");
+	add_run('`', ticks, out);
 }
 
-int render_fence(struct slice clean, const char *language, struct buf *out, struct err *e)
+void render_fence(struct slice clean, const char *language, struct buf *out)
 {
 	size_t ticks = longest_run(clean, '`') + 1;
-	int r;
 
 	ticks = ticks < 3 ? 3 : ticks;
-	r = add_run('`', ticks, out, e);
-	if (r == 0)
-		r = buf_addf(out, e, "%s\n", language);
-	if (r == 0)
-		r = buf_add(out, clean, e);
-	if (r == 0 && (clean.n == 0 || clean.p[clean.n - 1] != '\n'))
-		r = buf_add(out, SLICE("\n"), e);
-	if (r == 0)
-		r = add_run('`', ticks, out, e);
-	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+	add_run('`', ticks, out);
+	buf_printf(out, "%s\n", language);
+	buf_put(out, clean);
+	if (clean.n == 0 || clean.p[clean.n - 1] != '\n')
+		buf_puts(out, "\n");
+	add_run('`', ticks, out);
+	buf_puts(out, "\n");
 }
 
 static bool render_text_needs_quotes(const char *s)
@@ -213,17 +195,16 @@ static bool render_text_needs_quotes(const char *s)
 	return false;
 }
 
-int render_word(const char *text, struct buf *out, struct err *e)
+void render_word(const char *text, struct buf *out)
 {
-	int r = 0;
-
-	if (*text && *text != '-' && !render_text_needs_quotes(text))
-		return buf_add(out, slice_of(text), e);
-	r = buf_add(out, SLICE("'"), e);
-	for (; r == 0 && *text; text++)
-		r = *text == '\'' ? buf_add(out, SLICE("'\\''"), e)
-				  : buf_add(out, (struct slice){text, 1}, e);
-	return r == 0 ? buf_add(out, SLICE("'"), e) : r;
+	if (*text && *text != '-' && !render_text_needs_quotes(text)) {
+		buf_puts(out, text);
+		return;
+	}
+	buf_puts(out, "'");
+	for (; *text; text++)
+		buf_put(out, *text == '\'' ? SLICE("'\\''") : (struct slice){text, 1});
+	buf_puts(out, "'");
 }
 
 const char *render_time(uint64_t seconds, char out[32])
@@ -254,18 +235,15 @@ static void render_text_encode(struct slice three, char out[4])
 }
 
 /* RFC 4648, lines of 76 characters. */
-int render_base64(struct slice bytes, struct buf *out, struct err *e)
+void render_base64(struct slice bytes, struct buf *out)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < bytes.n; i += 3) {
+	for (size_t i = 0; i < bytes.n; i += 3) {
 		struct slice three = {bytes.p + i, bytes.n - i < 3 ? bytes.n - i : 3};
 		char four[4];
 
 		render_text_encode(three, four);
-		r = buf_add(out, (struct slice){four, 4}, e);
-		if (r == 0 && ((i + 3) % LINE_OF_BASE64 == 0 || i + 3 >= bytes.n))
-			r = buf_add(out, SLICE("\n"), e);
+		buf_put(out, (struct slice){four, 4});
+		if ((i + 3) % LINE_OF_BASE64 == 0 || i + 3 >= bytes.n)
+			buf_puts(out, "\n");
 	}
-	return r;
 }

@@ -220,12 +220,14 @@ static int command_part(const struct serve_site *s, const struct known_crash *c,
 	_autobuf_ struct buf b = BUF_INIT(16384);
 	int r = buf_addf(&b, e, "fuzzcell crash %s", verb);
 
+	render_options(s->limits.say_config, s->limits.say_state, &b);
 	if (r == 0)
-		r = render_options(s->limits.say_config, s->limits.say_state, &b, e);
+		r = buf_check(&b, e);
 	if (r == 0)
 		r = buf_add(&b, c->signature[0] == '-' ? SLICE(" -- ") : SLICE(" "), e);
+	render_word(c->signature, &b);
 	if (r == 0)
-		r = render_word(c->signature, &b, e);
+		r = buf_check(&b, e);
 	if (r == 0)
 		make_set(m, verb, json_stringn(buf_str(&b), b.n)); /* left out if incomplete */
 	return r;

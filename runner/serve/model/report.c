@@ -126,8 +126,9 @@ int report_part(const struct serve_site *s, const struct known_crash *c, struct 
 	make_set(m, "report_cut", json_boolean(in.n > SERVE_REPORT_MAX));
 	if (in.n > SERVE_REPORT_MAX)
 		in = render_cut(in, SERVE_REPORT_MAX);
+	render_visible(in, RENDER_LINES, &clean);
 	if (r == 0)
-		r = render_visible(in, RENDER_LINES, &clean, e);
+		r = buf_check(&clean, e);
 	if (r == 0)
 		make_set(m, "report", json_stringn(buf_str(&clean), clean.n));
 	return r;

@@ -84,8 +84,11 @@ static int commits_part(const struct serve_site *s, struct make *m, struct err *
 {
 	_autobuf_ struct buf b = BUF_INIT(8192);
 	const struct sources *from = s->limits.sources;
-	int r = from && from->link ? source_commits(from->link, &b, e) : 0;
+	int r;
 
+	if (from && from->link)
+		source_commits(from->link, &b);
+	r = buf_check(&b, e);
 	if (r == 0 && b.n > 0)
 		make_text(m, "commits", buf_str(&b));
 	return r;
