@@ -16,8 +16,6 @@ int github_new(const struct github_config *c, const struct github_options *o, st
 	if (r < 0)
 		return err_wrap(e, "github.api");
 	g = xcalloc(1, sizeof(*g));
-	if (!g)
-		return err_sys(e, "allocate a client of GitHub");
 	if (o)
 		g->o = *o;
 	g->config = c;

@@ -36,11 +36,10 @@ uint64_t index_get(const struct index *i, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-int index_put(struct index *i, const char *key, uint64_t number, struct err *e)
+void index_put(struct index *i, const char *key, uint64_t number)
 {
-	if (json_object_set_new(i->issues, key, json_integer((json_int_t)number)) < 0)
-		return err_set(e, ENOMEM, "remember an issue");
-	return 0;
+	/* A key that is not UTF-8 is never looked up. */
+	(void)json_object_set_new(i->issues, key, json_integer((json_int_t)number));
 }
 
 /* --- on disk --------------------------------------------------------------------- */
@@ -103,8 +102,6 @@ static int github_index_save(struct work *w, const struct index *i, struct err *
 		      "began_server", (json_int_t)i->began_server_s, "issues", i->issues);
 	int r;
 
-	if (!j)
-		return err_set(e, ENOMEM, "print the index of issues");
 	r = github_index_open_dir(w, &dirfd, e);
 	r = r ? r : json_print(j, 0, &text, e);
 	return r ? r : fs_replace(dirfd, i->name, slice_of(text), e);
@@ -124,9 +121,11 @@ static int make_name(const struct work *w, struct index *i, struct err *e)
 {
 	_autobuf_ struct buf all = BUF_INIT(8192);
 	char digest[DIGEST_SHA1_HEX];
-	int r = buf_addf(&all, e, "%s\n%s\n%s\n%" PRIu64, w->g->config->api, w->repo, w->g->login,
-			 w->g->config->app);
+	int r;
 
+	buf_printf(&all, "%s\n%s\n%s\n%" PRIu64, w->g->config->api, w->repo, w->g->login,
+		   w->g->config->app);
+	r = buf_check(&all, e);
 	if (r < 0)
 		return r;
 	digest_sha1_hex(buf_slice(&all), digest);
@@ -141,11 +140,9 @@ static int github_index_make(struct work *w, struct index **ret, struct err *e)
 	struct index *i = xcalloc(1, sizeof(*i));
 	int r;
 
-	if (!i)
-		return err_sys(e, "allocate an index of issues");
 	i->per_page = PER_PAGE;
 	i->issues = json_object();
-	r = i->issues ? make_name(w, i, e) : err_set(e, ENOMEM, "allocate an index of issues");
+	r = make_name(w, i, e);
 	if (r < 0) {
 		index_free(i);
 		return r;

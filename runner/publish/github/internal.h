@@ -68,10 +68,10 @@ bool text_next_marker(struct slice *io, struct slice *ret_key);
 bool text_has_marker(const char *body, const char *key);
 /* The reproducer's section, including the lines RENDER_INPUT_BEGIN and RENDER_INPUT_END. */
 bool text_input(const char *body, struct slice *ret);
-MUST_CHECK int text_base64(struct slice data, struct buf *out, struct err *e);
+void text_base64(struct slice data, struct buf *out);
 /* The title, cut to GitHub's limit of 256 characters, and the body, cut to fit 65536.  In the
  * body, `reproducer` replaces its placeholder, and a missing marker is appended. */
-MUST_CHECK int text_title(const char *title, struct buf *out, struct err *e);
+void text_title(const char *title, struct buf *out);
 MUST_CHECK int text_body(const char *body, const char *reproducer, const char *key, struct buf *out,
 			 struct err *e);
 
@@ -190,7 +190,7 @@ struct index {
 bool index_open(struct work *w);
 void index_free(struct index *i);			    /* NULL is fine */
 uint64_t index_get(const struct index *i, const char *key); /* 0: none */
-MUST_CHECK int index_put(struct index *i, const char *key, uint64_t number, struct err *e);
+void index_put(struct index *i, const char *key, uint64_t number);
 /* Forgets everything: the list is read again from the beginning. */
 void index_reset(struct index *i);
 /* Best effort: the file is a cache. */

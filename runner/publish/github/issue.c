@@ -22,8 +22,8 @@ static int make_labels(const struct work *w, json_t *into, struct err *e)
 	for (size_t i = 0; i < json_array_size(from); i++) {
 		json_t *one = json_array_get(from, i);
 
-		if (json_is_string(one) && json_array_append(labels, one) < 0)
-			break; /* no memory: reported below */
+		if (json_is_string(one))
+			json_array_append(labels, one);
 	}
 	if (json_array_size(labels) == json_array_size(from) &&
 	    json_object_set_new(into, "labels", labels) == 0)
@@ -35,16 +35,15 @@ static int make_text(const struct work *w, json_t *into, struct err *e)
 {
 	_autobuf_ struct buf title = BUF_INIT(TEXT_MAX), body = BUF_INIT(TEXT_MAX);
 	const char *reproducer = json_string_value(json_object_get(w->d->progress, "reproducer"));
-	int r = text_title(github_issue_event_text(w, "title"), &title, e);
+	int r = text_body(github_issue_event_text(w, "body"), reproducer, w->key, &body, e);
 
-	r = r ? r : text_body(github_issue_event_text(w, "body"), reproducer, w->key, &body, e);
 	if (r < 0)
 		return r;
+	text_title(github_issue_event_text(w, "title"), &title);
 	if (title.n == 0)
 		return err_set(e, EINVAL, "no title");
-	if (json_object_set_new(into, "title", json_string(buf_str(&title))) < 0 ||
-	    json_object_set_new(into, "body", json_string(buf_str(&body))) < 0)
-		return err_set(e, ENOMEM, "print an issue");
+	json_object_set_new(into, "title", json_string(buf_str(&title)));
+	json_object_set_new(into, "body", json_string(buf_str(&body)));
 	return 0;
 }
 
@@ -53,7 +52,6 @@ static bool opened(struct work *w, const struct answer *a)
 {
 	json_int_t number = json_integer_value(json_object_get(a->body, "number"));
 	const char *html = json_string_value(json_object_get(a->body, "html_url"));
-	struct err e;
 
 	if (number <= 0) /* a success without a number: search for the issue */
 		return work_later(w, REPLICATION_S, "open an issue: the answer is not an issue");
@@ -62,8 +60,8 @@ static bool opened(struct work *w, const struct answer *a)
 		text_clean(html, w->issue.html, sizeof(w->issue.html));
 	token_hide(w->g->token, w->issue.html);
 	/* Errors are ignored: the issue exists, and its marker identifies it. */
-	if (index_put(w->g->index, w->key, w->issue.number, &e) == 0)
-		index_save(w);
+	index_put(w->g->index, w->key, w->issue.number);
+	index_save(w);
 	(void)work_set(w, "issue", w->issue.number);
 	return true;
 }
@@ -81,7 +79,7 @@ bool issue_open(struct work *w)
 	r = make_text(w, body, &e);
 	r = r ? r : make_labels(w, body, &e);
 	if (r < 0)
-		return r == -ENOMEM ? work_error(w, &e) : work_refuse(w, e.msg);
+		return work_refuse(w, e.msg);
 	(void)snprintf(path, sizeof(path), "/repos/%s/issues", w->repo);
 	if (!work_set(w, "posting", github_now(w->g)))
 		return false;
@@ -101,14 +99,13 @@ bool issue_open(struct work *w)
 static int edited(const char *was, const char *now, struct buf *out, struct err *e)
 {
 	struct slice old, new;
-	int r;
 
 	if (!text_input(was, &old) || !text_input(now, &new) || slice_eq(old, new))
 		return 0;
-	r = buf_add(out, (struct slice){was, (size_t)(old.p - was)}, e);
-	if (r == 0)
-		r = buf_add(out, new, e);
-	return r == 0 ? buf_add(out, slice_of(old.p + old.n), e) : r;
+	buf_put(out, (struct slice){was, (size_t)(old.p - was)});
+	buf_put(out, new);
+	buf_puts(out, old.p + old.n);
+	return buf_check(out, e);
 }
 
 bool issue_edit(struct work *w)
@@ -139,8 +136,6 @@ bool issue_edit(struct work *w)
 	if (text.n == 0 || text.n > BODY_MAX)
 		return true;
 	body = json_pack("{s:s}", "body", buf_str(&text));
-	if (!body)
-		return work_later(w, 0, "no memory for a request");
 	github_call(w->g, "PATCH", w->issue.url, body, &a);
 	return work_ok(w, &a, "put the smaller reproducer into the issue") &&
 	       work_set(w, "edited", 1);
@@ -152,8 +147,6 @@ bool issue_set_state(struct work *w, bool open)
 	_autojson_ json_t *body = json_pack("{s:s, s:s}", "state", open ? "open" : "closed",
 					    "state_reason", open ? "reopened" : "completed");
 
-	if (!body)
-		return work_later(w, 0, "no memory for a request");
 	if (!work_set(w, "acting", github_server_now(w->g)))
 		return false;
 	github_call(w->g, "PATCH", w->issue.url, body, &a);

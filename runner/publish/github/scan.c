@@ -16,17 +16,16 @@ enum {
 	KEYS_MAX = 200000,
 };
 
-static bool github_scan_remember(struct work *w, const json_t *issue)
+static void github_scan_remember(struct work *w, const json_t *issue)
 {
 	struct index *i = w->g->index;
 	const char *body = json_string_value(json_object_get(issue, "body"));
 	json_int_t number = json_integer_value(json_object_get(issue, "number"));
 	struct slice rest, one;
-	struct err e;
 
 	if (!body || number <= 0 || json_object_get(issue, "pull_request") ||
 	    !auth_trusts(w->g, issue))
-		return true;
+		return;
 	rest = slice_of(body);
 	for (int n = 0; n < MARKERS_MAX && text_next_marker(&rest, &one); n++) {
 		char key[KEY_MAX + 1];
@@ -37,10 +36,8 @@ static bool github_scan_remember(struct work *w, const json_t *issue)
 		/* Of several issues the oldest counts. */
 		if ((before == 0 && json_object_size(i->issues) < KEYS_MAX) ||
 		    before > (uint64_t)number)
-			if (index_put(i, key, (uint64_t)number, &e) < 0)
-				return work_error(w, &e);
+			index_put(i, key, (uint64_t)number);
 	}
-	return true;
 }
 
 static bool github_scan_begin(struct work *w)
@@ -94,8 +91,7 @@ static bool take_page(struct work *w, const struct answer *a)
 	if (i->began_server_s == 0)
 		i->began_server_s = github_server_now(w->g);
 	for (size_t n = 0; n < json_array_size(a->body); n++)
-		if (!github_scan_remember(w, json_array_get(a->body, n)))
-			return false;
+		github_scan_remember(w, json_array_get(a->body, n));
 	memcpy(i->next, a->next, sizeof(i->next));
 	if (i->next[0])
 		return true;

@@ -147,14 +147,13 @@ bool text_input(const char *body, struct slice *ret)
 
 /* --- for GitHub ------------------------------------------------------------------ */
 
-int text_base64(struct slice data, struct buf *out, struct err *e)
+void text_base64(struct slice data, struct buf *out)
 {
 	static const char digits[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *p = (const unsigned char *)data.p;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < data.n; i += 3) {
+	for (size_t i = 0; i < data.n; i += 3) {
 		size_t left = data.n - i;
 		unsigned v = (unsigned)p[i] << 16 | (left > 1 ? (unsigned)p[i + 1] << 8 : 0) |
 			     (left > 2 ? (unsigned)p[i + 2] : 0);
@@ -162,9 +161,8 @@ int text_base64(struct slice data, struct buf *out, struct err *e)
 				(char)(left > 1 ? digits[v >> 6 & 63] : '='),
 				(char)(left > 2 ? digits[v & 63] : '=')};
 
-		r = buf_add(out, (struct slice){four, 4}, e);
+		buf_put(out, (struct slice){four, 4});
 	}
-	return r;
 }
 
 /* The first `max` characters of UTF-8 text. */
@@ -178,9 +176,9 @@ static struct slice github_text_cut(struct slice s, size_t max)
 	return s;
 }
 
-int text_title(const char *title, struct buf *out, struct err *e)
+void text_title(const char *title, struct buf *out)
 {
-	return buf_add(out, github_text_cut(slice_of(title), 250), e);
+	buf_put(out, github_text_cut(slice_of(title), 250));
 }
 
 /* The body is cut here, to leave room for the marker and a note; GitHub's limit is 65536. */
@@ -193,21 +191,19 @@ int text_body(const char *body, const char *reproducer, const char *key, struct 
 	_autobuf_ struct buf all = BUF_INIT(out->max);
 	const char *hit;
 	struct slice part;
-	int r = 0;
 
-	while (r == 0 && reproducer && (hit = strstr(body, place))) {
-		r = buf_add(&all, (struct slice){body, (size_t)(hit - body)}, e);
-		r = r ? r : buf_add(&all, slice_of(reproducer), e);
+	while (!all.full && reproducer && (hit = strstr(body, place))) {
+		buf_put(&all, (struct slice){body, (size_t)(hit - body)});
+		buf_puts(&all, reproducer);
 		body = hit + strlen(place);
 	}
-	r = r ? r : buf_add(&all, slice_of(body), e);
-	if (r < 0)
-		return r;
+	buf_puts(&all, body);
+	out->full |= all.full;
 	part = github_text_cut(buf_slice(&all), BODY_MAX);
-	r = buf_add(out, part, e);
-	if (r == 0 && part.n < all.n)
-		r = buf_add(out, SLICE("\n\n(cut: too long for an issue)"), e);
-	if (r == 0 && !text_has_marker(buf_str(out), key))
-		r = buf_addf(out, e, "\n\n<!-- fuzzcell-%s -->\n", key);
-	return r;
+	buf_put(out, part);
+	if (part.n < all.n)
+		buf_puts(out, "\n\n(cut: too long for an issue)");
+	if (!text_has_marker(buf_str(out), key))
+		buf_printf(out, "\n\n<!-- fuzzcell-%s -->\n", key);
+	return buf_check(out, e);
 }

@@ -36,7 +36,7 @@ static bool keep_text(struct work *w, const char *text)
 
 	if (json_object_set_new(w->d->progress, "reproducer", json_string(text)) == 0)
 		return true; /* written to disk with the next progress */
-	(void)err_set(&e, ENOMEM, "note where the reproducer is");
+	(void)err_set(&e, EINVAL, "note where the reproducer is");
 	return work_error(w, &e);
 }
 
@@ -148,14 +148,16 @@ static int make_put(const struct work *w, const struct file *f, const char *sha,
 		    struct err *e)
 {
 	_autobuf_ struct buf content = BUF_INIT(PUT_MAX);
-	int r = text_base64((struct slice){f->data, f->n}, &content, e);
+	int r;
 
+	text_base64((struct slice){f->data, f->n}, &content);
+	r = buf_check(&content, e);
 	if (r < 0)
 		return r;
 	*ret = json_pack("{s:s+, s:s, s:s, s:s*}", "message", "fuzzcell: reproducer of ",
 			 strchr(w->key, ' ') + 1, "content", buf_str(&content), "branch",
 			 w->g->config->upload_branch, "sha", *sha ? sha : NULL);
-	return *ret ? 0 : err_set(e, ENOMEM, "print a file for a branch");
+	return 0;
 }
 
 static bool github_upload_put(struct work *w, struct file *f, struct answer *a)
@@ -223,6 +225,6 @@ bool upload_reproducer(struct work *w)
 	if (c->upload != UPLOAD_CONTENTS || !c->upload_branch)
 		return not_there(w, path, "as configured");
 	if (read_file(w, &f, &e) < 0)
-		return e.code == ENOMEM ? work_error(w, &e) : not_there(w, path, e.msg);
+		return not_there(w, path, e.msg);
 	return github_upload_upload(w, &f);
 }

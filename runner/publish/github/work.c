@@ -74,12 +74,8 @@ static bool github_work_save(struct work *w)
 
 bool work_set(struct work *w, const char *name, uint64_t v)
 {
-	struct err e;
-
-	if (json_object_set_new(w->d->progress, name, json_integer((json_int_t)v)) == 0)
-		return github_work_save(w);
-	(void)err_set(&e, ENOMEM, "note the progress");
-	return work_error(w, &e);
+	json_object_set_new(w->d->progress, name, json_integer((json_int_t)v));
+	return github_work_save(w);
 }
 
 bool work_unset(struct work *w, const char *name)
