@@ -40,7 +40,7 @@ int publish_plain_queue(const struct publish *p, struct outbox *o, const struct 
 	event = json_pack("{s:s, s:s, s:I, s:o}", "event", v->event, "signature", "", "time",
 			  (json_int_t)p->now, "payload", payload);
 	if (!event)
-		return err_set(e, ENOMEM, "build JSON");
+		return err_set(e, EINVAL, "build JSON");
 	with_event.event = event;
 	return outbox_queue(o, &with_event, p->now, &fresh, e);
 }
@@ -222,7 +222,7 @@ static int alarm_github(const struct publish *p, struct outbox *o, const struct 
 		      "fuzzcell cannot deliver", "body", buf_str(&body), "comment", buf_str(&body),
 		      "labels", "repository", p->github->repository, "action", "none", "upload");
 	if (!event)
-		return err_set(e, ENOMEM, "build JSON");
+		return err_set(e, EINVAL, "build JSON");
 	item.event = event;
 	return outbox_queue(o, &item, p->now, &fresh, e);
 }

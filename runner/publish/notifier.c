@@ -114,8 +114,6 @@ int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l, st
 	if (!notify_is_wanted(t->config))
 		return 0;
 	n = xcalloc(1, sizeof(*n));
-	if (!n)
-		return err_sys(e, "allocate the notifier");
 	n->loop = loop;
 	n->t = *t;
 	n->ledger = l;

@@ -296,8 +296,8 @@ static int notify_learn(void *arg, const struct publish_learned *l, struct err *
 		return 0;
 	j = json_pack("{s:s, s:s, s:b, s:I}", "signature", l->signature, "url", url ? l->url : "",
 		      "ignored", ignore, "entries", (json_int_t)entries);
-	if (!j || json_array_append_new(to->list, j) < 0)
-		return err_set(e, ENOMEM, "keep the learned facts");
+	if (json_array_append_new(to->list, j) < 0)
+		return err_set(e, EINVAL, "keep the learned facts");
 	return 0;
 }
 
@@ -328,9 +328,12 @@ static int add_result(struct outbox *o, const struct notify *t, const struct led
 	if (r < 0)
 		return r;
 	if (!j)
-		return err_set(e, ENOMEM, "build the round's result");
+		return err_set(e, EINVAL, "build the round's result");
 	r = json_print(j, 0, &text, e);
-	return r < 0 ? r : buf_add(out, slice_of(text), e);
+	if (r < 0)
+		return r;
+	buf_puts(out, text);
+	return buf_check(out, e);
 }
 
 static void ledger_free_p(struct ledger **l)

@@ -21,8 +21,7 @@ static bool from_stats(const struct state *s, const struct known_crash *c, struc
 	_autojson_ json_t *j = NULL;
 	struct err e;
 
-	if (!path || json_load(s->dirfd, path, STATS_MAX, &j, &e) < 0 ||
-	    !json_object_get(j, "execs"))
+	if (json_load(s->dirfd, path, STATS_MAX, &j, &e) < 0 || !json_object_get(j, "execs"))
 		return false;
 	ret->execs = json_get_u64(j, "execs");
 	ret->cov = json_get_u64(j, "cov");

@@ -243,8 +243,6 @@ int publish_queue(const struct publish *p, struct outbox *o, const struct ledger
 	int r;
 
 	*ret = (struct publish_sum){0};
-	if (!v)
-		return err_sys(e, "allocate a list of crashes");
 	r = know_hooks(p, o, e);
 	for (size_t i = 0; i < n; i++)
 		first_error(tell_all(p, o, ledger_at(l, i), &fresh, ret, &why), &why, &r, e);

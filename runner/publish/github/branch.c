@@ -28,7 +28,7 @@ static bool github_branch_make(struct work *w, const char *what, json_t *body, s
 	if (body)
 		github_call(w->g, "POST", path, body, a);
 	else
-		answer_failed(-ENOMEM, "no memory for a request", a);
+		answer_failed(-EINVAL, "the branch's name is too long", a);
 	json_decref(body);
 	if (a->status == 409) /* the repository has no commits: a retry does not help */
 		a->kind = ANSWER_REFUSED;

@@ -171,7 +171,7 @@ static bool github_upload_put(struct work *w, struct file *f, struct answer *a)
 	if (strcmp(sha, f->blob) == 0)
 		return true;
 	if (make_put(w, f, sha, &body, &e) < 0) {
-		answer_failed(-ENOMEM, e.msg, a);
+		answer_failed(-EINVAL, e.msg, a);
 		return false;
 	}
 	github_call(w->g, "PUT", f->at, body, a);

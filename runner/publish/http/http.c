@@ -131,20 +131,17 @@ static bool resolve(const char *from, const char *to, char out[HTTP_URL_MAX])
 struct sink {
 	struct http_reply *reply;
 	size_t headers_left;
-	bool too_large, no_memory;
+	bool too_large;
 };
 
 static size_t http_take_body(char *p, size_t one, size_t n, void *arg)
 {
 	struct sink *s = arg;
-	struct err e;
-	int r;
 
 	(void)one; /* always 1 */
-	r = buf_add(&s->reply->body, (struct slice){p, n}, &e);
-	s->too_large = r == -EFBIG;
-	s->no_memory = r == -ENOMEM;
-	return r < 0 ? 0 : n;
+	buf_put(&s->reply->body, (struct slice){p, n});
+	s->too_large = s->reply->body.full;
+	return s->too_large ? 0 : n;
 }
 
 static size_t take_header(char *p, size_t one, size_t n, void *arg)
@@ -187,8 +184,6 @@ static int make_headers(const struct http_request *q, struct curl_slist **io, st
 	if (r == 0 && q->authorization) {
 		_autofree_ char *line = xasprintf("Authorization: %s", q->authorization);
 
-		if (!line)
-			return err_sys(e, "allocate a header");
 		r = add_header(io, line, e);
 		explicit_bzero(line, strlen(line));
 	}
@@ -255,8 +250,6 @@ static int http_failed(struct http *h, const struct http_request *q, const struc
 	if (s->too_large)
 		return err_set(e, EMSGSIZE, "%s to '%s': the answer is too large", q->method,
 			       p->host);
-	if (s->no_memory)
-		return err_set(e, EIO, "%s to '%s': no memory for the answer", q->method, p->host);
 	/* The time before sending; 0: nothing was sent. */
 	if (curl_easy_getinfo(h->curl, CURLINFO_PRETRANSFER_TIME_T, &began) != CURLE_OK)
 		began = 1;
@@ -343,8 +336,6 @@ int http_new(const struct http_limits *limits, struct http **ret, struct err *e)
 {
 	_autofree_ struct http *h = xcalloc(1, sizeof(*h));
 
-	if (!h)
-		return err_sys(e, "allocate a client");
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return err_set(e, ENOMEM, "start libcurl");
 	h->limits = *limits;

@@ -168,8 +168,6 @@ static int from_app(struct token *t, const struct github_config *c, struct err *
 	if (!c->app_key_file || c->installation == 0)
 		return err_set(e, EINVAL, "an App needs its installation and its key");
 	t->key_file = xstrdup(c->app_key_file);
-	if (!t->key_file)
-		return err_sys(e, "allocate a name");
 	t->app = c->app;
 	return token_read_file(c->app_key_file, t->s->key, sizeof(t->s->key), &t->s->key_n, e);
 }
@@ -210,8 +208,6 @@ int token_new(const struct github_config *c, struct token **ret, struct err *e)
 	struct token *t = xcalloc(1, sizeof(*t));
 	int r;
 
-	if (!t)
-		return err_sys(e, "allocate a token");
 	r = token_read_token(t, c, e);
 	if (r < 0) {
 		token_free(t);

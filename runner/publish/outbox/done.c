@@ -56,7 +56,7 @@ int outbox_chain(struct outbox *o, const char *chain, json_t **ret, struct err *
 	if (r != -ENOENT)
 		outbox_set_aside(o, o->done, name, r == 0 ? "not a chain's record" : why.msg);
 	*ret = empty_record(chain);
-	return *ret ? 0 : err_set(e, ENOMEM, "allocate JSON");
+	return 0;
 }
 
 bool outbox_chain_empty(const json_t *record)
@@ -123,22 +123,21 @@ static int add_told(json_t *record, const struct outbox_entry *t, const char *ho
 /* "entries": how many targets the issue names.  "labelled": how many it named when the label was
  * seen first.  The user who set the label knew only of these.  "minimized": whether the issue has
  * the smallest input, which is that of "target". */
-static int note_entries(json_t *record, const json_t *event, const struct outbox_outcome *c)
+static void note_entries(json_t *record, const json_t *event, const struct outbox_outcome *c)
 {
 	json_t *now = json_object_get(event, "entries"), *was = json_object_get(record, "entries");
-	int bad = 0;
 
 	if (!c->ignored)
 		(void)json_object_del(record, "labelled");
 	else if (!json_object_get(record, "labelled") && (was || now))
-		bad = json_object_set(record, "labelled", was ? was : now);
+		json_object_set(record, "labelled", was ? was : now);
 	if (json_is_integer(now))
-		bad |= json_object_set(record, "entries", now);
+		json_object_set(record, "entries", now);
 	now = json_object_get(event, "minimized");
 	if (!json_is_boolean(now) || !json_object_get(event, "target"))
-		return bad;
-	bad |= json_object_set(record, "minimized", now);
-	return bad | json_object_set(record, "target", json_object_get(event, "target"));
+		return;
+	json_object_set(record, "minimized", now);
+	json_object_set(record, "target", json_object_get(event, "target"));
 }
 
 int outbox_record(struct outbox *o, const struct outbox_entry *t, const json_t *event,
@@ -156,12 +155,12 @@ int outbox_record(struct outbox *o, const struct outbox_entry *t, const json_t *
 	if (*repository)
 		bad |= json_object_set_new(record, "repository", json_string(repository));
 	if (c->ignored)
-		bad |= json_object_set_new(record, "ignored", json_true());
+		json_object_set_new(record, "ignored", json_true());
 	if (event)
-		bad |= note_entries(record, event, c);
+		note_entries(record, event, c);
 	if (!outbox_chain_told(record, t->id))
 		bad |= add_told(record, t, how, c->now);
-	return bad ? err_set(e, ENOMEM, "build JSON") : write_record(o, record, e);
+	return bad ? err_set(e, EINVAL, "build JSON") : write_record(o, record, e);
 }
 
 int outbox_chain_noted(struct outbox *o, const char *chain, struct err *e)
@@ -173,10 +172,8 @@ int outbox_chain_noted(struct outbox *o, const char *chain, struct err *e)
 		return r;
 	r = outbox_chain(o, chain, &record, e);
 	if (r == 0 && json_is_true(json_object_get(record, "ignored"))) {
-		if (json_object_set_new(record, "ignored", json_false()) < 0)
-			r = err_set(e, ENOMEM, "build JSON");
-		else
-			r = write_record(o, record, e);
+		json_object_set_new(record, "ignored", json_false());
+		r = write_record(o, record, e);
 	}
 	outbox_release(o);
 	return r;

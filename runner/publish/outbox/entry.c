@@ -126,7 +126,7 @@ static int take_subject(const json_t *j, struct outbox_entry *t, struct err *e)
 	if (!s)
 		return err_set(e, EBADMSG, "\"subject\" is missing");
 	t->subject = xstrdup(s);
-	return t->subject ? 0 : err_sys(e, "copy a subject");
+	return 0;
 }
 
 static int outbox_entry_check_names(const struct outbox_entry *t, const char *id, struct err *e)
@@ -187,8 +187,6 @@ int outbox_entry_parse(struct slice text, const char *id, struct outbox_full *re
 	    !json_is_object(json_object_get(j, "progress")))
 		return err_set(e, EBADMSG, "\"event\" or \"progress\" is missing");
 	f.entry = xcalloc(1, sizeof(*f.entry));
-	if (!f.entry)
-		return err_sys(e, "allocate an entry");
 	r = outbox_entry_take_entry(j, id, f.entry, e);
 	if (r < 0) {
 		outbox_full_done(&f);
@@ -211,6 +209,6 @@ int outbox_entry_print(const struct outbox_entry *t, const json_t *event, const 
 	    t->refused, "why", t->why, "progress", progress, "event", event);
 
 	if (!j)
-		return err_set(e, ENOMEM, "build an entry");
+		return err_set(e, EINVAL, "build an entry");
 	return json_print(j, 1, ret, e);
 }

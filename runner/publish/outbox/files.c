@@ -139,7 +139,7 @@ int outbox_places_load(struct outbox *o, struct err *e)
 	}
 	json_decref(o->places);
 	o->places = r == 0 ? take_ptr(&j) : json_object();
-	return o->places ? 0 : err_set(e, ENOMEM, "allocate JSON");
+	return 0;
 }
 
 uint64_t outbox_place_get(const struct outbox *o, const char *place, const char *key)
@@ -149,21 +149,21 @@ uint64_t outbox_place_get(const struct outbox *o, const char *place, const char 
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-static int change_place(struct outbox *o, const char *place, const struct outbox_number *v,
-			size_t n, struct err *e)
+/* A place's name is UTF-8, because it comes from the configuration. */
+static void change_place(struct outbox *o, const char *place, const struct outbox_number *v,
+			 size_t n)
 {
 	json_t *one = json_object_get(o->places, place);
-	int bad = 0;
 
 	if (!json_is_object(one)) {
 		one = json_object();
-		bad |= json_object_set_new(o->places, place, one);
+		json_object_set_new(o->places, place, one);
 	}
 	for (size_t i = 0; i < n; i++)
-		bad |= v[i].value ? json_object_set_new(one, v[i].key,
-							json_integer((json_int_t)v[i].value))
-				  : json_object_del(one, v[i].key) && 0;
-	return bad ? err_set(e, ENOMEM, "build JSON") : 0;
+		if (v[i].value)
+			json_object_set_new(one, v[i].key, json_integer((json_int_t)v[i].value));
+		else
+			(void)json_object_del(one, v[i].key);
 }
 
 /* Reads the file again first, to keep other processes' changes. */
@@ -177,7 +177,7 @@ int outbox_place_set(struct outbox *o, const char *place, const struct outbox_nu
 		return r;
 	r = outbox_places_load(o, e);
 	if (r == 0)
-		r = change_place(o, place, v, n, e);
+		change_place(o, place, v, n);
 	if (r == 0)
 		r = json_print(o->places, 1, &text, e);
 	if (r == 0)

@@ -55,8 +55,6 @@ MUST_CHECK int outbox_places_load(struct outbox *o, struct err *e);
 
 /* --- outbox.c --------------------------------------------------------------- */
 
-/* Takes ownership of t, also on failure. */
-MUST_CHECK int outbox_add(struct outbox *o, struct outbox_entry *t, struct err *e);
 /* Removes t from the list, not from disk. */
 void outbox_forget(struct outbox *o, struct outbox_entry *t);
 

@@ -51,21 +51,14 @@ static void outbox_sort(struct outbox *o)
 	qsort(o->v, o->n, sizeof(struct outbox_entry *), by_seq);
 }
 
-int outbox_add(struct outbox *o, struct outbox_entry *t, struct err *e)
+/* Takes ownership of t. */
+static void outbox_add(struct outbox *o, struct outbox_entry *t)
 {
 	if (o->n == o->cap) {
-		size_t cap = o->cap ? 2 * o->cap : 64;
-		struct outbox_entry **v = xreallocarray(o->v, cap, sizeof(struct outbox_entry *));
-
-		if (!v) {
-			outbox_entry_free(t);
-			return err_sys(e, "allocate the outbox's list");
-		}
-		o->v = v;
-		o->cap = cap;
+		o->cap = o->cap ? 2 * o->cap : 64;
+		o->v = xreallocarray(o->v, o->cap, sizeof(struct outbox_entry *));
 	}
 	o->v[o->n++] = t;
-	return 0;
 }
 
 void outbox_forget(struct outbox *o, struct outbox_entry *t)
@@ -120,9 +113,9 @@ static int outbox_read_entry(struct outbox *o, const char *name, struct err *e)
 	}
 	if (r < 0)
 		return err_set(e, why.code, "%s", why.msg);
-	r = outbox_add(o, take_ptr(&f.entry), e);
+	outbox_add(o, take_ptr(&f.entry));
 	outbox_full_done(&f);
-	return r;
+	return 0;
 }
 
 /* Removes a temporary file of a killed fs_replace().  The lock of outbox_hold() is held, so no
@@ -212,11 +205,12 @@ static struct outbox *new_outbox(int state_dirfd)
 {
 	struct outbox *o = xcalloc(1, sizeof(*o));
 
-	if (o) {
-		*o = (struct outbox){
-		    .dir = -1, .done = -1, .state = state_dirfd, .deliver_fd = -1, .write_fd = -1};
-		o->seed = clock_real_us() ^ (uint64_t)getpid() << 32;
-	}
+	*o = (struct outbox){.dir = -1,
+			     .done = -1,
+			     .state = state_dirfd,
+			     .deliver_fd = -1,
+			     .write_fd = -1,
+			     .seed = clock_real_us() ^ (uint64_t)getpid() << 32};
 	return o;
 }
 
@@ -225,8 +219,6 @@ int outbox_open(int state_dirfd, struct outbox **ret, struct err *e)
 	struct outbox *o = new_outbox(state_dirfd);
 	int r;
 
-	if (!o)
-		return err_sys(e, "allocate the outbox");
 	r = outbox_make_dirs(o, e);
 	if (r == 0)
 		r = outbox_hold(o, e);
@@ -247,8 +239,6 @@ int outbox_read(int state_dirfd, struct outbox **ret, struct err *e)
 	struct outbox *o = new_outbox(state_dirfd);
 	int r;
 
-	if (!o)
-		return err_sys(e, "allocate the outbox");
 	r = outbox_open_dirs(o, e);
 	if (r == 0 || r == -ENOENT)
 		r = outbox_read_all(o, e);
@@ -320,8 +310,6 @@ static int new_entry(const struct outbox *o, const struct outbox_item *item, uin
 	    strlen(item->place) >= OUTBOX_PLACE)
 		return err_set(e, EINVAL, "outbox: '%.80s' is not an entry", item->id);
 	t = xcalloc(1, sizeof(*t));
-	if (!t)
-		return err_sys(e, "allocate an entry");
 	if (o->n > 0 && o->v[o->n - 1]->seq >= seq)
 		seq = o->v[o->n - 1]->seq + 1;
 	snprintf(t->id, sizeof(t->id), "%s", item->id);
@@ -331,10 +319,6 @@ static int new_entry(const struct outbox *o, const struct outbox_item *item, uin
 	t->seq = seq;
 	t->created = now;
 	t->subject = xstrdup(item->subject);
-	if (!t->subject) {
-		outbox_entry_free(t);
-		return err_sys(e, "copy a subject");
-	}
 	*ret = t;
 	return 0;
 }
@@ -355,9 +339,9 @@ static int queue_it(struct outbox *o, const struct outbox_item *item, uint64_t n
 
 	if (r < 0)
 		return r;
-	if (!progress || (item->url && *item->url &&
-			  json_object_set_new(progress, "issue_url", json_string(item->url)) < 0))
-		r = err_set(e, ENOMEM, "build JSON");
+	if (item->url && *item->url &&
+	    json_object_set_new(progress, "issue_url", json_string(item->url)) < 0)
+		r = err_set(e, EINVAL, "build JSON");
 	if (r == 0)
 		r = outbox_write(o, t, item->event, progress, e);
 	if (r < 0) {
@@ -365,7 +349,8 @@ static int queue_it(struct outbox *o, const struct outbox_item *item, uint64_t n
 		return r;
 	}
 	t->head = !outbox_chain_waits(o, t->chain);
-	return outbox_add(o, t, e);
+	outbox_add(o, t);
+	return 0;
 }
 
 int outbox_queue(struct outbox *o, const struct outbox_item *item, uint64_t now, bool *ret_new,

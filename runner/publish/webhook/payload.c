@@ -23,25 +23,25 @@ bool webhook_wants(const struct webhook_config *c, const char *event)
 }
 
 /* Plain text, one line. */
-static int webhook_payload_plain(const char *text, size_t max, struct buf *out, struct err *e)
+static void webhook_payload_plain(const char *text, size_t max, struct buf *out)
 {
 	_autobuf_ struct buf clean = BUF_INIT(ROOM);
-	int r = render_clean((struct slice){text, strnlen(text, max + 1)}, RENDER_LINE, NULL,
-			     &clean, e);
 
-	return r == 0 ? buf_add(out, render_cut(buf_slice(&clean), max), e) : r;
+	render_clean((struct slice){text, strnlen(text, max + 1)}, RENDER_LINE, NULL, &clean);
+	out->full |= clean.full;
+	buf_put(out, render_cut(buf_slice(&clean), max));
 }
 
 /* Slack's markup has three characters to escape.  Within code nothing is markup, but a backtick
  * ends it. */
-static int mrkdwn(const char *text, bool code, struct buf *out, struct err *e)
+static void mrkdwn(const char *text, bool code, struct buf *out)
 {
 	_autobuf_ struct buf clean = BUF_INIT(ROOM);
-	int r = webhook_payload_plain(text, PART_MAX, &clean, e);
 
-	if (r == 0 && code)
-		r = buf_add(out, SLICE("`"), e);
-	for (size_t i = 0; r == 0 && i < clean.n; i++) {
+	webhook_payload_plain(text, PART_MAX, &clean);
+	out->full |= clean.full;
+	buf_puts(out, code ? "`" : "");
+	for (size_t i = 0; i < clean.n; i++) {
 		struct slice c = {clean.p + i, 1};
 
 		if (*c.p == '&')
@@ -52,22 +52,22 @@ static int mrkdwn(const char *text, bool code, struct buf *out, struct err *e)
 			c = SLICE("&gt;");
 		else if (*c.p == '`')
 			c = SLICE("'");
-		r = buf_add(out, c, e);
+		buf_put(out, c);
 	}
-	return r == 0 && code ? buf_add(out, SLICE("`"), e) : r;
+	buf_puts(out, code ? "`" : "");
 }
 
 /* How names are written: unchanged, or as Slack's code. */
-typedef int write_fn(const char *text, struct buf *out, struct err *e);
+typedef void write_fn(const char *text, struct buf *out);
 
-static int as_plain(const char *text, struct buf *out, struct err *e)
+static void as_plain(const char *text, struct buf *out)
 {
-	return webhook_payload_plain(text, PART_MAX, out, e);
+	webhook_payload_plain(text, PART_MAX, out);
 }
 
-static int as_code(const char *text, struct buf *out, struct err *e)
+static void as_code(const char *text, struct buf *out)
 {
-	return mrkdwn(*text ? text : "?", true, out, e);
+	mrkdwn(*text ? text : "?", true, out);
 }
 
 static const char *verb(const char *event)
@@ -81,56 +81,52 @@ static const char *verb(const char *event)
 	return "Crash";
 }
 
-static int reliability(const struct known_crash *c, struct buf *out, struct err *e)
+static void reliability(const struct known_crash *c, struct buf *out)
 {
 	unsigned long long tries = c->reproduction.tries, hits = c->reproduction.hits;
 
 	if (!tries)
-		return 0;
-	if (!hits)
-		return buf_addf(out, e, "; never in %llu replays", tries);
-	return buf_addf(out, e, "; fails %llu of %llu times", hits, tries);
+		return;
+	if (hits)
+		buf_printf(out, "; fails %llu of %llu times", hits, tries);
+	else
+		buf_printf(out, "; never in %llu replays", tries);
 }
 
 /* "New crash in png_fuzzer: Heap-use-after-free READ 4 in f (security-relevant); fails 3 of
  * 3 times; 0123456789abcdef" */
-static int crash_line(const struct webhook_message *m, write_fn *write, struct buf *out,
-		      struct err *e)
+static void crash_line(const struct webhook_message *m, write_fn *write, struct buf *out)
 {
 	const struct known_crash *c = m->crash;
-	int r = buf_addf(out, e, "%s in ", verb(m->event));
 
-	if (r == 0)
-		r = write(c->fuzzer, out, e);
-	if (r == 0)
-		r = buf_add(out, SLICE(": "), e);
-	if (r == 0)
-		r = write(*c->crash_type ? c->crash_type : "crash", out, e);
-	if (r == 0 && *c->top_frame) {
-		r = buf_add(out, SLICE(" in "), e);
-		if (r == 0)
-			r = write(c->top_frame, out, e);
+	buf_printf(out, "%s in ", verb(m->event));
+	write(c->fuzzer, out);
+	buf_puts(out, ": ");
+	write(*c->crash_type ? c->crash_type : "crash", out);
+	if (*c->top_frame) {
+		buf_puts(out, " in ");
+		write(c->top_frame, out);
 	}
-	if (r == 0 && c->security)
-		r = buf_add(out, SLICE(" (security-relevant)"), e);
-	if (r == 0)
-		r = reliability(c, out, e);
-	if (r == 0)
-		r = buf_add(out, SLICE("; "), e);
-	return r == 0 ? write(c->signature, out, e) : r;
+	if (c->security)
+		buf_puts(out, " (security-relevant)");
+	reliability(c, out);
+	buf_puts(out, "; ");
+	write(c->signature, out);
 }
 
 static int line(const struct webhook_message *m, bool slack, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(ROOM);
-	int r;
 
 	if (m->crash)
-		r = crash_line(m, slack ? as_code : as_plain, &text, e);
+		crash_line(m, slack ? as_code : as_plain, &text);
+	else if (slack)
+		mrkdwn(m->text ? m->text : "", false, &text);
 	else
-		r = slack ? mrkdwn(m->text ? m->text : "", false, &text, e)
-			  : webhook_payload_plain(m->text ? m->text : "", PART_MAX, &text, e);
-	return r == 0 ? buf_add(out, render_cut(buf_slice(&text), TEXT_MAX), e) : r;
+		webhook_payload_plain(m->text ? m->text : "", PART_MAX, &text);
+	out->full |= text.full;
+	buf_put(out, render_cut(buf_slice(&text), TEXT_MAX));
+	return buf_check(out, e);
 }
 
 /* --- Slack --------------------------------------------------------------------- */
@@ -143,15 +139,13 @@ static int add_field(json_t *fields, const char *name, const char *value, struct
 
 	if (!value || !*value)
 		return 0;
-	r = buf_addf(&text, e, "*%s*\n", name);
-	if (r == 0)
-		r = as_code(value, &text, e);
+	buf_printf(&text, "*%s*\n", name);
+	as_code(value, &text);
+	r = buf_check(&text, e);
 	if (r < 0)
 		return r;
 	s = render_cut(buf_slice(&text), FIELD_MAX);
-	if (json_array_append_new(fields,
-				  json_pack("{s:s, s:s%}", "type", "mrkdwn", "text", s.p, s.n)) < 0)
-		return err_set(e, ENOMEM, "build JSON");
+	json_array_append_new(fields, json_pack("{s:s, s:s%}", "type", "mrkdwn", "text", s.p, s.n));
 	return 0;
 }
 
@@ -190,7 +184,7 @@ static int slack(const struct webhook_message *m, json_t **ret, struct err *e)
 	*ret = json_pack("{s:s, s:[{s:s, s:{s:s, s:s}}, {s:s, s:O}]}", "text", buf_str(&marked),
 			 "blocks", "type", "section", "text", "type", "mrkdwn", "text",
 			 buf_str(&marked), "type", "section", "fields", fields);
-	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
+	return 0;
 }
 
 /* --- generic ------------------------------------------------------------------- */
@@ -198,12 +192,11 @@ static int slack(const struct webhook_message *m, json_t **ret, struct err *e)
 static json_t *webhook_payload_text_json(const char *s)
 {
 	_autobuf_ struct buf clean = BUF_INIT(ROOM);
-	struct err e;
 
 	if (!s || !*s)
 		return json_null();
-	return webhook_payload_plain(s, PART_MAX, &clean, &e) == 0 ? json_string(buf_str(&clean))
-								   : NULL;
+	webhook_payload_plain(s, PART_MAX, &clean);
+	return clean.full ? NULL : json_string(buf_str(&clean));
 }
 
 static json_t *webhook_payload_crash_json(const struct webhook_message *m)
@@ -237,7 +230,7 @@ static int generic(const struct webhook_message *m, json_t **ret, struct err *e)
 		      webhook_payload_text_json(m->crash ? m->crash->fuzzer : m->target), "run",
 		      webhook_payload_text_json(m->run), "commit",
 		      webhook_payload_text_json(m->commit), "crash", webhook_payload_crash_json(m));
-	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
+	return *ret ? 0 : err_set(e, EINVAL, "build JSON");
 }
 
 int webhook_payload(enum webhook_format format, const struct webhook_message *m, json_t **ret,
