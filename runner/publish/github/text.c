@@ -3,6 +3,7 @@
 #include "runner/publish/render/render.h"
 
 #include <inttypes.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -149,19 +150,14 @@ bool text_input(const char *body, struct slice *ret)
 
 void text_base64(struct slice data, struct buf *out)
 {
-	static const char digits[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *p = (const unsigned char *)data.p;
+	enum { PART = 3 * 1024 };
+	unsigned char text[PART / 3 * 4 + 1];
 
-	for (size_t i = 0; i < data.n; i += 3) {
-		size_t left = data.n - i;
-		unsigned v = (unsigned)p[i] << 16 | (left > 1 ? (unsigned)p[i + 1] << 8 : 0) |
-			     (left > 2 ? (unsigned)p[i + 2] : 0);
-		char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
-				(char)(left > 1 ? digits[v >> 6 & 63] : '='),
-				(char)(left > 2 ? digits[v & 63] : '=')};
+	for (size_t i = 0; i < data.n; i += PART) {
+		size_t left = data.n - i, n = left < PART ? left : PART;
 
-		buf_put(out, (struct slice){four, 4});
+		(void)EVP_EncodeBlock(text, (const unsigned char *)data.p + i, (int)n);
+		buf_puts(out, (const char *)text);
 	}
 }
 

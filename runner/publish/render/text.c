@@ -5,6 +5,7 @@
 #include "runner/publish/render/render.h"
 
 #include <ctype.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -218,32 +219,16 @@ const char *render_time(uint64_t seconds, char out[32])
 	return out;
 }
 
-/* Four digits of up to three bytes. */
-static void render_text_encode(struct slice three, char out[4])
-{
-	static const char digits[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	uint32_t v = 0;
-
-	for (size_t i = 0; i < 3; i++)
-		v = v << 8 | (i < three.n ? (unsigned char)three.p[i] : 0U);
-	for (unsigned i = 0; i < 4; i++)
-		if (i <= three.n)
-			out[i] = digits[v >> (18 - 6 * i) & 63];
-		else
-			out[i] = '=';
-}
-
 /* RFC 4648, lines of 76 characters. */
 void render_base64(struct slice bytes, struct buf *out)
 {
-	for (size_t i = 0; i < bytes.n; i += 3) {
-		struct slice three = {bytes.p + i, bytes.n - i < 3 ? bytes.n - i : 3};
-		char four[4];
+	unsigned char line[LINE_OF_BASE64 / 3 * 4 + 1];
 
-		render_text_encode(three, four);
-		buf_put(out, (struct slice){four, 4});
-		if ((i + 3) % LINE_OF_BASE64 == 0 || i + 3 >= bytes.n)
-			buf_puts(out, "\n");
+	for (size_t i = 0; i < bytes.n; i += LINE_OF_BASE64) {
+		size_t left = bytes.n - i, n = left < LINE_OF_BASE64 ? left : LINE_OF_BASE64;
+
+		(void)EVP_EncodeBlock(line, (const unsigned char *)bytes.p + i, (int)n);
+		buf_puts(out, (const char *)line);
+		buf_puts(out, "\n");
 	}
 }
