@@ -1,71 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/publish/http/http.h"
 
+#include <curl/curl.h>
 #include <strings.h>
-#include <time.h>
 
-/* --- dates ----------------------------------------------------------------------- */
+#define LAST_DATE INT64_C(253402300799) /* the end of the year 9999 */
 
-static bool scan_digits(struct slice *in, size_t n, int *out)
+/* 0: the text is no date, or a date before 1970 or after the year 9999. */
+static uint64_t http_date(const char *text)
 {
-	int v = 0;
+	time_t t = curl_getdate(text, NULL);
 
-	if (in->n < n)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (in->p[i] < '0' || in->p[i] > '9')
-			return false;
-		v = 10 * v + (in->p[i] - '0');
-	}
-	in->p += n;
-	in->n -= n;
-	*out = v;
-	return true;
+	return t > 0 && t <= LAST_DATE ? (uint64_t)t : 0;
 }
-
-static bool scan_month(struct slice *in, int *out)
-{
-	static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-
-	for (int m = 0; in->n >= 3 && m < 12; m++) {
-		if (memcmp(in->p, names + (size_t)m * 3, 3) != 0)
-			continue;
-		in->p += 3;
-		in->n -= 3;
-		*out = m;
-		return true;
-	}
-	return false;
-}
-
-/* strptime() is not used, because it expects the locale's month names. */
-bool http_date(struct slice text, uint64_t *ret_s)
-{
-	struct tm tm = {0};
-	struct slice day;
-	int year;
-	time_t t;
-
-	if (!scan_until(&text, ',', 3, &day) || !scan_lit(&text, SLICE(", ")) ||
-	    !scan_digits(&text, 2, &tm.tm_mday) || !scan_lit(&text, SLICE(" ")) ||
-	    !scan_month(&text, &tm.tm_mon) || !scan_lit(&text, SLICE(" ")) ||
-	    !scan_digits(&text, 4, &year) || !scan_lit(&text, SLICE(" ")) ||
-	    !scan_digits(&text, 2, &tm.tm_hour) || !scan_lit(&text, SLICE(":")) ||
-	    !scan_digits(&text, 2, &tm.tm_min) || !scan_lit(&text, SLICE(":")) ||
-	    !scan_digits(&text, 2, &tm.tm_sec) || !slice_eq(text, SLICE(" GMT")))
-		return false;
-	if (tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 ||
-	    tm.tm_sec > 60 || year < 1970)
-		return false;
-	tm.tm_year = year - 1900;
-	t = timegm(&tm);
-	if (t < 0)
-		return false;
-	*ret_s = (uint64_t)t;
-	return true;
-}
-
-/* --- lines ----------------------------------------------------------------------- */
 
 static bool whole_number(struct slice text, uint64_t *out)
 {
@@ -117,53 +64,36 @@ static void count_from_date(struct http_headers *h)
 	h->has_retry_after = true;
 }
 
-static void read_retry_after(struct http_headers *h, struct slice text)
+static void read_retry_after(struct http_headers *h, const char *text)
 {
 	uint64_t v;
 
-	if (whole_number(text, &v)) {
+	if (whole_number(slice_of(text), &v)) {
 		h->retry_after_s = v;
 		h->has_retry_after = true;
-	} else if (http_date(text, &v)) {
+	} else if ((v = http_date(text))) {
 		h->retry_at_s = v;
 		count_from_date(h);
 	}
 }
 
-static bool headers_named(struct slice name, const char *want)
-{
-	return name.n == strlen(want) && strncasecmp(name.p, want, name.n) == 0;
-}
-
-static void headers_read_field(struct http_headers *h, struct slice name, struct slice value)
+void http_headers_field(struct http_headers *h, const char *name, const char *value)
 {
 	uint64_t v;
 
-	if (headers_named(name, "date") && http_date(value, &v)) {
+	if (strcasecmp(name, "date") == 0 && (v = http_date(value))) {
 		h->date_s = v;
 		count_from_date(h);
-	} else if (headers_named(name, "retry-after"))
+	} else if (strcasecmp(name, "retry-after") == 0)
 		read_retry_after(h, value);
-	else if (headers_named(name, "x-ratelimit-remaining"))
-		h->has_remaining = whole_number(value, &h->remaining);
-	else if (headers_named(name, "x-ratelimit-reset") && whole_number(value, &v))
+	else if (strcasecmp(name, "x-ratelimit-remaining") == 0)
+		h->has_remaining = whole_number(slice_of(value), &h->remaining);
+	else if (strcasecmp(name, "x-ratelimit-reset") == 0 && whole_number(slice_of(value), &v))
 		h->reset_s = v;
-	else if (headers_named(name, "location"))
-		copy_url(value, h->location);
-	else if (headers_named(name, "link"))
-		headers_read_link(h, value);
-}
-
-void http_headers_line(struct http_headers *h, struct slice line)
-{
-	struct slice name;
-
-	while (line.n > 0 && strchr("\r\n \t", line.p[line.n - 1]))
-		line.n--;
-	if (!scan_until(&line, ':', 64, &name) || !scan_lit(&line, SLICE(":")))
-		return;
-	scan_blanks(&line);
-	headers_read_field(h, name, line);
+	else if (strcasecmp(name, "location") == 0)
+		copy_url(slice_of(value), h->location);
+	else if (strcasecmp(name, "link") == 0)
+		headers_read_link(h, slice_of(value));
 }
 
 static bool is_unreserved(char c)

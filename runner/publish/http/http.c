@@ -144,22 +144,28 @@ static size_t http_take_body(char *p, size_t one, size_t n, void *arg)
 	return s->too_large ? 0 : n;
 }
 
-static size_t take_header(char *p, size_t one, size_t n, void *arg)
+/* libcurl keeps the headers; this only limits their size. */
+static size_t count_header(char *p, size_t one, size_t n, void *arg)
 {
 	struct sink *s = arg;
-	struct slice line = {p, n};
 
+	(void)p;
 	(void)one;
 	if (n > s->headers_left) {
 		s->too_large = true;
 		return 0;
 	}
 	s->headers_left -= n;
-	if (scan_lit(&line, SLICE("HTTP/"))) /* headers of a 100 answer are dropped */
-		s->reply->headers = (struct http_headers){0};
-	else
-		http_headers_line(&s->reply->headers, line);
 	return n;
+}
+
+/* Not those of a 100 answer, and no trailers. */
+static void read_headers(CURL *c, struct http_headers *to)
+{
+	struct curl_header *h = NULL;
+
+	while ((h = curl_easy_nextheader(c, CURLH_HEADER, -1, h)))
+		http_headers_field(to, h->name, h->value);
 }
 
 /* --- a request ------------------------------------------------------------------- */
@@ -235,7 +241,7 @@ static CURLcode set_request(CURL *c, const struct http_request *q, const char *u
 	SET(CURLOPT_HTTPHEADER, headers);
 	SET(CURLOPT_WRITEFUNCTION, http_take_body);
 	SET(CURLOPT_WRITEDATA, sink);
-	SET(CURLOPT_HEADERFUNCTION, take_header);
+	SET(CURLOPT_HEADERFUNCTION, count_header);
 	SET(CURLOPT_HEADERDATA, sink);
 	return rc;
 }
@@ -289,6 +295,7 @@ static int perform(struct http *h, const struct http_request *q, const char *url
 	if (rc)
 		return http_failed(h, q, &p, &sink, rc, e);
 	ret->status = status > 0 && status < 1000 ? (unsigned)status : 0;
+	read_headers(h->curl, &ret->headers);
 	return 0;
 }
 

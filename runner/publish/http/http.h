@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* HTTP requests, one at a time, with libcurl (only http.c uses it).  Requests block, so they run
- * in a forked child, never in the supervisor.
+/* HTTP requests, one at a time, with libcurl (only http.c and headers.c use it).  Requests block,
+ * so they run in a forked child, never in the supervisor.
  *
  * HTTPS uses the machine's certificates and TLS 1.2 or later.  Plain HTTP is allowed only to the
  * loopback interface, without a proxy.  Other requests use the proxy that the environment names.
@@ -49,10 +49,9 @@ struct http_headers {
 	char next[HTTP_URL_MAX];     /* the URL of link's rel="next"; "" */
 };
 
-/* Adds one header line, with or without its line end, to h. */
-void http_headers_line(struct http_headers *h, struct slice line);
-/* "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110), up to the year 9999. */
-bool http_date(struct slice text, uint64_t *ret_s);
+/* Adds one header, without blanks around its value, to h.  Of several valid ones the last counts.
+ * Dates have the forms that curl_getdate() reads. */
+void http_headers_field(struct http_headers *h, const char *name, const char *value);
 
 struct http_request {
 	const char *method; /* "GET", "POST", "PUT", "PATCH" */

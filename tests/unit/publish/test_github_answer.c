@@ -2,15 +2,15 @@
 #include "tests/unit/unit.h"
 
 #include "runner/publish/github/internal.h"
+#include "tests/unit/publish/headers.h"
 
 static struct http_reply reply(unsigned status, const char *body, const char *const *headers)
 {
 	struct http_reply r = {.status = status, .body = BUF_INIT(1 << 20)};
-	struct err e;
 
 	for (; headers && *headers; headers++)
-		http_headers_line(&r.headers, slice_of(*headers));
-	assert_int_equal(buf_add(&r.body, slice_of(body), &e), 0);
+		put_header(&r.headers, *headers);
+	buf_puts(&r.body, body);
 	return r;
 }
 

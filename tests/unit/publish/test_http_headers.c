@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/publish/http/http.h"
+#include "tests/unit/publish/headers.h"
 
 #include <stdio.h>
 
@@ -10,18 +10,18 @@ static struct http_headers read_all(const char *const *lines)
 	struct http_headers h = {0};
 
 	for (; *lines; lines++)
-		http_headers_line(&h, slice_of(*lines));
+		put_header(&h, *lines);
 	return h;
 }
 
 static void what_github_says(void **state)
 {
 	const char *const lines[] = {
-	    "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
-	    "X-RateLimit-Remaining: 0\r\n",
-	    "x-ratelimit-reset:784111837 \r\n",
-	    "Retry-After: 90\r\n",
-	    "Location: https://api.github.com/repositories/1/issues\r\n",
+	    "Date: Sun, 06 Nov 1994 08:49:37 GMT",
+	    "X-RateLimit-Remaining: 0",
+	    "x-ratelimit-reset: 784111837",
+	    "Retry-After: 90",
+	    "Location: https://api.github.com/repositories/1/issues",
 	    "link: <https://api.github.com/x?page=1,2>; rel=\"prev\", "
 	    "<https://api.github.com/x?page=3>; rel=\"next\", <https://e.example/9>; rel=\"last\"",
 	    "X-Whatever: <y>; rel=\"next\"",
@@ -72,9 +72,6 @@ static void what_cannot_be_read_is_not_there(void **state)
 				     "Link: <https://x/",
 				     "Link: <>; rel=\"next\"",
 				     ": x",
-				     "Date",
-				     "",
-				     "\r\n",
 				     NULL};
 	struct http_headers h;
 
@@ -87,33 +84,49 @@ static void what_cannot_be_read_is_not_there(void **state)
 	assert_string_equal(h.next, "");
 }
 
+static void the_last_valid_one_counts(void **state)
+{
+	const char *const lines[] = {"Date: Sun, 06 Nov 1994 08:49:37 GMT",
+				     "Date: Sun, 06 Nov 1994 08:49:38 GMT",
+				     "Date: soon",
+				     "Location: /a",
+				     "Location: /b",
+				     "Location: /c d",
+				     NULL};
+	struct http_headers h = read_all(lines);
+
+	(void)state;
+	assert_int_equal(h.date_s, 784111778);
+	assert_string_equal(h.location, "/b");
+}
+
 static void dates(void **state)
 {
 	static const struct {
 		const char *text;
-		bool ok;
-		uint64_t s;
+		uint64_t s; /* 0: not a date */
 	} t[] = {
-	    {"Thu, 01 Jan 1970 00:00:00 GMT", true, 0},
-	    {"Tue, 29 Feb 2028 23:59:59 GMT", true, 1835481599},
-	    {"Fri, 31 Dec 9999 23:59:59 GMT", true, UINT64_C(253402300799)},
-	    {"Wed, 31 Dec 1969 23:59:59 GMT", false, 0},
-	    {"Sun, 32 Nov 1994 08:49:37 GMT", false, 0},
-	    {"Sun, 06 Nov 1994 24:49:37 GMT", false, 0},
-	    {"Sun, 06 Nop 1994 08:49:37 GMT", false, 0},
-	    {"Sun, 06 Nov 1994 08:49:37 CET", false, 0},
-	    {"Sun, 06 Nov 1994 08:49:37 GMT ", false, 0},
-	    {"Sunday, 06-Nov-94 08:49:37 GMT", false, 0},
-	    {"Sun, 6 Nov 1994 08:49:37 GMT", false, 0},
-	    {"Sun, 06 N", false, 0},
-	    {"", false, 0},
+	    {"Thu, 01 Jan 1970 00:00:01 GMT", 1},
+	    {"Tue, 29 Feb 2028 23:59:59 GMT", 1835481599},
+	    {"Fri, 31 Dec 9999 23:59:59 GMT", UINT64_C(253402300799)},
+	    {"Sunday, 06-Nov-94 08:49:37 GMT", 784111777},
+	    {"Sun Nov  6 08:49:37 1994", 784111777},
+	    {"Fri, 31 Dec 10000 23:59:59 GMT", 0},
+	    {"Fri, 31 Dec 99999999 23:59:59 GMT", 0},
+	    {"Wed, 31 Dec 1969 23:59:58 GMT", 0},
+	    {"Sun, 32 Nov 1994 08:49:37 GMT", 0},
+	    {"Sun, 06 Nov 1994 24:49:37 GMT", 0},
+	    {"Sun, 06 Nop 1994 08:49:37 GMT", 0},
+	    {"Sun, 06 N", 0},
+	    {"", 0},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		uint64_t s = 7;
+		struct http_headers h = {0};
 
-		if (http_date(slice_of(t[i].text), &s) != t[i].ok || s != (t[i].ok ? t[i].s : 7))
+		http_headers_field(&h, "Date", t[i].text);
+		if (h.date_s != t[i].s)
 			fail_msg("'%s'", t[i].text);
 	}
 }
@@ -122,6 +135,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_github_says),
     cmocka_unit_test(a_date_to_retry_after_counts_from_the_servers_clock),
     cmocka_unit_test(what_cannot_be_read_is_not_there),
+    cmocka_unit_test(the_last_valid_one_counts),
     cmocka_unit_test(dates),
 };
 
