@@ -127,12 +127,12 @@ static int put_files(int dir, const struct vault_item *item, struct err *e)
 
 /* The name begins with a dot, unlike every crash's.  It is unique, since writers for two targets
  * may write one new crash at once. */
-static void vault_aside(const char *name, const char *target, const char *why, char out[ASIDE])
+static void vault_aside(const char *name, const char *target, char out[ASIDE])
 {
 	char sum[DIGEST_SHA1_HEX];
 
 	digest_sha1_hex(slice_of(target), sum);
-	snprintf(out, ASIDE, ".%.*s.%.8s.%s", CUT, name, sum, why);
+	snprintf(out, ASIDE, ".%.*s.%.8s.new", CUT, name, sum);
 }
 
 static int write_dir(int crashes, const char *tmp, const struct vault_item *item, struct err *e)
@@ -159,7 +159,7 @@ static int make_new(int in, const char *name, const struct vault_item *item, str
 	struct err ignored;
 	int r;
 
-	vault_aside(name, item->target, "new", tmp);
+	vault_aside(name, item->target, tmp);
 	r = write_dir(in, tmp, item, e);
 	if (r == 0 && sys_renameat(in, tmp, name) < 0)
 		r = errno == ENOTEMPTY ? err_set(e, EEXIST, "'%s' is there", name)
@@ -413,39 +413,6 @@ int vault_open(int state_dirfd, struct slice signature, const char *target, enum
 	return r < 0 ? err_wrap(e, "crash '%s'", name) : 0;
 }
 
-/* Renames the directory first: a crash is present completely, or not at all. */
-static int vault_remove_dir(int crashes, const char *name, struct err *e)
-{
-	char gone[ASIDE];
-	int r;
-
-	vault_aside(name, "", "gone", gone);
-	r = fs_remove_tree(crashes, gone, e);
-	if (r < 0)
-		return r;
-	if (sys_renameat(crashes, name, gone) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "rename to '%s'", gone);
-	if (sys_fsync(crashes) < 0)
-		return err_sys(e, "fsync directory '%s'", dir_name);
-	return fs_remove_tree(crashes, gone, e);
-}
-
-int vault_remove(int state_dirfd, struct slice signature, struct err *e)
-{
-	_autoclose_ int crashes = -1;
-	char name[VAULT_NAME];
-	int r = vault_name(signature, name, e);
-
-	if (r < 0)
-		return err_wrap(e, "remove a crash");
-	r = fs_open_dir(state_dirfd, dir_name, &crashes, e);
-	if (r == -ENOENT)
-		return 0;
-	if (r == 0)
-		r = vault_remove_dir(crashes, name, e);
-	return r < 0 ? err_wrap(e, "remove crash '%s'", name) : 0;
-}
-
 /* Removes the files that a killed fs_replace() leaves. */
 static int sweep_files(int in, const char *name, struct err *e)
 {
@@ -467,7 +434,7 @@ static int sweep_entry(int in, const char *name, bool is_crash, struct err *e)
 	char by[NAME_MAX + 8];
 	int r;
 
-	if (name[0] == '.' && (strcmp(end, ".new") == 0 || strcmp(end, ".gone") == 0))
+	if (name[0] == '.' && strcmp(end, ".new") == 0)
 		return fs_remove_tree(in, name, e);
 	if (name[0] == '.')
 		return 0; /* skips ".", ".." and users' own files */

@@ -89,9 +89,6 @@ MUST_CHECK int vault_read(int state_dirfd, struct slice signature, const char *t
 MUST_CHECK int vault_open(int state_dirfd, struct slice signature, const char *target,
 			  enum vault_file f, int *ret_fd, struct err *e);
 
-/* Removes all files of a crash, at a user's request.  A crash without files is no error. */
-MUST_CHECK int vault_remove(int state_dirfd, struct slice signature, struct err *e);
-
 /* Removes the temporary files of killed writers.  Call it at a start, with the lock held. */
 MUST_CHECK int vault_sweep(int state_dirfd, struct err *e);
 

@@ -190,23 +190,6 @@ static void test_odd_entries(void **state)
 	check_file(item.signature, VAULT_INPUT, "in");
 }
 
-static void test_remove(void **state)
-{
-	struct vault_item item = item_of("in", NULL, "report", NULL);
-	struct err e;
-
-	(void)state;
-	assert_int_equal(vault_remove(dir.fd, item.signature, &e), 0);
-	save(&item);
-	assert_int_equal(vault_remove(dir.fd, SLICE("fedcba9876543210"), &e), 0);
-	check_files("in", NULL, "report", NULL);
-	assert_int_equal(vault_remove(dir.fd, item.signature, &e), 0);
-	check_files(NULL, NULL, NULL, NULL);
-	assert_int_equal(entries(dir.fd, "crashes"), 0);
-	assert_int_equal(vault_remove(dir.fd, item.signature, &e), 0);
-	assert_int_equal(vault_remove(dir.fd, SLICE(""), &e), -EINVAL);
-}
-
 static void test_sweep(void **state)
 {
 	struct vault_item item = item_of("in", NULL, NULL, NULL);
@@ -216,7 +199,6 @@ static void test_sweep(void **state)
 	assert_int_equal(vault_sweep(dir.fd, &e), 0);
 	save(&item);
 	assert_int_equal(mkdirat(dir.fd, "crashes/.x.new", 0700), 0);
-	assert_int_equal(mkdirat(dir.fd, "crashes/.y.gone", 0700), 0);
 	assert_int_equal(mkdirat(dir.fd, "crashes/.mine", 0700), 0);
 	scratch_write(dir.fd, "crashes/.x.new/input", "half");
 	scratch_write(dir.fd, "crashes/note.txt", "a user's");
@@ -347,31 +329,6 @@ static void test_faults(void **state)
 	}
 }
 
-static void test_remove_faults(void **state)
-{
-	struct vault_item item = news();
-
-	(void)state;
-	for (unsigned at = 1;; at++) {
-		struct err e;
-		int r;
-
-		prepare(false);
-		save(&item);
-		fault_arm(at, FAULT_FAIL);
-		r = vault_remove(dir.fd, item.signature, &e);
-		fault_arm(0, FAULT_FAIL);
-		check_whole(false);
-		assert_int_equal(vault_sweep(dir.fd, &e), 0);
-		if (r == 0) {
-			assert_int_equal(entries(dir.fd, "crashes"), 0);
-			assert_true(at > 8);
-			return;
-		}
-		assert_memory_equal(e.msg, "remove crash '" SIGNATURE "': ", 33);
-	}
-}
-
 /* Written only for an existing crash, only when it differs, and over any file in its place. */
 static void test_copy(void **state)
 {
@@ -450,14 +407,12 @@ static void test_targets(void **state)
 	assert_int_equal(vault_sweep(dir.fd, &e), 0);
 	assert_int_equal(fstatat(dir.fd, "crashes/" SIGNATURE "/by/b/.input.new", &st, 0), -1);
 	assert_int_equal(fstatat(dir.fd, "crashes/" SIGNATURE "/by/.c.12345678.new", &st, 0), -1);
-	assert_int_equal(vault_remove(dir.fd, a.signature, &e), 0);
-	assert_int_equal(fstatat(dir.fd, path, &st, 0), -1);
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_names),	      CASE(test_long_names), CASE(test_save),	 CASE(test_bytes),
-    CASE(test_odd_entries),   CASE(test_remove),     CASE(test_sweep),	 CASE(test_faults),
-    CASE(test_remove_faults), CASE(test_copy),	     CASE(test_targets),
+    CASE(test_names),  CASE(test_long_names),  CASE(test_save),
+    CASE(test_bytes),  CASE(test_odd_entries), CASE(test_sweep),
+    CASE(test_faults), CASE(test_copy),	       CASE(test_targets),
 };
 
 UNIT_MAIN(tests)
