@@ -13,7 +13,6 @@
 
 enum { TEXT_MAX = 400, NAME_MAX_SHOWN = 160, URL_MAX = 300, NAMED_MAX = 5 };
 
-/* Adds text as code.  out keeps an error. */
 /* Escapes bars: in a table, a bar starts the next cell even within code. */
 static void add_cell(const char *text, struct buf *out)
 {
