@@ -114,17 +114,16 @@ static void drop_temp(int dirfd, const char *tmp)
 static int fs_write_temp(int dirfd, const char *name, struct slice data, char tmp[NAME_MAX + 1],
 			 int *ret_fd, struct err *e)
 {
-	int fd = -1, r = temp_name(name, tmp, e);
+	int fd = -1;
 
-	if (r == 0)
-		r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &fd, e);
-	if (r < 0)
-		return r;
+	if (temp_name(name, tmp, e) < 0 ||
+	    fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &fd, e) < 0)
+		return -e->code;
 	if (sys_write_all(fd, data.p, data.n) < 0) {
-		r = err_sys(e, "write '%s'", tmp);
+		err_sys(e, "write '%s'", tmp);
 		close(fd);
 		drop_temp(dirfd, tmp);
-		return r;
+		return -e->code;
 	}
 	*ret_fd = fd;
 	return 0;
@@ -175,8 +174,6 @@ static int fs_append(int dirfd, const char *name, struct slice line, int *ret_fd
 	if (cut < 0)
 		return cut;
 	text = xmalloc(line.n + 2);
-	if (!text)
-		return err_sys(e, "allocate a line for '%s'", name);
 	if (cut)
 		text[n++] = '\n';
 	if (line.n > 0)
@@ -221,7 +218,7 @@ struct fs_batch_dir {
 
 static int batch_dir(struct fs_batch *b, int dirfd, size_t *ret, struct err *e)
 {
-	struct fs_batch_dir *dirs, d;
+	struct fs_batch_dir d;
 	struct stat st;
 
 	if (fstat(dirfd, &st) < 0)
@@ -229,14 +226,11 @@ static int batch_dir(struct fs_batch *b, int dirfd, size_t *ret, struct err *e)
 	for (*ret = 0; *ret < b->n_dirs; ++*ret)
 		if (b->dirs[*ret].dev == st.st_dev && b->dirs[*ret].ino == st.st_ino)
 			return 0;
-	dirs = xreallocarray(b->dirs, b->n_dirs + 1, sizeof(*dirs));
-	if (!dirs)
-		return err_sys(e, "allocate a list of directories");
-	b->dirs = dirs;
 	d = (struct fs_batch_dir){st.st_dev, st.st_ino,
 				  sys_openat(dirfd, ".", O_RDONLY | O_DIRECTORY, 0)};
 	if (d.fd < 0)
 		return err_sys(e, "open a directory again");
+	b->dirs = xreallocarray(b->dirs, b->n_dirs + 1, sizeof(*b->dirs));
 	b->dirs[b->n_dirs++] = d;
 	return 0;
 }
@@ -245,23 +239,15 @@ static int batch_dir(struct fs_batch *b, int dirfd, size_t *ret, struct err *e)
 static int batch_add(struct fs_batch *b, int dirfd, const char *name, bool replaced, struct err *e)
 {
 	struct fs_batch_file f = {.replaced = replaced};
-	int r;
+	int r = batch_dir(b, dirfd, &f.dir, e);
 
-	if (b->n == b->room) {
-		size_t room = b->room ? 2 * b->room : 16;
-		struct fs_batch_file *v = xreallocarray(b->v, room, sizeof(*v));
-
-		if (!v)
-			return err_sys(e, "allocate a list of files");
-		b->v = v;
-		b->room = room;
-	}
-	r = batch_dir(b, dirfd, &f.dir, e);
 	if (r < 0)
 		return r;
+	if (b->n == b->room) {
+		b->room = b->room ? 2 * b->room : 16;
+		b->v = xreallocarray(b->v, b->room, sizeof(*b->v));
+	}
 	f.name = xstrdup(name);
-	if (!f.name)
-		return err_sys(e, "allocate a name");
 	b->v[b->n++] = f;
 	return 0;
 }
@@ -399,8 +385,8 @@ int fs_read(int dirfd, const char *path, size_t max, char **ret, size_t *ret_n, 
 		n = sys_read(fd, block, sizeof(block));
 		if (n < 0)
 			return err_sys(e, "read '%s'", path);
-		r = buf_add(&text, (struct slice){block, (size_t)n}, e);
-		if (r < 0)
+		buf_put(&text, (struct slice){block, (size_t)n});
+		if (buf_check(&text, e) < 0)
 			return err_wrap(e, "read '%s'", path);
 	} while (n > 0);
 	*ret_n = text.n;
@@ -427,8 +413,6 @@ int fs_mkdirs(int dirfd, const char *path, mode_t mode, struct err *e)
 	char *at;
 	int r;
 
-	if (!p)
-		return err_sys(e, "copy path '%s'", path);
 	if (!*p)
 		return err_set(e, ENOENT, "make a directory without a name");
 	for (at = p + 1; (at = strchr(at, '/')); at++) {
@@ -477,45 +461,30 @@ int fs_copy(int from_dirfd, const char *from, int to_dirfd, const char *to, size
 	_autoclose_ int in = -1;
 	_autoclose_ int out = -1;
 	char tmp[NAME_MAX + 1];
-	int r = temp_name(to, tmp, e);
 
-	if (r < 0)
-		return r;
-	r = open_small(from_dirfd, from, max, &in, e);
-	if (r < 0)
-		return r;
-	r = fs_open_file(to_dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &out, e);
-	if (r < 0)
-		return r;
-	r = copy_bytes(in, out, max, from, e);
-	if (r == 0)
-		r = commit(to_dirfd, out, tmp, to, e);
-	if (r < 0)
-		drop_temp(to_dirfd, tmp);
-	return r;
+	if (temp_name(to, tmp, e) < 0 || open_small(from_dirfd, from, max, &in, e) < 0 ||
+	    fs_open_file(to_dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &out, e) < 0)
+		return -e->code;
+	if (copy_bytes(in, out, max, from, e) == 0 && commit(to_dirfd, out, tmp, to, e) == 0)
+		return 0;
+	drop_temp(to_dirfd, tmp);
+	return -e->code;
 }
 
-int fs_find_above(const char *dir, const char *name, char **ret, struct err *e)
+char *fs_find_above(const char *dir, const char *name)
 {
 	_autofree_ char *path = xstrdup(dir);
 	struct stat st;
 
-	if (!path)
-		return err_sys(e, "allocate a path");
 	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
 		_autofree_ char *entry = NULL;
 
 		*slash = '\0';
 		entry = xasprintf("%s/%s", path, name);
-		if (!entry)
-			return err_sys(e, "allocate a path");
-		if (fstatat(AT_FDCWD, entry, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		*ret = take_ptr(&path);
-		return 0;
+		if (fstatat(AT_FDCWD, entry, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return take_ptr(&path);
 	}
-	*ret = NULL;
-	return 0;
+	return NULL;
 }
 
 bool fs_name_ok(struct slice name)

@@ -91,9 +91,9 @@ struct fs_room {
 };
 MUST_CHECK int fs_room(int dirfd, struct fs_room *ret, struct err *e);
 
-/* Finds the nearest directory, from dir (absolute) upwards, that has an entry of this name.  *ret
- * is a new string (free() it; "" is the root), or NULL when there is no such directory. */
-MUST_CHECK int fs_find_above(const char *dir, const char *name, char **ret, struct err *e);
+/* Finds the nearest directory, from dir (absolute) upwards, that has an entry of this name. Returns
+ * a new string (free() it; "" is the root), or NULL when there is no such directory. */
+MUST_CHECK char *fs_find_above(const char *dir, const char *name);
 
 /* Whether name is a valid path component: not empty, not "." or "..", at most NAME_MAX bytes, no
  * slash, no control character. */

@@ -25,19 +25,10 @@ enum { SAID_MAX = 8192, ANSWER_MAX = 65536 };
 
 /* --- a process ------------------------------------------------------------------- */
 
-static int git_add_all(const char *const *v, struct strv *env, struct err *e)
-{
-	int r = 0;
-
-	for (; r == 0 && v && *v; v++)
-		r = strv_add(env, *v, e);
-	return r;
-}
-
 /* Passes on only the user's settings for authors of commits, and the paths of programs and files.
  */
-static int git_add_env(const struct git *g, bool literal, const char *const *more, struct strv *env,
-		       struct err *e)
+static void git_add_env(const struct git *g, bool literal, const char *const *more,
+			struct strv *env)
 {
 	static const char *const ours[] = {"HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL",
 					   "GIT_CONFIG_SYSTEM", "EMAIL"};
@@ -51,28 +42,25 @@ static int git_add_env(const struct git *g, bool literal, const char *const *mor
 					  "GIT_COMMITTER_EMAIL",
 					  "GIT_COMMITTER_DATE"};
 	const char *v;
-	/* Queries take no lock on the index. */
-	int r = strv_add(env, "GIT_OPTIONAL_LOCKS=0", e);
 
-	if (r == 0 && literal)
-		r = strv_add(env, "GIT_LITERAL_PATHSPECS=1", e);
-	if (r == 0)
-		r = strv_add(env, "GIT_TERMINAL_PROMPT=0", e);
-	if (r == 0)
-		r = strv_add(env, "LC_ALL=C", e);
-	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
+	strv_push(env, "GIT_OPTIONAL_LOCKS=0"); /* queries take no lock on the index */
+	if (literal)
+		strv_push(env, "GIT_LITERAL_PATHSPECS=1");
+	strv_push(env, "GIT_TERMINAL_PROMPT=0");
+	strv_push(env, "LC_ALL=C");
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if ((v = getenv(all[i])))
-			r = strv_addf(env, e, "%s=%s", all[i], v);
-	for (size_t i = 0; r == 0 && !g->owner.other && i < sizeof(ours) / sizeof(ours[0]); i++)
+			strv_pushf(env, "%s=%s", all[i], v);
+	for (size_t i = 0; !g->owner.other && i < sizeof(ours) / sizeof(ours[0]); i++)
 		if ((v = getenv(ours[i])))
-			r = strv_addf(env, e, "%s=%s", ours[i], v);
-	if (r == 0 && g->owner.other && g->owner.home)
-		r = strv_addf(env, e, "HOME=%s", g->owner.home);
-	return r < 0 ? r : git_add_all(more, env, e);
+			strv_pushf(env, "%s=%s", ours[i], v);
+	if (g->owner.other && g->owner.home)
+		strv_pushf(env, "HOME=%s", g->owner.home);
+	for (; more && *more; more++)
+		strv_push(env, *more);
 }
 
-static int git_add_args(const struct git *g, const char *const *args, struct strv *argv,
-			struct err *e)
+static void git_add_args(const struct git *g, const char *const *args, struct strv *argv)
 {
 	/* Files larger than 16 MiB are streamed.  A fetch writes one pack file, which git_tidy()
 	 * finds after git was killed.  Nothing is packed in the background (checkout.c does it). */
@@ -92,15 +80,12 @@ static int git_add_args(const struct git *g, const char *const *args, struct str
 					    "-c",
 					    "submodule.recurse=false",
 					    "-C"};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(first) / sizeof(first[0]); i++)
-		r = strv_add(argv, first[i], e);
-	if (r == 0)
-		r = strv_add(argv, g->owner.root ? "." : g->top, e);
-	for (; r == 0 && *args; args++)
-		r = strv_add(argv, *args, e);
-	return r;
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		strv_push(argv, first[i]);
+	strv_push(argv, g->owner.root ? "." : g->top);
+	for (; *args; args++)
+		strv_push(argv, *args);
 }
 
 /* The memory limit of a git process without a group: a pushed build can write a configuration as
@@ -158,14 +143,12 @@ int git_start(const struct git *g, const char *const *args, const char *const *m
 	_autoclose_ int dir = -1;
 	struct prepare p = {.group = g->group, .owner = &g->owner, .dir = -1};
 	struct proc_spec spec = PROC_SPEC_INIT;
-	int r = git_add_args(g, args, &argv, e);
+	int r = open_top(g, &dir, e);
 
-	if (r == 0)
-		r = git_add_env(g, strcmp(args[0], "check-ignore") != 0, more, &env, e);
-	if (r == 0)
-		r = open_top(g, &dir, e);
 	if (r < 0)
 		return r;
+	git_add_args(g, args, &argv);
+	git_add_env(g, strcmp(args[0], "check-ignore") != 0, more, &env);
 	p.dir = dir;
 	spec.argv = (const char *const *)argv.v;
 	spec.env = (const char *const *)env.v;
@@ -272,13 +255,9 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 		return err_sys(e, "pipe");
 	rd = p[0];
 	wr = p[1];
-	r = open_in(in, &given, e);
-	if (r == 0)
-		r = open_said(&said, e);
-	if (r == 0)
-		r = git_start(g, args, NULL, given, wr, said, &pid, e);
-	if (r < 0)
-		return r;
+	if (open_in(in, &given, e) < 0 || open_said(&said, e) < 0 ||
+	    git_start(g, args, NULL, given, wr, said, &pid, e) < 0)
+		return -e->code;
 	close_p(&wr);
 	wr = -1;
 	r = git_drain(g->group, rd, sink, arg, e);
@@ -292,7 +271,10 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 
 static int add_block(void *arg, struct slice block, struct err *e)
 {
-	return arg ? buf_add(arg, block, e) : 0;
+	if (!arg)
+		return 0;
+	buf_put(arg, block);
+	return buf_check(arg, e);
 }
 
 int git_run(const struct git *g, const char *const *args, struct buf *out, struct err *e)
@@ -310,7 +292,7 @@ int git_ask(const struct git *g, const char *const *args, char **ret, struct err
 	if (out.n > 0 && out.p[out.n - 1] == '\n')
 		out.p[--out.n] = '\0';
 	*ret = xstrdup(buf_str(&out));
-	return *ret ? r : err_sys(e, "allocate git's answer");
+	return r;
 }
 
 int git_begin(const struct git *g, const char *const *args, struct git_writer *ret, struct err *e)
@@ -318,18 +300,15 @@ int git_begin(const struct git *g, const char *const *args, struct git_writer *r
 	_autoclose_ int rd = -1;
 	_autoclose_ int wr = -1;
 	_autoclose_ int said = -1;
-	int p[2], r;
+	int p[2];
 
 	*ret = (struct git_writer){.in = -1, .said = -1, .group = g->group};
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "pipe");
 	rd = p[0];
 	wr = p[1];
-	r = open_said(&said, e);
-	if (r == 0)
-		r = git_start(g, args, NULL, rd, -1, said, &ret->pid, e);
-	if (r < 0)
-		return r;
+	if (open_said(&said, e) < 0 || git_start(g, args, NULL, rd, -1, said, &ret->pid, e) < 0)
+		return -e->code;
 	ret->in = take_fd(&wr);
 	ret->said = take_fd(&said);
 	return 0;
@@ -358,11 +337,8 @@ int git_ignores(const struct git *g, const char *path, struct err *e)
 {
 	_autofree_ char *plain = xasprintf("./%s", path);
 	const char *const args[] = {"check-ignore", "-q", "--", plain, NULL};
-	int r;
+	int r = git_run(g, args, NULL, e);
 
-	if (!plain)
-		return err_sys(e, "allocate a path");
-	r = git_run(g, args, NULL, e);
 	return r < 0 ? r : !r;
 }
 

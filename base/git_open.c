@@ -16,12 +16,9 @@
 /* The user under which git runs: the owner of the directory that has .git, or of dir. */
 static int find_owner(const char *dir, struct owner *ret, struct err *e)
 {
-	_autofree_ char *top = NULL;
+	_autofree_ char *top = fs_find_above(dir, ".git");
 	_autoclose_ int fd = -1;
-	int r = fs_find_above(dir, ".git", &top, e);
 
-	if (r < 0)
-		return r;
 	if (!top)
 		return owner_open(dir, ret, &fd, e);
 	return owner_open(*top ? top : "/", ret, &fd, e);
@@ -36,8 +33,6 @@ static int has_git(const char *dir, int n, struct err *e)
 	_autofree_ char *git = xasprintf("%.*s/.git", n, dir);
 	struct stat st;
 
-	if (!git)
-		return err_sys(e, "allocate a path");
 	if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
 	return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
@@ -51,12 +46,9 @@ static int has_git(const char *dir, int n, struct err *e)
 static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
 {
 	_autofree_ char *path = xasprintf("%s%s%s", g->top, *g->prefix ? "/" : "", g->prefix);
-	size_t top = strlen(g->top), n;
+	size_t top = strlen(g->top), n = strlen(path);
 	int r;
 
-	if (!path)
-		return err_sys(e, "allocate a path");
-	n = strlen(path);
 	while ((r = has_git(path, (int)n, e)) == 0 && n > top)
 		while (--n > top && path[n] != '/')
 			;
@@ -95,9 +87,7 @@ static int git_open_check_repository(const struct git *g, const char *const *que
 	if (r < 0)
 		return r;
 	path = *answer == '/' ? xstrdup(answer) : xasprintf("%s/%s", g->top, answer);
-	config = path ? xasprintf("%s/config", path) : NULL;
-	if (!config)
-		return err_sys(e, "allocate a path");
+	config = xasprintf("%s/config", path);
 	r = check_one(g, path, e);
 	return r < 0 ? r : check_one(g, config, e);
 }
@@ -123,11 +113,8 @@ static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
 		snprintf(why, GIT_WHY, "it is in a repository, but in no work tree of it");
 		return 0;
 	}
-	r = git_ask(g, show_prefix, &g->prefix, e);
-	if (r >= 0)
-		r = git_ask(g, toplevel, &top, e);
-	if (r < 0)
-		return r;
+	if (git_ask(g, show_prefix, &g->prefix, e) < 0 || git_ask(g, toplevel, &top, e) < 0)
+		return -e->code;
 	n = strlen(g->prefix);
 	if (n > 0 && g->prefix[n - 1] == '/')
 		g->prefix[n - 1] = '\0';
@@ -148,7 +135,7 @@ int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)
 	if (r < 0)
 		return r;
 	g.top = xstrdup(dir);
-	r = g.top ? find_top(&g, why, e) : err_sys(e, "allocate a path");
+	r = find_top(&g, why, e);
 	if (r == 1)
 		*ret = g;
 	else
@@ -161,15 +148,13 @@ static const char *const objects_path[] = {"rev-parse", "--git-path", "objects",
 int git_limit(struct git *g, const struct git_limits *l, struct err *e)
 {
 	_autofree_ char *answer = NULL;
-	int r = g->objects ? 0 : git_ask(g, objects_path, &answer, e);
 
-	if (r < 0)
-		return r;
-	if (answer)
+	if (!g->objects) {
+		if (git_ask(g, objects_path, &answer, e) < 0)
+			return -e->code;
 		g->objects =
 		    *answer == '/' ? take_ptr(&answer) : xasprintf("%s/%s", g->top, answer);
-	if (!g->objects)
-		return err_sys(e, "allocate a path");
+	}
 	g->group = NULL;
 	return l ? l->open(l->arg, g->top, g->objects, &g->group, e) : 0;
 }

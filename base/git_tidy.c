@@ -58,11 +58,10 @@ int git_tidy(const struct git *g, unsigned min_age, struct err *e)
 	_autofree_ char *packs = xasprintf("%s/pack", g->objects);
 	_autorights_ struct rights_back back = {0};
 	struct rights rights;
-	int r = packs ? rights_of(packs, &rights, e) : err_sys(e, "allocate a path");
 
-	if (r == 0)
-		r = rights_take(&rights, &back, e);
-	return r == 0 ? tidy_packs(packs, min_age, e) : r;
+	if (rights_of(packs, &rights, e) < 0 || rights_take(&rights, &back, e) < 0)
+		return -e->code;
+	return tidy_packs(packs, min_age, e);
 }
 
 int git_unlock(const struct git *g, struct err *e)
@@ -72,14 +71,10 @@ int git_unlock(const struct git *g, struct err *e)
 	_autofree_ char *path = NULL;
 	_autoclose_ int fd = -1;
 	struct rights rights;
-	int r = git_ask(g, args, &path, e);
 
-	if (r == 0)
-		r = rights_of(path, &rights, e);
-	if (r == 0)
-		r = rights_take(&rights, &back, e);
-	if (r < 0)
-		return r;
+	if (git_ask(g, args, &path, e) < 0 || rights_of(path, &rights, e) < 0 ||
+	    rights_take(&rights, &back, e) < 0)
+		return -e->code;
 	fd = sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	return fd < 0 ? err_sys(e, "open '%s'", path) : remove_unused(fd, "index.lock", 0, e);
 }

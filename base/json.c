@@ -46,7 +46,7 @@ int json_print(const json_t *j, unsigned indent, char **ret, struct err *e)
 				    JSON_REAL_PRECISION(15));
 
 	if (!s)
-		return err_set(e, ENOMEM, "print JSON");
+		return err_set(e, EINVAL, "print JSON");
 	*ret = s;
 	return 0;
 }

@@ -35,8 +35,6 @@ int loop_new(struct loop **ret, struct err *e)
 	sigset_t chld;
 	int r;
 
-	if (!l)
-		return err_sys(e, "allocate the event loop");
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD); /* sd_event_add_child() requires it */
 	if (sigprocmask(SIG_BLOCK, &chld, NULL) < 0)
@@ -127,8 +125,7 @@ static struct source *source_new(void *arg)
 {
 	struct source *s = xcalloc(1, sizeof(*s));
 
-	if (s)
-		s->arg = arg;
+	s->arg = arg;
 	return s;
 }
 
@@ -148,8 +145,6 @@ int loop_add_io(struct loop *l, int fd, uint32_t events, io_fn *fn, void *arg, s
 {
 	struct source *s = source_new(arg);
 
-	if (!s)
-		return err_sys(e, "allocate an I/O source");
 	s->fn.io = fn;
 	return added(s, sd_event_add_io(l->ev, &s->s, fd, events, loop_on_io, s), "a descriptor",
 		     ret, e);
@@ -160,8 +155,6 @@ int loop_add_timer(struct loop *l, uint64_t at_us, timer_fn *fn, void *arg, stru
 {
 	struct source *s = source_new(arg);
 
-	if (!s)
-		return err_sys(e, "allocate a timer");
 	s->fn.timer = fn;
 	return added(
 	    s, sd_event_add_time(l->ev, &s->s, CLOCK_MONOTONIC, at_us, 10000, loop_on_timer, s),
@@ -188,8 +181,6 @@ int loop_add_signal(struct loop *l, int signo, signal_fn *fn, void *arg, struct 
 	if (sigprocmask(SIG_BLOCK, &one, NULL) < 0)
 		return err_sys(e, "block signal %d", signo);
 	s = source_new(arg);
-	if (!s)
-		return err_sys(e, "allocate a signal source");
 	s->fn.signal = fn;
 	return added(s, sd_event_add_signal(l->ev, &s->s, signo, loop_on_signal, s), "a signal",
 		     ret, e);
@@ -201,8 +192,6 @@ int loop_add_child(struct loop *l, pid_t pid, child_fn *fn, void *arg, struct so
 	struct source *s = source_new(arg);
 	int r;
 
-	if (!s)
-		return err_sys(e, "allocate a child source");
 	s->fn.child = fn;
 	r = sd_event_add_child(l->ev, &s->s, pid, WEXITED, loop_on_child, s);
 	if (r >= 0)
@@ -217,8 +206,6 @@ int loop_add_dir(struct loop *l, int dirfd, entry_fn *fn, void *arg, struct sour
 {
 	struct source *s = source_new(arg);
 
-	if (!s)
-		return err_sys(e, "allocate a directory source");
 	s->fn.entry = fn;
 	return added(
 	    s,

@@ -66,43 +66,36 @@ static bool owner_in_group(const struct passwd *pw, gid_t gid)
 /* The group of the new user is a group of its account.  The directory's group counts only when the
  * account is a member: the directory may have inherited it from another user's directory.  Without
  * an account it counts only when the machine has no group of that number. */
-static int become_account(struct owner *o, const struct stat *st, struct err *e)
+static void become_account(struct owner *o, const struct stat *st)
 {
 	const struct passwd *pw = getpwuid(o->uid);
 
 	if (!pw) {
 		o->gid = o->group =
 		    st->st_gid != 0 && !getgrgid(st->st_gid) ? st->st_gid : OWNER_NOGROUP;
-		return 0;
+		return;
 	}
 	o->gid = o->group = pw->pw_gid;
 	if (st->st_gid != 0 && owner_in_group(pw, st->st_gid))
 		o->group = st->st_gid;
 	o->name = xstrdup(pw->pw_name);
 	o->home = xstrdup(pw->pw_dir);
-	if (o->name && o->home)
-		return 0;
-	err_sys(e, "allocate a name");
-	owner_done(o);
-	return -e->code;
 }
 
 static int owner_decide(const char *path, const struct way *w, struct owner *ret, struct err *e)
 {
 	struct owner o = {.uid = w->st.st_uid, .gid = w->st.st_gid, .group = w->st.st_gid};
-	int r = 0;
 
 	if (w->n_owners > 1 || (w->n_owners == 1 && w->owners[0].uid != w->st.st_uid))
 		return owner_refuse(path, w, e);
 	o.other = w->st.st_uid != 0;
 	o.root = !o.other;
 	if (o.other)
-		r = become_account(&o, &w->st, e);
+		become_account(&o, &w->st);
 	else
 		memcpy(o.writable, w->writable, sizeof(o.writable));
-	if (r == 0)
-		*ret = o;
-	return r;
+	*ret = o;
+	return 0;
 }
 
 static int open_as_root(const char *path, struct owner *ret, int *ret_fd, struct err *e)

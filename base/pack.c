@@ -71,8 +71,6 @@ static int begin_archive(int fd, int (*format)(struct archive *a), struct pack *
 	struct pack *p = xcalloc(1, sizeof(*p));
 	int r;
 
-	if (!p)
-		return err_sys(e, "allocate an archive");
 	*p = (struct pack){.a = archive_write_new(), .fd = fd};
 	if (!p->a) {
 		pack_free(p);
@@ -132,11 +130,9 @@ static int pack_put(struct pack *p, const char *name, struct slice data, struct 
 
 int pack_add(struct pack *p, const char *name, mode_t mode, struct slice data, struct err *e)
 {
-	int r = pack_begin(p, name, mode, data.n, e);
-
-	if (r == 0)
-		r = pack_put(p, name, data, e);
-	return r < 0 ? r : pack_check(p, archive_write_finish_entry(p->a), e, name);
+	if (pack_begin(p, name, mode, data.n, e) < 0 || pack_put(p, name, data, e) < 0)
+		return -e->code;
+	return pack_check(p, archive_write_finish_entry(p->a), e, name);
 }
 
 int pack_add_file(struct pack *p, const char *name, mode_t mode, int fd, struct err *e)

@@ -85,19 +85,18 @@ bool quote_read(struct slice *in, char *out, size_t max, size_t *ret_n)
 	return true;
 }
 
-int quote_add(struct buf *b, struct slice bytes, struct err *e)
+void quote_add(struct buf *b, struct slice bytes)
 {
-	int r = buf_add(b, SLICE("\""), e);
-
-	for (size_t i = 0; r == 0 && i < bytes.n; i++) {
+	buf_puts(b, "\"");
+	for (size_t i = 0; i < bytes.n; i++) {
 		unsigned char c = (unsigned char)bytes.p[i];
 
 		if (c == '"' || c == '\\')
-			r = buf_addf(b, e, "\\%c", c);
+			buf_printf(b, "\\%c", c);
 		else if (c < ' ' || c > '~')
-			r = buf_addf(b, e, "\\x%02X", c);
+			buf_printf(b, "\\x%02X", c);
 		else
-			r = buf_addf(b, e, "%c", c);
+			buf_printf(b, "%c", c);
 	}
-	return r == 0 ? buf_add(b, SLICE("\""), e) : r;
+	buf_puts(b, "\"");
 }

@@ -3,7 +3,6 @@
 #define BASE_QUOTE_H
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/scan.h"
 
 /* Bytes in double quotes, in the format of fuzzing dictionaries and of libFuzzer's output. */
@@ -14,6 +13,6 @@
 bool quote_read(struct slice *in, char *out, size_t max, size_t *ret_n);
 
 /* Appends the bytes in quotes, with the escapes \\, \" and \xHH only. */
-MUST_CHECK int quote_add(struct buf *b, struct slice bytes, struct err *e);
+void quote_add(struct buf *b, struct slice bytes);
 
 #endif

@@ -103,12 +103,9 @@ static int rights_check_tree(const struct rights *namer, const char *path, struc
 int rights_of_named(const struct rights *namer, const char *path, struct rights *ret, struct err *e)
 {
 	struct rights there;
-	int r = rights_check_tree(namer, path, e);
 
-	if (r == 0)
-		r = rights_of(path, &there, e);
-	if (r < 0)
-		return r;
+	if (rights_check_tree(namer, path, e) < 0 || rights_of(path, &there, e) < 0)
+		return -e->code;
 	if (!namer || !namer->other) {
 		*ret = there;
 	} else if (!there.other || (!there.mixed && there.uid == namer->uid)) {
@@ -133,13 +130,12 @@ int rights_set_tree(struct rights *io, const char *top, struct err *e)
 
 int rights_of_configured(const char *path, struct rights *ret, struct err *e)
 {
-	_autofree_ char *top = NULL;
+	_autofree_ char *top = fs_find_above(path, ".git");
 	struct rights namer = {0};
-	int r = fs_find_above(path, ".git", &top, e);
 
-	if (r == 0 && top)
-		r = rights_set_tree(&namer, top, e);
-	return r < 0 ? r : rights_of_named(&namer, path, ret, e);
+	if (top && rights_set_tree(&namer, top, e) < 0)
+		return -e->code;
+	return rights_of_named(&namer, path, ret, e);
 }
 
 /* --- using the rights --------------------------------------------------------------- */
@@ -194,9 +190,9 @@ int rights_take(const struct rights *r, struct rights_back *ret, struct err *e)
 	b.gid = (gid_t)setfsgid((gid_t)-1);
 	b.n_groups = getgroups(0, NULL);
 	b.groups = xcalloc((size_t)(b.n_groups > 0 ? b.n_groups : 0) + 1, sizeof(*b.groups));
-	if (b.n_groups < 0 || !b.groups || getgroups(b.n_groups, b.groups) != b.n_groups) {
+	if (b.n_groups < 0 || getgroups(b.n_groups, b.groups) != b.n_groups) {
 		free(b.groups);
-		return err_set(e, ENOMEM, "remember our own groups");
+		return err_set(e, EIO, "remember our own groups");
 	}
 	if (rights_set(r->uid, r->gid, r->n_groups, r->groups) < 0) {
 		err_sys(e, "take the rights of user %u", (unsigned)r->uid);

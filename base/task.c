@@ -22,7 +22,7 @@ struct task {
 	pid_t pid;
 	int fd;
 	struct buf result;
-	bool eof, reaped, overflow;
+	bool eof, reaped;
 	bool ended_well; /* exit status 0: the result is complete */
 	task_done_fn *done;
 	void *done_arg;
@@ -46,7 +46,7 @@ static void maybe_done(struct task *t)
 		return;
 	if (r.n > 0 && r.p[0] == 'f')
 		t->done(t->done_arg, SLICE(""), r.p + 1);
-	else if (t->overflow || r.n == 0 || !t->ended_well)
+	else if (t->result.full || r.n == 0 || !t->ended_well)
 		t->done(t->done_arg, SLICE(""), TASK_DIED);
 	else
 		t->done(t->done_arg, (struct slice){r.p + 1, r.n - 1}, NULL);
@@ -57,11 +57,10 @@ static void maybe_done(struct task *t)
 static bool take_chunk(struct task *t)
 {
 	char chunk[CHUNK];
-	struct err e;
 	ssize_t n = sys_read(t->fd, chunk, sizeof(chunk));
 
-	if (n > 0 && buf_add(&t->result, (struct slice){chunk, (size_t)n}, &e) < 0)
-		t->overflow = true;
+	if (n > 0)
+		buf_put(&t->result, (struct slice){chunk, (size_t)n});
 	return n > 0;
 }
 
@@ -99,6 +98,8 @@ static void __attribute__((noreturn)) work(task_fn *fn, void *arg, int fd, pid_t
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(125);
 	r = fn(arg, &out, &e);
+	if (r >= 0)
+		r = buf_check(&out, &e);
 	if (r < 0)
 		r = sys_write_all(fd, "f", 1) < 0 || sys_write_all(fd, e.msg, strlen(e.msg)) < 0;
 	else
@@ -132,31 +133,23 @@ static int fork_worker(task_fn *fn, void *arg, int *ret_fd, pid_t *ret_pid, stru
 int task_start(struct loop *l, task_fn *fn, void *fn_arg, task_done_fn *done, void *done_arg,
 	       struct task **ret, struct err *e)
 {
-	struct task *t = xcalloc(1, sizeof(*t));
-	pid_t pid = -1;
-	int r;
+	struct task *t = xmalloc(sizeof(*t));
 
-	if (!t)
-		return err_sys(e, "allocate a task");
 	*t = (struct task){.fd = -1, .done = done, .done_arg = done_arg};
 	t->result = BUF_INIT(TASK_RESULT_MAX);
-	r = fork_worker(fn, fn_arg, &t->fd, &pid, e);
-	t->pid = pid;
-	if (r == 0)
-		r = loop_add_child(l, pid, on_reaped, t, &t->child, e);
-	if (r == 0)
-		r = loop_add_io(l, t->fd, EPOLLIN, task_on_readable, t, &t->io, e);
-	if (r < 0) {
-		if (pid > 0) {
-			(void)kill(pid, SIGKILL); /* allow: just forked, not reaped */
-			while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-				;
-		}
-		task_free(t);
-		return r;
+	if (fork_worker(fn, fn_arg, &t->fd, &t->pid, e) == 0 &&
+	    loop_add_child(l, t->pid, on_reaped, t, &t->child, e) == 0 &&
+	    loop_add_io(l, t->fd, EPOLLIN, task_on_readable, t, &t->io, e) == 0) {
+		*ret = t;
+		return 0;
 	}
-	*ret = t;
-	return 0;
+	if (t->pid > 0) {
+		(void)kill(t->pid, SIGKILL); /* allow: just forked, not reaped */
+		while (waitpid(t->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	task_free(t);
+	return -e->code;
 }
 
 void task_finish(struct task *t, uint64_t until_us)

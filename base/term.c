@@ -186,11 +186,9 @@ static int open_closed(struct err *e)
 
 int term_guard(struct err *e)
 {
-	int r = open_closed(e);
-
-	if (r == 0)
-		r = guard(&out_stream, &stdout, e);
-	return r < 0 ? r : guard(&err_stream, &stderr, e);
+	if (open_closed(e) < 0 || guard(&out_stream, &stdout, e) < 0)
+		return -e->code;
+	return guard(&err_stream, &stderr, e);
 }
 
 int term_lost(void)

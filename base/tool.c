@@ -242,12 +242,12 @@ static void on_said(void *arg, uint32_t events)
 static int watch_output(struct running *r, struct err *e)
 {
 	static io_fn *const fn[] = {on_out, on_said};
-	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < 2; i++)
-		if (!r->io[i] && r->fds[i] >= 0)
-			rc = loop_add_io(r->loop, r->fds[i], EPOLLIN, fn[i], r, &r->io[i], e);
-	return rc;
+	for (size_t i = 0; i < 2; i++)
+		if (!r->io[i] && r->fds[i] >= 0 &&
+		    loop_add_io(r->loop, r->fds[i], EPOLLIN, fn[i], r, &r->io[i], e) < 0)
+			return -e->code;
+	return 0;
 }
 
 /* Ends the processes that the tool left in its process group and in its group.  Does not wait for
@@ -306,10 +306,8 @@ static int tool_spawn(struct running *r, const int to[2], struct err *e)
 	CLEANUP(tool_env_done) struct tool_env env = {0};
 	struct prepare p = {.dir = r->t->dir, .owner = r->t->owner, .group = r->t->group};
 	struct proc_spec spec = PROC_SPEC_INIT;
-	int rc = tool_env_fill(&env, r->t->owner, e);
 
-	if (rc < 0)
-		return rc;
+	tool_env_fill(&env, r->t->owner);
 	spec.argv = r->t->argv;
 	spec.env = (const char *const *)env.v;
 	spec.stdout_fd = to[r->t->out ? 0 : 1];
@@ -324,32 +322,27 @@ static int tool_watch(struct running *r, struct err *e)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	uint64_t at = r->t->time_us ? clock_mono_us() + r->t->time_us : UINT64_MAX;
-	int rc = loop_add_timer(r->loop, at, tool_on_timer, r, &r->timer, e);
 
-	if (rc == 0)
-		rc = loop_add_timer(r->loop, clock_mono_us() + TICK_US, tool_on_tick, r, &r->tick,
-				    e);
-	for (size_t i = 0; rc == 0 && i < sizeof(ends) / sizeof(ends[0]); i++)
-		rc = loop_add_signal(r->loop, ends[i], tool_on_signal, r, &r->signals[i], e);
-	return rc == 0 ? watch_output(r, e) : rc;
+	if (loop_add_timer(r->loop, at, tool_on_timer, r, &r->timer, e) < 0 ||
+	    loop_add_timer(r->loop, clock_mono_us() + TICK_US, tool_on_tick, r, &r->tick, e) < 0)
+		return -e->code;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (loop_add_signal(r->loop, ends[i], tool_on_signal, r, &r->signals[i], e) < 0)
+			return -e->code;
+	return watch_output(r, e);
 }
 
 static int tool_start(struct running *r, struct err *e)
 {
 	_autoclose_ int out = -1;
 	_autoclose_ int said = -1;
-	int rc = make_pipe(&r->fds[0], &out, e);
 
-	if (rc == 0)
-		rc = make_pipe(&r->fds[1], &said, e);
-	if (rc == 0)
-		rc = loop_new(&r->loop, e);
 	/* Signals are handled before the tool starts, so that none is lost. */
-	if (rc == 0)
-		rc = tool_watch(r, e);
-	if (rc == 0)
-		rc = tool_spawn(r, (const int[2]){out, said}, e);
-	return rc == 0 ? loop_add_child(r->loop, r->pid, tool_on_child, r, &r->child, e) : rc;
+	if (make_pipe(&r->fds[0], &out, e) < 0 || make_pipe(&r->fds[1], &said, e) < 0 ||
+	    loop_new(&r->loop, e) < 0 || tool_watch(r, e) < 0 ||
+	    tool_spawn(r, (const int[2]){out, said}, e) < 0)
+		return -e->code;
+	return loop_add_child(r->loop, r->pid, tool_on_child, r, &r->child, e);
 }
 
 static void tool_stop(struct running *r)

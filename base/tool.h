@@ -79,14 +79,13 @@ struct tool_end {
  * left unless `stays` is set. */
 MUST_CHECK int tool_run(const struct tool *t, struct tool_end *ret, struct err *e);
 
-/* For tool_group.run: the environment of a tool of this owner.  tool_env_done() may also be called
- * after a failure. */
+/* For tool_group.run: the environment of a tool of this owner.  tool_env_done() frees it. */
 enum { TOOL_ENV_MAX = 40 };
 struct tool_env {
 	char *v[TOOL_ENV_MAX]; /* "NAME=value", NULL at the end */
 	size_t n;
 };
-MUST_CHECK int tool_env_fill(struct tool_env *env, const struct owner *o, struct err *e);
+void tool_env_fill(struct tool_env *env, const struct owner *o);
 void tool_env_done(struct tool_env *env);
 /* Writes the tool's errors, or all of its output, to the log and to ret->said.  *io_logged is the
  * number of bytes so far. */

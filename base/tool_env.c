@@ -10,18 +10,13 @@ void tool_env_done(struct tool_env *env)
 		free(env->v[i]);
 }
 
-static int env_add(struct tool_env *env, const char *name, const char *value, struct err *e)
+static void env_add(struct tool_env *env, const char *name, const char *value)
 {
-	if (!value)
-		return 0;
-	env->v[env->n] = xasprintf("%s=%s", name, value);
-	if (!env->v[env->n])
-		return err_sys(e, "allocate an environment");
-	env->n++;
-	return 0;
+	if (value)
+		env->v[env->n++] = xasprintf("%s=%s", name, value);
 }
 
-int tool_env_fill(struct tool_env *env, const struct owner *o, struct err *e)
+void tool_env_fill(struct tool_env *env, const struct owner *o)
 {
 	static const char *const all[] = {"PATH",
 					  "LANG",
@@ -49,18 +44,15 @@ int tool_env_fill(struct tool_env *env, const struct owner *o, struct err *e)
 	    "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "CCACHE_DIR"};
 	_Static_assert(sizeof(all) / sizeof(all[0]) + sizeof(ours) / sizeof(ours[0]) < TOOL_ENV_MAX,
 		       "raise TOOL_ENV_MAX");
-	bool other = o && o->other;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
-		r = env_add(env, all[i], getenv(all[i]), e);
-	for (size_t i = 0; r == 0 && !other && i < sizeof(ours) / sizeof(ours[0]); i++)
-		r = env_add(env, ours[i], getenv(ours[i]), e);
-	if (r == 0 && other)
-		r = env_add(env, "HOME", o->home, e);
-	if (r == 0 && other)
-		r = env_add(env, "USER", o->name, e);
-	if (r == 0 && other)
-		r = env_add(env, "LOGNAME", o->name, e);
-	return r;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		env_add(env, all[i], getenv(all[i]));
+	if (o && o->other) {
+		env_add(env, "HOME", o->home);
+		env_add(env, "USER", o->name);
+		env_add(env, "LOGNAME", o->name);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		env_add(env, ours[i], getenv(ours[i]));
 }

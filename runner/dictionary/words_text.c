@@ -17,7 +17,8 @@ int words_print(const struct words *w, struct buf *out, struct err *e)
 	for (size_t i = 0; r == 0 && i < w->n; i++) {
 		if (!w->v[i].is_active)
 			continue;
-		r = quote_add(out, bytes_of(&w->v[i]), e);
+		quote_add(out, bytes_of(&w->v[i]));
+		r = buf_check(out, e);
 		if (r == 0)
 			r = buf_add(out, SLICE("\n"), e);
 	}
@@ -36,7 +37,8 @@ static int print_trusted(const struct words *w, struct buf *out, struct err *e)
 	for (size_t i = 0; r == 0 && i < w->n; i++) {
 		if (!is_trusted(&w->v[i]))
 			continue;
-		r = quote_add(out, bytes_of(&w->v[i]), e);
+		quote_add(out, bytes_of(&w->v[i]));
+		r = buf_check(out, e);
 		if (r == 0)
 			r = buf_add(out, SLICE("\n"), e);
 	}
@@ -70,8 +72,10 @@ static int save_word(const struct word *w, struct buf *out, struct err *e)
 	int r = buf_addf(out, e, "# %llu %llu %s\n%s", U(w->brought), U(w->tried),
 			 w->is_learned ? "learned" : "literal", w->is_active ? "" : "#");
 
-	if (r == 0)
-		r = quote_add(out, bytes_of(w), e);
+	if (r < 0)
+		return r;
+	quote_add(out, bytes_of(w));
+	r = buf_check(out, e);
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 

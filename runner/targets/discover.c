@@ -331,17 +331,17 @@ static int find_tree(const struct discover_source *s, struct rights *io, struct 
 	if (strcmp(s->type, "manifest") != 0)
 		return 0;
 	/* Use the path as written: a push or a build may have replaced the manifest with a link. */
-	r = fs_find_above(s->path, ".git", &top, e);
-	if (r == 0 && top)
+	top = fs_find_above(s->path, ".git");
+	if (top) {
 		r = rights_set_tree(io, top, e);
-	if (r < 0 || top)
 		return r < 0 ? r : rights_of_named(io, s->path, &ignored, e);
+	}
 	fd = sys_openat(AT_FDCWD, s->path, O_PATH, 0);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", s->path);
 	r = source_fd_path(fd, &path, e);
 	if (r == 0)
-		r = fs_find_above(path, ".git", &top, e);
+		top = fs_find_above(path, ".git");
 	return r < 0 || !top ? r : rights_set_tree(io, top, e);
 }
 

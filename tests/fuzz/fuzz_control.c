@@ -26,15 +26,14 @@ static int file_of(const struct candidates *list, const uint8_t *data, size_t si
 {
 	_autobuf_ struct buf b = BUF_INIT(FILE_MAX);
 	static int fd = -1;
-	struct err e;
 
 	if (fd < 0)
 		fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	check(fd >= 0);
-	check(buf_addf(&b, &e, "%zu\n0\n", list->n) == 0);
+	buf_printf(&b, "%zu\n0\n", list->n);
 	for (size_t i = 0; i < list->n; i++)
-		check(buf_addf(&b, &e, STAGE "/%s\n", list->v[i].name) == 0);
-	check(ftruncate(fd, 0) == 0);
+		buf_printf(&b, STAGE "/%s\n", list->v[i].name);
+	check(!b.full && ftruncate(fd, 0) == 0);
 	check(pwrite(fd, b.p, b.n, 0) == (ssize_t)b.n);
 	check(pwrite(fd, data, size, (off_t)b.n) == (ssize_t)size);
 	return dup(fd);

@@ -71,11 +71,10 @@ static const char *work_tree(const struct config *c, const char *dir)
  * owner's git would execute its commands. */
 static int build_sights_check_above(const char *tree, struct err *e)
 {
-	_autofree_ char *top = NULL;
-	int r = fs_find_above(tree, ".git", &top, e);
+	_autofree_ char *top = fs_find_above(tree, ".git");
 
-	if (r < 0 || !top || strcmp(top, tree) == 0)
-		return r;
+	if (!top || strcmp(top, tree) == 0)
+		return 0;
 	return err_set(
 	    e, EPERM,
 	    "'%s' is in the repository of '%s': a build cell takes a whole work tree; name "

@@ -44,15 +44,13 @@ int origin_of(const struct config_source *s, char **ret_build, char **ret_top, s
 {
 	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX);
 	_autofree_ char *top = NULL;
-	int r = 0;
+	int r;
 
 	*ret_build = *ret_top = NULL;
 	if (s->build.n == 0)
 		return 0;
 	if (s->build_dir && *s->build_dir == '/')
-		r = fs_find_above(s->build_dir, ".git", &top, e);
-	if (r < 0)
-		return r;
+		top = fs_find_above(s->build_dir, ".git");
 	print_build(s, top ? origin_below(s->build_dir, top) : NULL, &text);
 	r = buf_check(&text, e);
 	if (r < 0)

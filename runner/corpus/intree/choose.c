@@ -28,11 +28,11 @@ struct walk {
 
 static int note_link(struct walk *w, const char *link, struct err *e)
 {
-	_autofree_ char *top = NULL;
-	int r = fs_find_above(w->at, ".git", &top, e);
+	_autofree_ char *top = fs_find_above(w->at, ".git");
+	int r;
 
-	if (r < 0 || !top)
-		return r;
+	if (!top)
+		return 0;
 	r = strv_add(&w->links, link, e);
 	return r == 0 ? strv_add(&w->tops, top, e) : r;
 }

@@ -123,17 +123,17 @@ static void test_choose(void **state)
 	assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 0);
 	assert_int_equal(at, 0);
 	must("mkdir plain repo/out; echo /out/ >repo/.gitignore");
-	assert_int_equal(strv_add(&dirs, path_of("none"), &e), 0);
+	strv_push(&dirs, path_of("none"));
 	assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 0);
 	assert_int_equal(at, 1);
-	assert_int_equal(strv_add(&dirs, path_of("repo/code"), &e), 0);
-	assert_int_equal(strv_add(&dirs, path_of("repo/out"), &e), 0);
-	assert_int_equal(strv_add(&dirs, path_of("plain"), &e), 0);
+	strv_push(&dirs, path_of("repo/code"));
+	strv_push(&dirs, path_of("repo/out"));
+	strv_push(&dirs, path_of("plain"));
 	assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 0);
 	assert_int_equal(at, 2);
 	assert_string_equal(why, "git ignores what is in it");
-	assert_int_equal(strv_add(&dirs, path_of("repo/in/sub"), &e), 0);
-	assert_int_equal(strv_add(&dirs, path_of("repo/in"), &e), 0);
+	strv_push(&dirs, path_of("repo/in/sub"));
+	strv_push(&dirs, path_of("repo/in"));
 	assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 1);
 	assert_int_equal(at, 4);
 	assert_string_equal(g.prefix, "in/sub");
@@ -173,7 +173,7 @@ static void test_links(void **state)
 		size_t at;
 		int r;
 
-		assert_int_equal(strv_add(&dirs, path_of(all[i].dir), &e), 0);
+		strv_push(&dirs, path_of(all[i].dir));
 		r = intree_choose(&dirs, NULL, &g, &at, why, link, &e);
 		if (r != !all[i].leads)
 			fail_msg("%s: %d: %s %s", all[i].dir, r, why, e.msg);
@@ -183,7 +183,7 @@ static void test_links(void **state)
 			assert_memory_equal(link, want, strlen(want));
 			assert_string_equal(why, link);
 			/* The next directory is taken, and the link is reported. */
-			assert_int_equal(strv_add(&dirs, path_of("repo/in"), &e), 0);
+			strv_push(&dirs, path_of("repo/in"));
 			assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 1);
 			assert_int_equal(at, 1);
 			assert_memory_equal(link, want, strlen(want));

@@ -202,23 +202,10 @@ static void test_output_first(void **state)
 		output_once(1 + i * 1200);
 }
 
-static void test_no_memory(void **state)
-{
-	struct world w = {.l = new_loop()};
-	struct err e;
-
-	(void)state;
-	fault_arm(1, FAULT_FAIL);
-	assert_int_equal(loop_add_child(w.l, 1, on_child, &w, &w.s[0], &e), -ENOMEM);
-	fault_arm(0, FAULT_FAIL);
-	assert_null(w.s[0]);
-	done(&w);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_child),	 cmocka_unit_test(test_child_gone),
     cmocka_unit_test(test_child_left),	 cmocka_unit_test(test_adopted),
-    cmocka_unit_test(test_output_first), cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_output_first),
 };
 
 UNIT_MAIN(tests)

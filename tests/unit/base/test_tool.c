@@ -17,7 +17,8 @@
 
 static int add(void *arg, struct slice block, struct err *e)
 {
-	return buf_add(arg, block, e);
+	buf_put(arg, block);
+	return buf_check(arg, e);
 }
 
 /* Runs sh -c SCRIPT in the test's directory; its output is in out (NULL: ignored). */
@@ -372,7 +373,7 @@ static void test_faults(void **state)
 		break;
 	}
 	assert_true(n < 500);
-	assert_true(failed > 10);
+	assert_true(failed >= 4); /* three pipes, and the end of the start */
 }
 
 /* A group that only counts its calls. */
