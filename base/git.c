@@ -259,10 +259,8 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 	    git_start(g, args, NULL, given, wr, said, &pid, e) < 0)
 		return -e->code;
 	close_p(&wr);
-	wr = -1;
 	r = git_drain(g->group, rd, sink, arg, e);
 	close_p(&rd);
-	rd = -1;
 	ended = git_wait_for(g->group, pid, args[0], said, &why);
 	if (r == 0 && ended < 0)
 		*e = why;

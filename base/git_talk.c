@@ -74,7 +74,7 @@ int git_talk(const struct git *g, const char *const *args, const char *const *en
 	r = git_start(g, args, env, -1, wr, wr, &pid, e);
 	if (r < 0)
 		return r;
-	close(take_fd(&wr));
+	close_p(&wr);
 	r = git_talk_drain(g->group, rd, until, said, e);
 	if (r < 0)
 		git_talk_end_group(pid, rd);

@@ -112,7 +112,7 @@ int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct err *e)
 	pid = start(spec, parent, wr);
 	if (pid < 0)
 		return err_sys(e, "fork");
-	close(take_fd(&wr));
+	close_p(&wr);
 	n = sys_read(rd, &why, sizeof(why));
 	if (n == 0) {
 		*ret_pid = pid;

@@ -32,8 +32,7 @@ static void task_free(struct task *t)
 {
 	source_remove(t->io);
 	source_remove(t->child);
-	if (t->fd >= 0)
-		close(t->fd);
+	close_p(&t->fd);
 	buf_done(&t->result);
 	free(t);
 }
@@ -72,8 +71,7 @@ static void task_on_readable(void *arg, uint32_t events)
 	if (take_chunk(t))
 		return;
 	t->eof = true;
-	source_remove(t->io);
-	t->io = NULL;
+	source_remove(take_ptr(&t->io));
 	maybe_done(t);
 }
 
@@ -84,8 +82,7 @@ static void on_reaped(void *arg, pid_t pid, int status)
 	(void)pid;
 	t->reaped = true;
 	t->ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	source_remove(t->child);
-	t->child = NULL;
+	source_remove(take_ptr(&t->child));
 	maybe_done(t);
 }
 
@@ -158,9 +155,8 @@ void task_finish(struct task *t, uint64_t until_us)
 	uint64_t now;
 	int status = 0;
 
-	source_remove(t->io);
-	source_remove(t->child);
-	t->io = t->child = NULL;
+	source_remove(take_ptr(&t->io));
+	source_remove(take_ptr(&t->child));
 	while (!t->eof && (now = clock_mono_us()) < until_us) {
 		int ms = (int)((until_us - now) / 1000 + 1);
 

@@ -217,14 +217,10 @@ static void tool_on_readable(struct running *r, size_t which)
 	if (!over && r->in_tick < OUTPUT_PER_TICK)
 		return;
 	for (size_t i = 0; i < 2; i++)
-		if (i == which || !over) { /* not read until the next tick, or never again */
-			source_remove(r->io[i]);
-			r->io[i] = NULL;
-		}
+		if (i == which || !over) /* not read until the next tick, or never again */
+			source_remove(take_ptr(&r->io[i]));
 	if (over)
 		close_p(&r->fds[which]);
-	if (over)
-		r->fds[which] = -1;
 }
 
 static void on_out(void *arg, uint32_t events)

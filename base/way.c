@@ -80,7 +80,6 @@ static void meet(struct walk *w, const char *name, int fd, const struct stat *st
 static bool way_stop(struct walk *w, int code)
 {
 	close_p(&w->to->fd);
-	w->to->fd = -1;
 	w->to->code = code;
 	return false;
 }
@@ -211,5 +210,4 @@ int way_walk(const char *path, struct way *ret, struct err *e)
 void way_done(struct way *w)
 {
 	close_p(&w->fd);
-	w->fd = -1;
 }

@@ -53,52 +53,36 @@ static void cell_step(struct cell *c, enum event ev)
 	enter[c->state](c);
 }
 
-static void cell_drop(struct source **s)
-{
-	source_remove(*s);
-	*s = NULL;
-}
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 /* Ignores a failure: it shows later, when the group cannot be removed. */
 static void cell_kill_all(struct cell *c)
 {
 	struct err e;
-	int r = c->group ? cgroup_kill(c->group, &e) : 0;
 
-	(void)r;
+	if (c->group)
+		(void)!cgroup_kill(c->group, &e);
 }
 
 /* Releases all resources of a cell in any state, also when it is only partly built. */
 static void cell_release(struct cell *c)
 {
 	struct err e;
-	int r;
 
-	cell_drop(&c->crun_exit);
-	cell_drop(&c->init_exit);
-	cell_drop(&c->events);
+	source_remove(take_ptr(&c->crun_exit));
+	source_remove(take_ptr(&c->init_exit));
+	source_remove(take_ptr(&c->events));
 	cell_words_end(c);
 	cell_job_drop(c);
 	free(c->program);
 	c->program = NULL;
 	cell_memory_drop(c);
-	cell_drop(&c->timer);
+	source_remove(take_ptr(&c->timer));
 	output_stop(&c->out);
 	listener_stop(&c->refusals);
-	r = c->group ? cgroup_remove(c->group, &e)
-		     : 0; /* on failure, closing the tree removes it */
-	c->group = NULL;
-	if (c->dir >= 0)
-		r = cell_host_forget(c->host, c->id, &e); /* on failure, the next start does it */
-	(void)r;
-	close_fd(&c->dir);
+	/* On failure, closing the tree removes it. */
+	(void)!cgroup_remove(take_ptr(&c->group), &e);
+	if (c->dir >= 0) /* on failure, the next start does it */
+		(void)!cell_host_forget(c->host, c->id, &e);
+	close_p(&c->dir);
 }
 
 static void cell_free(struct cell *c)
@@ -131,7 +115,7 @@ static void on_init_exit(void *arg, pid_t pid, int status)
 	struct cell *c = arg;
 
 	(void)pid;
-	cell_drop(&c->init_exit);
+	source_remove(take_ptr(&c->init_exit));
 	c->stays = false;
 	c->init_gone = true;
 	cell_words_read(c);
@@ -147,7 +131,7 @@ static void enter_running(struct cell *c)
 
 	int r = loop_add_child(c->host->loop, c->init, on_init_exit, c, &c->init_exit, &e);
 
-	cell_drop(&c->timer);
+	source_remove(take_ptr(&c->timer));
 	if (r == 0 && c->freeze)
 		r = cgroup_freeze(c->group, true, &e);
 	if (r < 0) {
@@ -199,7 +183,7 @@ static void enter_adopting(struct cell *c)
 {
 	struct err e;
 
-	cell_drop(&c->timer);
+	source_remove(take_ptr(&c->timer));
 	c->until = clock_mono_us() + c->host->start_us;
 	if (meet_init(c, &e) == 0) {
 		on_adopt(c);
@@ -214,7 +198,7 @@ static void on_crun_exit(void *arg, pid_t pid, int status)
 	struct cell *c = arg;
 
 	(void)pid;
-	cell_drop(&c->crun_exit);
+	source_remove(take_ptr(&c->crun_exit));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		cell_step(c, EV_STARTED);
 		return;
@@ -246,7 +230,7 @@ static int try_remove(struct cell *c, struct err *e)
 	    (c->end.how == CELL_NOT_STARTED && strays_reap(c->id, c->crun)))
 		return err_set(e, EBUSY, "processes of the cell are still there");
 	output_drain(&c->out);
-	cell_drop(&c->events);
+	source_remove(take_ptr(&c->events));
 	cell_memory_drop(c);
 	r = cgroup_remove(c->group, e);
 	if (r == 0)
@@ -283,8 +267,8 @@ static void enter_ending(struct cell *c)
 	struct err e;
 	int r;
 
-	cell_drop(&c->timer);
-	cell_drop(&c->init_exit);
+	source_remove(take_ptr(&c->timer));
+	source_remove(take_ptr(&c->init_exit));
 	cell_words_end(c);
 	cell_job_drop(c);
 	listener_stop(&c->refusals);

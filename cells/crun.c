@@ -312,11 +312,11 @@ static int capture(const char *program, int mounts, char out[CRUN_VERSION_MAX], 
 	r = proc_spawn(&spec, &pid, e);
 	if (r < 0)
 		return r;
-	close(take_fd(&wr));
+	close_p(&wr);
 	while ((got = sys_read(rd, out + n, CRUN_VERSION_MAX - 1 - n)) > 0)
 		n += (size_t)got;
 	out[n] = '\0';
-	close(take_fd(&rd));
+	close_p(&rd);
 	while (waitpid(pid, ret_status, 0) < 0)
 		if (errno != EINTR)
 			return err_sys(e, "wait for '%s'", program);

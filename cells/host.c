@@ -163,23 +163,17 @@ int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct
 void cell_host_free(struct cell_host *h)
 {
 	struct err e;
-	int r = 0;
 
 	if (!h)
 		return;
-	if (h->mounts >= 0)
-		close(h->mounts);
-	if (h->init >= 0)
-		close(h->init);
-	if (h->crun_copy >= 0)
-		close(h->crun_copy);
-	if (h->crun_fd >= 0) /* the directories were made */
-		r = fs_remove_tree(AT_FDCWD, h->dir, &e);
-	(void)r; /* on failure, the next start removes it */
-	if (h->crun_fd >= 0)
-		close(h->crun_fd);
-	if (h->cells_fd >= 0)
-		close(h->cells_fd);
+	close_p(&h->mounts);
+	close_p(&h->init);
+	close_p(&h->crun_copy);
+	if (h->crun_fd >=
+	    0) /* the directories were made; on failure, the next start removes them */
+		(void)!fs_remove_tree(AT_FDCWD, h->dir, &e);
+	close_p(&h->crun_fd);
+	close_p(&h->cells_fd);
 	root_plan_free(h->plan);
 	free(h->filter);
 	free(h->crun_state);

@@ -37,8 +37,7 @@ static void listener_watch(struct listener *l)
 /* Continues with step on a new descriptor. */
 static void listener_go_on(struct listener *l, int fd, void (*step)(struct listener *l))
 {
-	source_remove(l->io);
-	l->io = NULL;
+	source_remove(take_ptr(&l->io));
 	close(l->fd);
 	l->fd = fd;
 	l->step = step;
@@ -114,8 +113,7 @@ static void listener_answer(struct listener *l)
 	}
 	if (++l->answered > LISTENER_PER_TICK &&
 	    loop_set_timer(l->timer, l->tick_at + LISTENER_TICK_MS * USEC_PER_MSEC, &e) == 0) {
-		source_remove(l->io);
-		l->io = NULL;
+		source_remove(take_ptr(&l->io));
 		return;
 	}
 	if (seccomp_take(l->fd, &call, &e) < 0)
@@ -144,27 +142,19 @@ static int listen_at(int fd, int dirfd, const char *name, struct err *e)
 int listener_start(struct listener *l, struct loop *loop, int dirfd, const char *name,
 		   refused_fn *fn, void *arg, struct err *e)
 {
-	int r;
-
 	*l = (struct listener){.loop = loop, .fd = -1, .step = accept_crun, .fn = fn, .arg = arg};
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return err_sys(e, "make a socket");
-	r = listen_at(l->fd, dirfd, name, e);
-	if (r == 0)
-		r = loop_add_timer(loop, UINT64_MAX, listener_on_tick, l, &l->timer, e);
-	if (r == 0)
-		r = loop_add_io(loop, l->fd, EPOLLIN, listener_on_event, l, &l->io, e);
-	return r;
+	if (listen_at(l->fd, dirfd, name, e) < 0 ||
+	    loop_add_timer(loop, UINT64_MAX, listener_on_tick, l, &l->timer, e) < 0)
+		return -e->code;
+	return loop_add_io(loop, l->fd, EPOLLIN, listener_on_event, l, &l->io, e);
 }
 
 void listener_stop(struct listener *l)
 {
-	source_remove(l->io);
-	source_remove(l->timer);
-	if (l->fd >= 0)
-		close(l->fd);
-	l->io = NULL;
-	l->timer = NULL;
-	l->fd = -1;
+	source_remove(take_ptr(&l->io));
+	source_remove(take_ptr(&l->timer));
+	close_p(&l->fd);
 }

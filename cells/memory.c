@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stop at the memory mark.  After it, one thread writes the input that used the memory.  The
  * other threads must not use up the remaining memory before that. */
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"
 #include "cells/internal.h"
@@ -98,24 +99,21 @@ void cell_memory_drop(struct cell *c)
 {
 	struct source **all[] = {&c->mark.event, &c->mark.again, &c->mark.settle, &c->mark.alone};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		source_remove(*all[i]);
-		*all[i] = NULL;
-	}
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		source_remove(take_ptr(all[i]));
 }
 
 static void thaw_all(struct cell *c)
 {
 	struct err e;
-	int r = cgroup_freeze(c->group, false, &e);
 
-	(void)r; /* on failure the group is being removed, or the caller kills it */
+	/* On failure the group is being removed, or the caller kills it. */
+	(void)!cgroup_freeze(c->group, false, &e);
 }
 
 void cell_memory_end(struct cell *c)
 {
-	source_remove(c->mark.alone);
-	c->mark.alone = NULL;
+	source_remove(take_ptr(&c->mark.alone));
 	c->mark.halted = false;
 	if (c->group)
 		thaw_all(c);
@@ -207,8 +205,7 @@ int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, 
 	r = open_mark(c, choice, e);
 	if (!c->group || !(stood || choice))
 		return r;
-	source_remove(c->mark.alone);
-	c->mark.alone = NULL;
+	source_remove(take_ptr(&c->mark.alone));
 	c->mark.halted = false;
 	if (r == 0 && choice)
 		r = leave_alone(c, alone, alone_us, e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cells/output.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
 
@@ -31,8 +32,7 @@ static void rest_until(struct output *o, uint64_t at_us)
 
 	if (loop_set_timer(o->timer, at_us, &e) < 0)
 		return; /* reading continues, too fast */
-	source_remove(o->io);
-	o->io = NULL;
+	source_remove(take_ptr(&o->io));
 }
 
 static void on_rested(void *arg)
@@ -113,11 +113,7 @@ void output_drain(struct output *o)
 
 void output_stop(struct output *o)
 {
-	source_remove(o->io);
-	source_remove(o->timer);
-	if (o->fd >= 0)
-		close(o->fd);
-	o->io = NULL;
-	o->timer = NULL;
-	o->fd = -1;
+	source_remove(take_ptr(&o->io));
+	source_remove(take_ptr(&o->timer));
+	close_p(&o->fd);
 }

@@ -26,22 +26,16 @@ void cell_not_started(struct cell *c, const char *why)
 
 void cell_job_drop(struct cell *c)
 {
-	source_remove(c->job.exit);
-	c->job.exit = NULL;
-	if (c->job.fd >= 0)
-		close(c->job.fd);
-	c->job.fd = -1;
+	source_remove(take_ptr(&c->job.exit));
+	close_p(&c->job.fd);
 	c->job.pid = 0;
 }
 
 void cell_words_end(struct cell *c)
 {
-	source_remove(c->words.io);
-	source_remove(c->words.late);
-	c->words.io = c->words.late = NULL;
-	if (c->words.socket >= 0)
-		close(c->words.socket);
-	c->words.socket = -1;
+	source_remove(take_ptr(&c->words.io));
+	source_remove(take_ptr(&c->words.late));
+	close_p(&c->words.socket);
 }
 
 /* If the timer cannot be set, the cell's deadline ends the cell. */
@@ -59,8 +53,7 @@ static void on_job_exit(void *arg, uint32_t events)
 	struct cell *c = arg;
 
 	(void)events;
-	source_remove(c->job.exit);
-	c->job.exit = NULL;
+	source_remove(take_ptr(&c->job.exit));
 	cell_memory_end(c);
 	expect_by(c, clock_mono_us() + UNTOLD_US);
 }
@@ -258,11 +251,9 @@ static int ask_with_streams(struct cell *c, struct err *e)
 	output_stop(&c->out);
 	r = output_start(&c->out, c->host->loop, p[0], c->host->output_bytes_per_s, c->host->room,
 			 c->out.fn, c->out.arg, e);
-	if (r == 0)
-		r = cell_process1_give(c, in, e);
-	if (r == 0)
-		r = cell_process1_give(c, out, e);
-	return r < 0 ? r : cell_process1_ask(c, (const int[]){in, out}, e);
+	if (r < 0 || cell_process1_give(c, in, e) < 0 || cell_process1_give(c, out, e) < 0)
+		return -e->code;
+	return cell_process1_ask(c, (const int[]){in, out}, e);
 }
 
 int cell_again(struct cell *c, struct err *e)

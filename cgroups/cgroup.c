@@ -10,21 +10,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-static void shut(int *fd)
-{
-	close_p(fd);
-	*fd = -1;
-}
-
 static void free_handle(struct cgroup *cg)
 {
 	for (unsigned i = 0; i < CG_HIERARCHIES_MAX; i++)
-		shut(&cg->dir[i]);
+		close_p(&cg->dir[i]);
 	for (unsigned i = 0; i < CG_STAT_COUNT; i++)
-		shut(&cg->stat[i]);
-	shut(&cg->events_fd);
-	shut(&cg->memory_fd);
-	shut(&cg->oom_fd);
+		close_p(&cg->stat[i]);
+	close_p(&cg->events_fd);
+	close_p(&cg->memory_fd);
+	close_p(&cg->oom_fd);
 	free(cg);
 }
 

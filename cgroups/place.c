@@ -300,7 +300,6 @@ int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e)
 
 	do {
 		close_p(&v2->fd);
-		v2->fd = -1;
 		r = make_one(v2, e);
 		if (r == -ENOENT && clock_mono_us() < until_us)
 			continue;
