@@ -156,20 +156,15 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 	struct cgroup_limits in_force = *lim;
 	struct cgroup *raw;
 	bool populated;
-	int r;
 
 	if (!cgroup_name_ok(name, CG_NAME_MAX))
 		return err_set(e, EINVAL, "'%s' is no name for a group", name);
 	if (faccessat(t->at[0].fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return err_set(e, EEXIST, "the group '%s/%s' exists", t->shown, name);
-	r = cg_limits_check(lim, e);
-	if (r == 0)
-		r = cgroup_settle(&t->promises, best_effort, &in_force, e);
-	if (r < 0)
+	if (cg_limits_check(lim, e) < 0 ||
+	    cgroup_settle(&t->promises, best_effort, &in_force, e) < 0)
 		return err_wrap(e, "group '%s'", name);
 	raw = xmalloc(sizeof(*raw));
-	if (!raw)
-		return err_sys(e, "allocate group '%s'", name);
 	*raw = (struct cgroup){
 	    .tree = t, .lim = in_force, .slot = -1, .events_fd = -1, .memory_fd = -1};
 	raw->oom_fd = -1;
@@ -179,22 +174,15 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 
 	CLEANUP(cgroup_undo_p) struct cgroup *cg = raw;
 
-	r = cgroup_make_dirs(cg, e);
-	if (r == 0)
-		r = apply_all(cg, e);
-	if (r == 0)
-		r = cg_counters_start(cg, e);
-	if (r == 0)
-		r = cg_memory_watch(cg, e);
-	if (r < 0)
-		return r;
+	if (cgroup_make_dirs(cg, e) < 0 || apply_all(cg, e) < 0 || cg_counters_start(cg, e) < 0 ||
+	    cg_memory_watch(cg, e) < 0)
+		return -e->code;
 	cg->events_fd = sys_openat(cg->dir[0], "cgroup.events", O_RDONLY | O_NOFOLLOW, 0);
 	if (cg->events_fd < 0)
 		return err_sys(e, "open 'cgroup.events' of '%s'", name);
 	/* An open file that was not read yet has an event; the read clears it. */
-	r = cgroup_populated(cg, &populated, e);
-	if (r < 0)
-		return r;
+	if (cgroup_populated(cg, &populated, e) < 0)
+		return -e->code;
 	*ret = take_ptr(&cg);
 	return 0;
 }
@@ -241,14 +229,12 @@ int cgroup_empty(struct cgroup *cg, struct err *e)
 
 int cgroup_remove(struct cgroup *cg, struct err *e)
 {
-	int r = cg ? remove_dirs(cg, e) : 0;
-
-	if (r < 0)
-		return r;
-	if (cg) {
-		cg_keeper_forget(cg);
-		free_handle(cg);
-	}
+	if (!cg)
+		return 0;
+	if (remove_dirs(cg, e) < 0)
+		return -e->code;
+	cg_keeper_forget(cg);
+	free_handle(cg);
 	return 0;
 }
 

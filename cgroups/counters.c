@@ -112,15 +112,14 @@ static int read_pids(const struct cgroup *cg, struct cgroup_counters *c, struct 
 {
 	char buf[CG_TEXT_MAX];
 	struct slice text;
-	int r = counters_text_of(cg, CG_STAT_PIDS, buf, &text, e);
 
-	if (r == 0)
-		(void)cg_stat_number(text, &c->pids_now); /* 0 without the controller */
-	if (r == 0)
-		r = counters_text_of(cg, CG_STAT_PIDS_EVENTS, buf, &text, e);
-	if (r == 0)
-		(void)cg_stat_keyed(text, SLICE("max"), &c->pids_refused);
-	return r;
+	if (counters_text_of(cg, CG_STAT_PIDS, buf, &text, e) < 0)
+		return -e->code;
+	(void)cg_stat_number(text, &c->pids_now); /* 0 without the controller */
+	if (counters_text_of(cg, CG_STAT_PIDS_EVENTS, buf, &text, e) < 0)
+		return -e->code;
+	(void)cg_stat_keyed(text, SLICE("max"), &c->pids_refused);
+	return 0;
 }
 
 static int counters_read_pressure(const struct cgroup *cg, enum cg_stat_file file,
@@ -144,22 +143,13 @@ int cgroup_read(struct cgroup *cg, struct cgroup_counters *ret, struct err *e)
 	char buf[CG_TEXT_MAX];
 	struct slice text;
 	uint64_t populated;
-	int r = read_cpu(cg, &c, e);
 
-	if (r == 0)
-		r = read_memory(cg, &c, e);
-	if (r == 0)
-		r = read_pids(cg, &c, e);
-	if (r == 0)
-		r = counters_read_pressure(cg, CG_STAT_CPU_PRESSURE, &c.cpu, e);
-	if (r == 0)
-		r = counters_read_pressure(cg, CG_STAT_MEMORY_PRESSURE, &c.memory, e);
-	if (r == 0)
-		r = counters_read_pressure(cg, CG_STAT_IO_PRESSURE, &c.io, e);
-	if (r == 0)
-		r = counters_text_of(cg, CG_STAT_EVENTS, buf, &text, e);
-	if (r < 0)
-		return r;
+	if (read_cpu(cg, &c, e) < 0 || read_memory(cg, &c, e) < 0 || read_pids(cg, &c, e) < 0 ||
+	    counters_read_pressure(cg, CG_STAT_CPU_PRESSURE, &c.cpu, e) < 0 ||
+	    counters_read_pressure(cg, CG_STAT_MEMORY_PRESSURE, &c.memory, e) < 0 ||
+	    counters_read_pressure(cg, CG_STAT_IO_PRESSURE, &c.io, e) < 0 ||
+	    counters_text_of(cg, CG_STAT_EVENTS, buf, &text, e) < 0)
+		return -e->code;
 	if (!cg_stat_keyed(text, SLICE("populated"), &populated))
 		return err_set(e, EBADMSG, "'cgroup.events' of '%s' has no 'populated'", cg->name);
 	c.populated = populated != 0;

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "base/memory.h"
+#include "base/fs.h"
 #include "base/sys.h"
 #include "cgroups/internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 
-enum {
-	PROC_FILE_STEP = 64 << 10,
-	PROC_FILE_MAX = 4 << 20, /* mountinfo of a machine with many containers */
-};
+enum { PROC_FILE_MAX = 4 << 20 }; /* mountinfo of a machine with many containers */
 
 int cg_file_again(int fd, char *buf, size_t n, struct slice *ret, struct err *e)
 {
@@ -69,38 +65,11 @@ bool cg_file_has_word(int dirfd, const char *file, const char *word)
 	return false;
 }
 
-static int files_grow(char **text, size_t *cap, const char *path, struct err *e)
-{
-	char *more;
-
-	if (*cap >= PROC_FILE_MAX)
-		return err_set(e, EFBIG, "'%s' has more than %zu bytes", path, *cap);
-	more = xreallocarray(*text, *cap + PROC_FILE_STEP, 1);
-	if (!more)
-		return err_sys(e, "allocate %zu bytes for '%s'", *cap + PROC_FILE_STEP, path);
-	*text = more;
-	*cap += PROC_FILE_STEP;
-	return 0;
-}
-
 int cg_file_proc(const char *path, char **ret, struct slice *ret_text, struct err *e)
 {
-	_autoclose_ int fd = sys_openat(AT_FDCWD, path, O_RDONLY, 0);
-	_autofree_ char *text = NULL;
-	size_t n = 0, cap = 0;
-	ssize_t got;
+	int r = fs_read(AT_FDCWD, path, PROC_FILE_MAX, ret, &ret_text->n, e);
 
-	if (fd < 0)
-		return err_sys(e, "open '%s'", path);
-	do {
-		if (n == cap && files_grow(&text, &cap, path, e) < 0)
-			return -e->code;
-		got = sys_read(fd, text + n, cap - n);
-		if (got < 0)
-			return err_sys(e, "read '%s'", path);
-		n += (size_t)got;
-	} while (got > 0);
-	*ret_text = (struct slice){text, n};
-	*ret = take_ptr(&text);
-	return 0;
+	if (r == 0)
+		ret_text->p = *ret;
+	return r;
 }

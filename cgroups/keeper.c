@@ -213,11 +213,8 @@ int cg_keeper_start(struct cgroup_tree *t, struct err *e)
 	/* Before the fork, so that the keeper never needs memory. */
 	_autofree_ struct word *v = xcalloc(CG_SLOTS, sizeof(*v));
 	struct keeping k = {.t = t, .v = v};
-	int r;
+	int r = share_overdue(t, e);
 
-	if (!v)
-		return err_sys(e, "allocate the keeper's deadlines");
-	r = share_overdue(t, e);
 	return r < 0 ? r : keeper_start(t, &k, e);
 }
 

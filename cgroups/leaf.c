@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
 /* The absolute path of our own group; "" when the layout is hybrid or our group is outside of the
  * mount. */
@@ -21,26 +20,15 @@ static int leaf_own_group(char **ret, struct err *e)
 	struct cg_layout l;
 	struct err ignored;
 	bool known;
-	int r = cg_file_proc("/proc/self/mountinfo", &mounts, &mountinfo, e);
 
-	if (r == 0)
-		r = cg_file_proc("/proc/self/cgroup", &groups, &proc_cgroup, e);
-	if (r < 0)
-		return r;
+	if (cg_file_proc("/proc/self/mountinfo", &mounts, &mountinfo, e) < 0 ||
+	    cg_file_proc("/proc/self/cgroup", &groups, &proc_cgroup, e) < 0)
+		return -e->code;
 	/* cgroup_tree_open() reports errors later. */
 	known = cg_layout_parse(mountinfo, &l, &ignored) == 0 && l.kind == CGROUP_UNIFIED &&
 		cg_layout_own(proc_cgroup, &l.h[0], own);
 	*ret = known ? xasprintf("%s%s", l.h[0].mount, own) : xstrdup("");
-	return *ret ? 0 : err_sys(e, "allocate a path");
-}
-
-/* The mark of systemd, or of a user's service manager. */
-static bool leaf_delegated(int fd)
-{
-	char v[4];
-
-	return (fgetxattr(fd, "trusted.delegate", v, sizeof(v)) == 1 && v[0] == '1') ||
-	       (fgetxattr(fd, "user.delegate", v, sizeof(v)) == 1 && v[0] == '1');
+	return 0;
 }
 
 int cgroup_leave(struct err *e)
@@ -54,7 +42,7 @@ int cgroup_leave(struct err *e)
 	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return err_sys(e, "open our control group '%s'", path);
-	if (!leaf_delegated(fd))
+	if (!cg_place_delegated(fd))
 		return 0;
 	if (sys_mkdirat(fd, CG_LEAF, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make group '%s/%s'", path, CG_LEAF);

@@ -56,8 +56,7 @@ static int place_open_below(const struct cg_hierarchy *h, const char *path, int 
 	return 0;
 }
 
-/* systemd marks delegated groups (systemd.resource-control(5), Delegate=). */
-static bool place_delegated(int fd)
+bool cg_place_delegated(int fd)
 {
 	static const char *const marks[] = {"trusted.delegate", "user.delegate"};
 	char v[4];
@@ -85,7 +84,7 @@ static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX
 
 		if (r < 0 && r != -ENOENT && r != -EACCES)
 			return r;
-		if (r == 0 && place_delegated(fd) && !managed(fd) &&
+		if (r == 0 && cg_place_delegated(fd) && !managed(fd) &&
 		    faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
 			return 0;
 		*strrchr(path, '/') = '\0';
@@ -188,10 +187,10 @@ static int open_base(struct cg_place *p, const char *configured, struct err *e)
 
 	if (r != -ENOENT || !configured)
 		return r;
-	r = place_open_below(&p->h, "", &mount, e);
-	if (r == 0)
-		r = fs_mkdirs(mount, p->path + 1, 0755, e);
-	return r < 0 ? r : place_open_below(&p->h, p->path, &p->base_fd, e);
+	if (place_open_below(&p->h, "", &mount, e) < 0 ||
+	    fs_mkdirs(mount, p->path + 1, 0755, e) < 0)
+		return -e->code;
+	return place_open_below(&p->h, p->path, &p->base_fd, e);
 }
 
 int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *path, struct err *e)
@@ -210,11 +209,8 @@ int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *
 		t->n++;
 		if (!p->h.v2)
 			t->on_v1 |= p->h.controllers;
-		r = find_base(t, p, path, own, e);
-		if (r == 0)
-			r = open_base(p, path, e);
-		if (r < 0)
-			return r;
+		if (find_base(t, p, path, own, e) < 0 || open_base(p, path, e) < 0)
+			return -e->code;
 		p->base_n = strlen(p->path);
 		room = sizeof(p->path) - p->base_n;
 		if ((size_t)snprintf(p->path + p->base_n, room, "/%s/%s", CG_SHARED, t->instance) >=
@@ -361,10 +357,12 @@ int cg_place_enable(struct cgroup_tree *t, struct err *e)
 	char up[CG_PATH_MAX];
 	int r = place_open_below(&p->h, "", &mount, e);
 
+	if (r < 0)
+		return r;
 	/* From the root down, only as root.  It fails above a delegated group, where it is not
 	 * needed.  Groups above that an ordinary user may write belong to the user's service
 	 * manager. */
-	for (size_t i = 0; r == 0 && geteuid() == 0 && i < p->base_n; i++)
+	for (size_t i = 0; geteuid() == 0 && i < p->base_n; i++)
 		if (p->path[i] == '/') {
 			struct err ignored;
 
@@ -372,11 +370,7 @@ int cg_place_enable(struct cgroup_tree *t, struct err *e)
 			up[i] = '\0';
 			(void)enable_in(t, mount, i ? up + 1 : ".", &ignored);
 		}
-	if (r == 0)
-		r = enable_in(t, p->base_fd, ".", e);
-	if (r == 0)
-		r = enable_in(t, p->base_fd, CG_SHARED, e);
-	if (r == 0)
-		r = enable_in(t, p->fd, ".", e);
-	return r;
+	if (enable_in(t, p->base_fd, ".", e) < 0 || enable_in(t, p->base_fd, CG_SHARED, e) < 0)
+		return -e->code;
+	return enable_in(t, p->fd, ".", e);
 }

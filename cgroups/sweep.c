@@ -169,17 +169,15 @@ int cg_sweep_wait_empty(int dirfd, int ms, struct err *e)
 int cg_sweep_kill_each(int dirfd, struct err *e)
 {
 	struct each each = {.fn = kill_one};
-	int r = cg_file_write(dirfd, "cgroup.freeze", "1", e);
 
+	if (cg_file_write(dirfd, "cgroup.freeze", "1", e) < 0)
+		return -e->code;
 	/* A thread that waits at the memory mark is never frozen, so the wait may time out.  The
 	 * frozen threads cannot fork. */
-	if (r == 0)
-		(void)sweep_wait_for(dirfd, "frozen", true, 1000, e);
-	if (r == 0)
-		r = each_below(dirfd, &each, e);
-	if (r == 0)
-		r = cg_file_write(dirfd, "cgroup.freeze", "0", e);
-	return r;
+	(void)!sweep_wait_for(dirfd, "frozen", true, 1000, e);
+	if (each_below(dirfd, &each, e) < 0)
+		return -e->code;
+	return cg_file_write(dirfd, "cgroup.freeze", "0", e);
 }
 
 /* Whether the first thread has ended while other threads live. */
@@ -249,13 +247,11 @@ int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e)
 {
 	unsigned n = 0;
 	struct each each = {.fn = count_one, .arg = &n};
-	int r = each_below(dirfd, &each, e);
 
-	if (r == 0)
-		r = cg_sweep_kill_all(dirfd, e);
-	if (r == 0)
-		*ret_killed = n;
-	return r;
+	if (each_below(dirfd, &each, e) < 0 || cg_sweep_kill_all(dirfd, e) < 0)
+		return -e->code;
+	*ret_killed = n;
+	return 0;
 }
 
 static int remove_one(int parent, const char *name, void *arg, struct err *e)

@@ -54,15 +54,10 @@ static int tree_find(struct cgroup_tree *t, const char *path, struct err *e)
 	_autofree_ char *buf = NULL;
 	_autofree_ struct cg_layout *l = xmalloc(sizeof(*l));
 	struct slice text;
-	int r;
 
-	if (!l)
-		return err_sys(e, "allocate the layout");
-	r = cg_file_proc("/proc/self/mountinfo", &buf, &text, e);
-	if (r == 0)
-		r = cg_layout_parse(text, l, e);
-	if (r < 0)
-		return r;
+	if (cg_file_proc("/proc/self/mountinfo", &buf, &text, e) < 0 ||
+	    cg_layout_parse(text, l, e) < 0)
+		return -e->code;
 	t->kind = l->kind;
 	return cg_place_find(t, l, path, e);
 }
@@ -70,35 +65,20 @@ static int tree_find(struct cgroup_tree *t, const char *path, struct err *e)
 int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret, struct err *e)
 {
 	CLEANUP(cgroup_tree_close_p) struct cgroup_tree *t = NULL;
-	int r;
 
 	if (!instance_ok(o->instance))
 		return err_set(e, EINVAL, "'%s' is no name for an instance", o->instance);
 	t = xcalloc(1, sizeof(*t));
-	if (!t)
-		return err_sys(e, "allocate the control groups");
 	t->keeper_fd = -1;
 	memcpy(t->instance, o->instance, strlen(o->instance) + 1);
-	r = find_swap(t, e);
-	if (r == 0)
-		r = tree_find(t, o->path, e);
-	if (r == 0)
-		r = cg_group_init(t->at, t->n, e);
-	if (r == 0)
-		r = cg_place_make(t, o->no_wait, e);
-	/* First remove everything that a predecessor left. */
-	if (r == 0)
-		r = cg_sweep_all(t, &t->swept, e);
-	if (r == 0)
-		r = cg_place_enable(t, e);
-	if (r < 0)
-		return r;
+	/* The sweep removes everything that a predecessor left. */
+	if (find_swap(t, e) < 0 || tree_find(t, o->path, e) < 0 ||
+	    cg_group_init(t->at, t->n, e) < 0 || cg_place_make(t, o->no_wait, e) < 0 ||
+	    cg_sweep_all(t, &t->swept, e) < 0 || cg_place_enable(t, e) < 0)
+		return -e->code;
 	cg_promises_find(t);
-	if (o->keeper) {
-		r = cg_keeper_start(t, e);
-		if (r < 0)
-			return r;
-	}
+	if (o->keeper && cg_keeper_start(t, e) < 0)
+		return -e->code;
 	*ret = take_ptr(&t);
 	return 0;
 }
