@@ -344,18 +344,13 @@ static int cell_check(const struct cell_spec *s, struct err *e)
 static int cell_watch(struct cell *c, int *ret_write_end, int *ret_words, struct err *e)
 {
 	struct cell_host *h = c->host;
-	int p[2], r;
+	int p[2];
 
-	r = listener_start(&c->refusals, h->loop, c->dir, "seccomp", cell_on_refused, c, e);
-	if (r == 0)
-		r = loop_add_timer(h->loop, clock_mono_us() + h->start_us, on_start_deadline, c,
-				   &c->timer, e);
-	if (r == 0)
-		r = cell_memory_watch(c, e);
-	if (r == 0)
-		r = cell_words_start(c, ret_words, e);
-	if (r < 0)
-		return r;
+	if (listener_start(&c->refusals, h->loop, c->dir, "seccomp", cell_on_refused, c, e) < 0 ||
+	    loop_add_timer(h->loop, clock_mono_us() + h->start_us, on_start_deadline, c, &c->timer,
+			   e) < 0 ||
+	    cell_memory_watch(c, e) < 0 || cell_words_start(c, ret_words, e) < 0)
+		return -e->code;
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "pipe");
 	*ret_write_end = p[1];
@@ -378,11 +373,8 @@ static int start_crun(struct cell *c, const struct cell_spec *spec, int output, 
 			       .init = c->host->init,
 			       .words = words,
 			       .fixed_addresses = spec->fixed_addresses};
-	int r;
+	int r = crun_start(&job, &c->crun, e);
 
-	if (!dir)
-		return err_sys(e, "allocate a path");
-	r = crun_start(&job, &c->crun, e);
 	if (r < 0)
 		return r;
 	r = loop_add_child(c->host->loop, c->crun, on_crun_exit, c, &c->crun_exit, e);
@@ -398,15 +390,14 @@ static int cell_build(struct cell *c, const struct cell_spec *spec, struct err *
 	struct cgroup_limits limits = spec->limits;
 	_autoclose_ int output = -1;
 	_autoclose_ int words = -1;
-	int r = cell_host_bundle(c->host, spec, &c->dir, e);
 
 	if (limits.pids_max)
 		limits.pids_max++; /* for process 1, which does not count as the job's */
-	if (r == 0)
-		r = cgroup_new(c->host->tree, c->id, &limits, c->host->best_effort, &c->group, e);
-	if (r == 0)
-		r = cell_watch(c, &output, &words, e);
-	return r < 0 ? r : start_crun(c, spec, output, words, e);
+	if (cell_host_bundle(c->host, spec, &c->dir, e) < 0 ||
+	    cgroup_new(c->host->tree, c->id, &limits, c->host->best_effort, &c->group, e) < 0 ||
+	    cell_watch(c, &output, &words, e) < 0)
+		return -e->code;
+	return start_crun(c, spec, output, words, e);
 }
 
 int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct cell_ops *ops,
@@ -418,8 +409,6 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 	if (r < 0)
 		return r;
 	c = xcalloc(1, sizeof(*c));
-	if (!c)
-		return err_sys(e, "allocate a cell");
 	c->host = h;
 	c->ops = *ops;
 	c->arg = arg;
@@ -433,8 +422,7 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 	c->refusals = LISTENER_INIT;
 	memcpy(c->id, spec->id, strlen(spec->id));
 	c->program = xstrdup(spec->argv[0]);
-	r = c->program ? cell_build(c, spec, e) : err_sys(e, "copy a path");
-	if (r < 0)
+	if (cell_build(c, spec, e) < 0)
 		return err_wrap(e, "start cell '%s'", spec->id);
 	*ret = take_ptr(&c);
 	return 0;

@@ -143,7 +143,7 @@ static int open_program(const char *name)
 		size_t n = strcspn(at, ":");
 		_autofree_ char *path = xasprintf("%.*s/%s", (int)n, at, name);
 		_autoclose_ int fd =
-		    path ? sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) : -1;
+		    sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 		struct stat st;
 
 		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
@@ -166,7 +166,7 @@ int crun_open_copy(const char *program)
 	    st.st_size > CRUN_PROGRAM_MAX)
 		return -1;
 	bytes = xmalloc((size_t)st.st_size);
-	if (!bytes || sys_pread(fd, bytes, (size_t)st.st_size, 0) != st.st_size ||
+	if (sys_pread(fd, bytes, (size_t)st.st_size, 0) != st.st_size ||
 	    memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
 	    sealed_program("crun", bytes, (size_t)st.st_size, &copy, &ignored) < 0)
 		return -1;
@@ -188,9 +188,11 @@ int crun_open_input(int *ret_fd, struct err *e)
 	return 0;
 }
 
-static int crun_spawn(const struct crun_job *job, const char *pid_file, const char *log,
-		      const char *scratch, pid_t *ret, struct err *e)
+int crun_start(const struct crun_job *job, pid_t *ret, struct err *e)
 {
+	_autofree_ char *pid_file = xasprintf("%s/pid", job->bundle_dir);
+	_autofree_ char *log = xasprintf("%s/log", job->bundle_dir);
+	_autofree_ char *scratch = xasprintf(SCRATCH_VARIABLE "=%s", job->bundle_dir);
 	const char *environment[] = {SEARCH_PATH, scratch, NULL};
 	const char *argv[] = {job->program,
 			      "--root",
@@ -223,17 +225,6 @@ static int crun_spawn(const struct crun_job *job, const char *pid_file, const ch
 	spec.prepare = crun_prepare;
 	spec.prepare_arg = &copy;
 	return proc_spawn(&spec, ret, e);
-}
-
-int crun_start(const struct crun_job *job, pid_t *ret, struct err *e)
-{
-	_autofree_ char *pid_file = xasprintf("%s/pid", job->bundle_dir);
-	_autofree_ char *log = xasprintf("%s/log", job->bundle_dir);
-	_autofree_ char *scratch = xasprintf(SCRATCH_VARIABLE "=%s", job->bundle_dir);
-
-	if (!pid_file || !log || !scratch)
-		return err_sys(e, "allocate paths for crun");
-	return crun_spawn(job, pid_file, log, scratch, ret, e);
 }
 
 int crun_read_pid(int bundle_fd, pid_t *ret, struct err *e)

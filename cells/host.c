@@ -70,7 +70,9 @@ static int compile_filter(struct cell_host *h, struct err *e)
 	size_t n;
 	int r = seccomp_compile(h->profile, &program, &n, e);
 
-	return r < 0 ? r : bundle_base64(program, n, &h->filter, e);
+	if (r == 0)
+		h->filter = bundle_base64(program, n);
+	return r;
 }
 
 static int take_limits(struct cell_host *h, struct err *e)
@@ -105,34 +107,23 @@ static void take_null_back(void)
 
 static int host_fill(struct cell_host *h, const struct cell_host_opts *o, struct err *e)
 {
-	int r;
-
 	h->dir = xstrdup(o->runtime_dir);
 	h->crun = xstrdup(o->crun ? o->crun : "crun");
 	h->crun_state = xasprintf("%s/crun", o->runtime_dir);
-	if (!h->dir || !h->crun || !h->crun_state)
-		return err_sys(e, "allocate a cell host");
 	if (h->dir[0] != '/')
 		return err_set(e, EINVAL, "runtime directory '%s' is no absolute path", h->dir);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "become a subreaper");
-	r = rootless_check(cgroup_tree_layout(h->tree), e);
-	if (r == 0)
-		r = crun_open_mounts(cgroup_tree_layout(h->tree), &h->mounts, e);
-	if (r == 0)
-		r = crun_check(h->crun, h->mounts, e);
-	if (r == 0)
-		r = compile_filter(h, e);
-	if (r == 0)
-		r = sealed_program("fuzzcell-init", init_begin, (size_t)(init_end - init_begin),
-				   &h->init, e);
-	h->crun_copy = crun_open_copy(h->crun);
-	if (r == 0)
-		r = root_plan_new(NULL, &h->plan, e);
-	if (r == 0)
-		r = take_limits(h, e);
 	take_null_back();
-	return r < 0 ? r : host_make_dirs(h, e);
+	if (rootless_check(cgroup_tree_layout(h->tree), e) < 0 ||
+	    crun_open_mounts(cgroup_tree_layout(h->tree), &h->mounts, e) < 0 ||
+	    crun_check(h->crun, h->mounts, e) < 0 || compile_filter(h, e) < 0 ||
+	    sealed_program("fuzzcell-init", init_begin, (size_t)(init_end - init_begin), &h->init,
+			   e) < 0 ||
+	    root_plan_new(NULL, &h->plan, e) < 0 || take_limits(h, e) < 0)
+		return -e->code;
+	h->crun_copy = crun_open_copy(h->crun);
+	return host_make_dirs(h, e);
 }
 
 int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e)
@@ -140,8 +131,6 @@ int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct
 	CLEANUP(cell_host_free_p) struct cell_host *h = xcalloc(1, sizeof(*h));
 	int r;
 
-	if (!h)
-		return err_sys(e, "allocate a cell host");
 	h->loop = o->loop;
 	h->tree = o->tree;
 	h->profile = o->profile;
@@ -212,11 +201,8 @@ static int write_config(struct cell_host *h, int dir, const struct cell_spec *sp
 			   .memlock_hard = h->memlock_hard};
 	_autofree_ char *json = NULL;
 	_autoclose_ int fd = -1;
-	int r;
+	int r = bundle_json(&b, &json, e);
 
-	if (!listener)
-		return err_sys(e, "allocate a path");
-	r = bundle_json(&b, &json, e);
 	if (r < 0)
 		return r;
 	fd = sys_openat(dir, "config.json", O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -230,18 +216,16 @@ static int write_config(struct cell_host *h, int dir, const struct cell_spec *sp
 static int fill_bundle(struct cell_host *h, int dir, const struct cell_spec *spec, struct err *e)
 {
 	CLEANUP(root_plan_free_p) struct root_plan *own = NULL;
-	const struct root_plan *plan = h->plan;
-	int r = 0;
+	const struct root_plan *plan;
 
 	if (fchmod(dir, 0711) < 0) /* independent of our umask: the job's user must enter it */
 		return err_sys(e, "set the mode of the bundle's directory");
-	if (spec->rootfs) {
-		r = root_plan_new(spec->rootfs, &own, e);
-		plan = own;
-	}
-	if (r == 0)
-		r = root_build(dir, "rootfs", plan, spec, e);
-	return r < 0 ? r : write_config(h, dir, spec, plan, e);
+	if (spec->rootfs && root_plan_new(spec->rootfs, &own, e) < 0)
+		return -e->code;
+	plan = own ? own : h->plan;
+	if (root_build(dir, "rootfs", plan, spec, e) < 0)
+		return -e->code;
+	return write_config(h, dir, spec, plan, e);
 }
 
 int cell_host_bundle(struct cell_host *h, const struct cell_spec *spec, int *ret_fd, struct err *e)

@@ -40,15 +40,8 @@ static bool may_look(struct nameless *l)
 static void nameless_add(struct nameless *l, uint64_t dev, uint64_t ino, uint64_t bytes)
 {
 	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		struct nameless_file *v = xreallocarray(l->v, room, sizeof(*v));
-
-		if (!v) {
-			l->unsure = true;
-			return;
-		}
-		l->v = v;
-		l->room = room;
+		l->room = l->room ? 2 * l->room : 64;
+		l->v = xreallocarray(l->v, l->room, sizeof(*l->v));
 	}
 	l->v[l->n++] = (struct nameless_file){dev, ino, bytes};
 }

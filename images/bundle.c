@@ -30,22 +30,20 @@ static const char *const readonly[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/p
 				       "/proc/sysrq-trigger"};
 static const char *const namespaces[] = {"pid", "network", "ipc", "uts", "mount", "user", "cgroup"};
 
-/* Takes ownership of j.  False: j is NULL, or memory is short. */
+/* Takes ownership of j.  False: j is NULL, because a text in it is not UTF-8. */
 static bool bundle_add(json_t *list, json_t *j)
 {
-	return json_array_append_new(list, j) == 0; /* fails for j NULL, too */
+	return json_array_append_new(list, j) == 0;
 }
 
 static json_t *bundle_strings(const char *const *s, size_t n)
 {
-	json_t *list = json_array();
+	_autojson_ json_t *list = json_array();
 
-	for (size_t i = 0; list && i < n; i++)
-		if (!bundle_add(list, json_string(s[i]))) {
-			json_decref(list);
+	for (size_t i = 0; i < n; i++)
+		if (!bundle_add(list, json_string(s[i])))
 			return NULL;
-		}
-	return list;
+	return json_incref(list);
 }
 
 static json_t *vector(const char *const *v)
@@ -62,10 +60,8 @@ static json_t *arguments(const char *const *argv)
 {
 	json_t *list = vector(argv);
 
-	if (list && json_array_insert_new(list, 0, json_string(INIT_PATH)) < 0) {
-		json_decref(list);
-		return NULL;
-	}
+	if (list)
+		json_array_insert_new(list, 0, json_string(INIT_PATH));
 	return list;
 }
 
@@ -99,9 +95,8 @@ static json_t *bind(const struct bundle *b, const struct cell_mount *m)
 	    json_pack("[s,s,s,s,s]", "rbind", "nosuid", "nodev", m->writable ? "rw" : "ro",
 		      m->exec ? "exec" : "noexec");
 
-	if (options && !m->writable && b->recursive && bundle_is_dir(m->source) &&
-	    !bundle_add(options, json_string("rro")))
-		return NULL;
+	if (!m->writable && b->recursive && bundle_is_dir(m->source))
+		json_array_append_new(options, json_string("rro"));
 	return json_pack("{s:s, s:s, s:s, s:O}", "destination", m->target, "type", "bind", "source",
 			 m->source, "options", options);
 }
@@ -118,28 +113,29 @@ static json_t *proc(void)
 static json_t *mounts(const struct bundle *b)
 {
 	_autojson_ json_t *list = json_array();
-	bool ok = list && bundle_add(list, proc()) &&
-		  bundle_add(list, tmpfs("/dev", "noexec", "ro", 65536)) &&
-		  bundle_add(list, tmpfs("/dev/shm", "noexec", "nodev", SHM_BYTES)) &&
-		  bundle_add(list, tmpfs("/tmp", b->profile == CELL_ENGINE ? "noexec" : "exec",
-					 "nodev", b->spec->tmp_bytes));
 
-	for (size_t i = 0; ok && i < b->plan->n; i++) {
+	json_array_append_new(list, proc());
+	json_array_append_new(list, tmpfs("/dev", "noexec", "ro", 65536));
+	json_array_append_new(list, tmpfs("/dev/shm", "noexec", "nodev", SHM_BYTES));
+	json_array_append_new(list, tmpfs("/tmp", b->profile == CELL_ENGINE ? "noexec" : "exec",
+					  "nodev", b->spec->tmp_bytes));
+	for (size_t i = 0; i < b->plan->n; i++) {
 		const struct root_part *p = &b->plan->part[i];
+		struct cell_mount m = {p->source, p->path, false, true};
 
-		if (p->source)
-			ok = bundle_add(
-			    list, bind(b, &(struct cell_mount){p->source, p->path, false, true}));
+		if (p->source && !bundle_add(list, bind(b, &m)))
+			return NULL;
 	}
-	for (size_t i = 0; ok && i < b->spec->n_mounts; i++)
-		ok = bundle_add(list, bind(b, &b->spec->mounts[i]));
-	return ok ? json_incref(list) : NULL;
+	for (size_t i = 0; i < b->spec->n_mounts; i++)
+		if (!bundle_add(list, bind(b, &b->spec->mounts[i])))
+			return NULL;
+	return json_incref(list);
 }
 
-static json_t *limit(const char *type, rlim_t value)
+static void add_limit(json_t *list, const char *type, rlim_t value)
 {
-	return json_pack("{s:s, s:I, s:I}", "type", type, "soft", (json_int_t)value, "hard",
-			 (json_int_t)value);
+	json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "type", type, "soft",
+					      (json_int_t)value, "hard", (json_int_t)value));
 }
 
 static rlim_t lesser(rlim_t a, rlim_t b)
@@ -149,18 +145,17 @@ static rlim_t lesser(rlim_t a, rlim_t b)
 
 static json_t *rlimits(const struct bundle *b)
 {
-	_autojson_ json_t *list = json_array();
-	bool ok = list && bundle_add(list, limit("RLIMIT_CORE", 0)) &&
-		  bundle_add(list, limit("RLIMIT_MEMLOCK", lesser(MEMLOCK_BYTES, b->memlock_hard)));
+	json_t *list = json_array();
 
-	if (ok && b->spec->file_bytes)
-		ok = bundle_add(list, limit("RLIMIT_FSIZE", b->spec->file_bytes));
-	if (ok && b->spec->cpu_s)
-		ok = bundle_add(list, limit("RLIMIT_CPU", b->spec->cpu_s));
-	if (ok && b->spec->files_max)
-		ok = bundle_add(list,
-				limit("RLIMIT_NOFILE", lesser(b->spec->files_max, b->files_hard)));
-	return ok ? json_incref(list) : NULL;
+	add_limit(list, "RLIMIT_CORE", 0);
+	add_limit(list, "RLIMIT_MEMLOCK", lesser(MEMLOCK_BYTES, b->memlock_hard));
+	if (b->spec->file_bytes)
+		add_limit(list, "RLIMIT_FSIZE", b->spec->file_bytes);
+	if (b->spec->cpu_s)
+		add_limit(list, "RLIMIT_CPU", b->spec->cpu_s);
+	if (b->spec->files_max)
+		add_limit(list, "RLIMIT_NOFILE", lesser(b->spec->files_max, b->files_hard));
+	return list;
 }
 
 static json_t *process(const struct bundle *b)
@@ -182,13 +177,12 @@ static json_t *mapping(uint32_t outside)
 
 static json_t *namespace_list(const struct bundle *b)
 {
-	_autojson_ json_t *list = json_array();
-	bool ok = list;
+	json_t *list = json_array();
 
-	for (size_t i = 0; ok && i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
 		if (b->profile != CELL_BUILD_NETWORK || strcmp(namespaces[i], "network") != 0)
-			ok = bundle_add(list, json_pack("{s:s}", "type", namespaces[i]));
-	return ok ? json_incref(list) : NULL;
+			json_array_append_new(list, json_pack("{s:s}", "type", namespaces[i]));
+	return list;
 }
 
 static json_t *linux_part(const struct bundle *b)
@@ -216,11 +210,11 @@ int bundle_json(const struct bundle *b, char **ret, struct err *e)
 	if (!root)
 		return err_set(e, EINVAL,
 			       "the cell's description: an argument, variable or path is not "
-			       "UTF-8, or memory is short");
+			       "UTF-8");
 	return json_print(root, 0, ret, e);
 }
 
-int bundle_base64(const uint8_t *p, size_t n, char **ret, struct err *e)
+char *bundle_base64(const uint8_t *p, size_t n)
 {
 	static const char digits[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
@@ -228,8 +222,6 @@ int bundle_base64(const uint8_t *p, size_t n, char **ret, struct err *e)
 	char *out = xmalloc((n + 2) / 3 * 4 + 1);
 	size_t to = 0;
 
-	if (!out)
-		return err_sys(e, "allocate base64 text");
 	for (size_t i = 0; i < n; i += 3) {
 		uint32_t v = (uint32_t)p[i] << 16;
 
@@ -241,6 +233,5 @@ int bundle_base64(const uint8_t *p, size_t n, char **ret, struct err *e)
 		out[to++] = digits[i + 2 < n ? v & 63 : PAD];
 	}
 	out[to] = '\0';
-	*ret = out;
-	return 0;
+	return out;
 }

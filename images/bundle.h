@@ -26,6 +26,6 @@ struct bundle {
 MUST_CHECK int bundle_json(const struct bundle *b, char **ret, struct err *e);
 
 /* Encodes as base64 (RFC 4648, section 4) in a new string. */
-MUST_CHECK int bundle_base64(const uint8_t *p, size_t n, char **ret, struct err *e);
+MUST_CHECK char *bundle_base64(const uint8_t *p, size_t n);
 
 #endif

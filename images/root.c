@@ -40,7 +40,7 @@ static int root_read_link(const char *path, char **ret, struct err *e)
 	if (n < 0)
 		return err_sys(e, "read link '%s'", path);
 	*ret = xstrndup(to, (size_t)n);
-	return *ret ? 0 : err_sys(e, "copy link '%s'", path);
+	return 0;
 }
 
 /* Adds rootfs/name if it is a link, a directory or a file.  A missing entry or one of another type
@@ -51,8 +51,6 @@ static int root_add_part(struct root_plan *p, const char *rootfs, const char *na
 	_autofree_ char *source = xasprintf("%s/%s", rootfs, name);
 	struct stat st;
 
-	if (!source)
-		return err_sys(e, "allocate a path");
 	if (lstat(source, &st) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", source);
 	if (!S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISREG(st.st_mode))
@@ -62,8 +60,6 @@ static int root_add_part(struct root_plan *p, const char *rootfs, const char *na
 			       ROOT_PARTS_MAX);
 	p->n++; /* before the rest, so that a partly filled entry is freed, too */
 	part->path = xasprintf("/%s", name);
-	if (!part->path)
-		return err_sys(e, "allocate a path");
 	part->dir = S_ISDIR(st.st_mode);
 	if (S_ISLNK(st.st_mode))
 		return root_read_link(source, &part->link, e);
@@ -147,11 +143,8 @@ static int plan_directory(struct root_plan *p, const char *rootfs, struct err *e
 int root_plan_new(const char *rootfs, struct root_plan **ret, struct err *e)
 {
 	CLEANUP(root_plan_free_p) struct root_plan *p = xcalloc(1, sizeof(*p));
-	int r;
+	int r = rootfs ? plan_directory(p, rootfs, e) : plan_host(p, e);
 
-	if (!p)
-		return err_sys(e, "allocate a root plan");
-	r = rootfs ? plan_directory(p, rootfs, e) : plan_host(p, e);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(&p);
@@ -210,8 +203,6 @@ static int make_point(int root, const char *path, bool dir, struct err *e)
 		return fs_mkdirs(root, path, 0755, e);
 	if (name) {
 		parent = xstrndup(path, (size_t)(name - path));
-		if (!parent)
-			return err_sys(e, "copy path '%s'", path);
 		r = fs_mkdirs(root, parent, 0755, e);
 	}
 	return r < 0 ? r : make_file(root, path, "", e);
@@ -236,8 +227,6 @@ static int check_in_part(const struct root_part *part, const char *target, struc
 		return err_set(e, EINVAL, "mount target '%s' goes through a link to '%s'", target,
 			       part->link);
 	there = xasprintf("%s%s", part->source, target + strlen(part->path));
-	if (!there)
-		return err_sys(e, "allocate a path");
 	if (stat(there, &st) < 0)
 		return err_sys(e, "mount target '%s' in the root: '%s'", target, there);
 	return 0;
@@ -277,21 +266,20 @@ static int make_target(int root, const struct root_plan *p, const struct cell_sp
 static int root_fill(int root, const struct root_plan *p, const struct cell_spec *spec,
 		     struct err *e)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		r = make_point(root, fixed[i], true, e);
-	for (size_t i = 0; r == 0 && i < p->n; i++)
-		r = make_part(root, &p->part[i], e);
-	if (r == 0 && p->etc)
-		r = make_point(root, "etc", true, e);
-	if (r == 0 && p->etc)
-		r = make_file(root, "etc/passwd", passwd, e);
-	if (r == 0 && p->etc)
-		r = make_file(root, "etc/group", group, e);
-	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++)
-		r = make_target(root, p, spec, i, e);
-	return r;
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (make_point(root, fixed[i], true, e) < 0)
+			return -e->code;
+	for (size_t i = 0; i < p->n; i++)
+		if (make_part(root, &p->part[i], e) < 0)
+			return -e->code;
+	if (p->etc &&
+	    (make_point(root, "etc", true, e) < 0 || make_file(root, "etc/passwd", passwd, e) < 0 ||
+	     make_file(root, "etc/group", group, e) < 0))
+		return -e->code;
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (make_target(root, p, spec, i, e) < 0)
+			return -e->code;
+	return 0;
 }
 
 int root_build(int dirfd, const char *name, const struct root_plan *p, const struct cell_spec *spec,

@@ -169,8 +169,6 @@ static int seccomp_export(scmp_filter_ctx ctx, uint8_t **ret, size_t *ret_n, str
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat the seccomp filter");
 	program = xmalloc((size_t)st.st_size);
-	if (!program)
-		return err_sys(e, "allocate the seccomp filter");
 	if (sys_pread(fd, program, (size_t)st.st_size, 0) != st.st_size)
 		return err_set(e, EIO, "read the seccomp filter");
 	*ret = take_ptr(&program);
