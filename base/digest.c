@@ -7,28 +7,10 @@
 #include <sha1.h>
 #include <stdint.h>
 
-static void digest_finish(SHA1_CTX *c, char out[DIGEST_SHA1_HEX])
-{
-	static const char digits[] = "0123456789abcdef";
-	uint8_t sum[SHA1_DIGEST_LENGTH];
-
-	_Static_assert(2 * SHA1_DIGEST_LENGTH + 1 == DIGEST_SHA1_HEX, "size of a SHA-1");
-	SHA1Final(sum, c);
-	for (size_t i = 0; i < sizeof(sum); i++) {
-		out[2 * i] = digits[sum[i] >> 4];
-		out[2 * i + 1] = digits[sum[i] & 15];
-	}
-	out[2 * sizeof(sum)] = '\0';
-}
-
 void digest_sha1_hex(struct slice data, char out[DIGEST_SHA1_HEX])
 {
-	SHA1_CTX c;
-
-	SHA1Init(&c);
-	if (data.n > 0)
-		SHA1Update(&c, (const uint8_t *)data.p, data.n);
-	digest_finish(&c, out);
+	_Static_assert(SHA1_DIGEST_STRING_LENGTH == DIGEST_SHA1_HEX, "size of a SHA-1");
+	SHA1Data((const uint8_t *)(data.n > 0 ? data.p : ""), data.n, out);
 }
 
 int digest_sha1_file(int fd, size_t max, char out[DIGEST_SHA1_HEX], struct err *e)
@@ -50,6 +32,6 @@ int digest_sha1_file(int fd, size_t max, char out[DIGEST_SHA1_HEX], struct err *
 		total += (size_t)n;
 		SHA1Update(&c, block, (size_t)n);
 	}
-	digest_finish(&c, out);
+	SHA1End(&c, out);
 	return 0;
 }
