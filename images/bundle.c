@@ -7,6 +7,7 @@
 #include "images/init.h"
 
 #include <errno.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -216,22 +217,8 @@ int bundle_json(const struct bundle *b, char **ret, struct err *e)
 
 char *bundle_base64(const uint8_t *p, size_t n)
 {
-	static const char digits[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
-	enum { PAD = 64 };
 	char *out = xmalloc((n + 2) / 3 * 4 + 1);
-	size_t to = 0;
 
-	for (size_t i = 0; i < n; i += 3) {
-		uint32_t v = (uint32_t)p[i] << 16;
-
-		v |= i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0;
-		v |= i + 2 < n ? p[i + 2] : 0;
-		out[to++] = digits[v >> 18];
-		out[to++] = digits[v >> 12 & 63];
-		out[to++] = digits[i + 1 < n ? v >> 6 & 63 : PAD];
-		out[to++] = digits[i + 2 < n ? v & 63 : PAD];
-	}
-	out[to] = '\0';
+	EVP_EncodeBlock((unsigned char *)out, p, (int)n);
 	return out;
 }

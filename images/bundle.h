@@ -25,7 +25,7 @@ struct bundle {
 /* Writes config.json to a new string (free() it).  -EINVAL: an input is not UTF-8. */
 MUST_CHECK int bundle_json(const struct bundle *b, char **ret, struct err *e);
 
-/* Encodes as base64 (RFC 4648, section 4) in a new string. */
+/* Encodes less than a gigabyte as base64 (RFC 4648, section 4) in a new string. */
 MUST_CHECK char *bundle_base64(const uint8_t *p, size_t n);
 
 #endif
