@@ -91,9 +91,9 @@ static int take_limits(struct cell_host *h, struct err *e)
 	return 0;
 }
 
-/* Makes the machine's /dev/null root's again.  An older fuzzcell, or another program that starts
- * crun, may have given it to a cell's user (crun.c).  A failure is ignored: where we may not change
- * a container's /dev/null, no cell can have got it either. */
+/* Makes the machine's /dev/null root's again.  Another program that starts crun may have given it
+ * to a container's user (crun.c).  A failure is ignored: where we may not change a container's
+ * /dev/null, no cell can have got it either. */
 static void take_null_back(void)
 {
 	_autoclose_ int fd = geteuid() == 0 ? sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0) : -1;
@@ -129,7 +129,6 @@ static int host_fill(struct cell_host *h, const struct cell_host_opts *o, struct
 int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e)
 {
 	CLEANUP(cell_host_free_p) struct cell_host *h = xcalloc(1, sizeof(*h));
-	int r;
 
 	h->loop = o->loop;
 	h->tree = o->tree;
@@ -142,9 +141,8 @@ int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct
 	h->mounts = -1;
 	h->init = -1;
 	h->crun_copy = -1;
-	r = host_fill(h, o, e);
-	if (r < 0)
-		return r;
+	if (host_fill(h, o, e) < 0)
+		return -e->code;
 	*ret = take_ptr(&h);
 	return 0;
 }
@@ -232,16 +230,13 @@ int cell_host_bundle(struct cell_host *h, const struct cell_spec *spec, int *ret
 {
 	_autoclose_ int dir = -1;
 	struct err ignored;
-	int r;
 
 	if (sys_mkdirat(h->cells_fd, spec->id, 0711) < 0)
 		return err_sys(e, "make the bundle's directory");
-	r = fs_open_dir(h->cells_fd, spec->id, &dir, e);
-	if (r == 0)
-		r = fill_bundle(h, dir, spec, e);
-	if (r == 0)
+	if (fs_open_dir(h->cells_fd, spec->id, &dir, e) == 0 && fill_bundle(h, dir, spec, e) == 0) {
 		*ret_fd = take_fd(&dir);
-	else if (cell_host_forget(h, spec->id, &ignored) < 0)
-		return r; /* the next start removes it */
-	return r;
+		return 0;
+	}
+	(void)!cell_host_forget(h, spec->id, &ignored); /* on failure, the next start does it */
+	return -e->code;
 }

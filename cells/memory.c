@@ -85,14 +85,14 @@ int cell_memory_watch(struct cell *c, struct err *e)
 {
 	struct loop *l = c->host->loop;
 	uint32_t events;
-	int fd = cgroup_memory_fd(c->group, &events), r;
+	int fd = cgroup_memory_fd(c->group, &events);
 
 	if (fd < 0 || !c->ops.memory)
 		return 0;
-	r = loop_add_timer(l, UINT64_MAX, on_again, c, &c->mark.again, e);
-	if (r == 0)
-		r = loop_add_timer(l, UINT64_MAX, on_settle, c, &c->mark.settle, e);
-	return r < 0 ? r : loop_add_io(l, fd, events, cell_memory_on_event, c, &c->mark.event, e);
+	if (loop_add_timer(l, UINT64_MAX, on_again, c, &c->mark.again, e) < 0 ||
+	    loop_add_timer(l, UINT64_MAX, on_settle, c, &c->mark.settle, e) < 0)
+		return -e->code;
+	return loop_add_io(l, fd, events, cell_memory_on_event, c, &c->mark.event, e);
 }
 
 void cell_memory_drop(struct cell *c)
@@ -142,18 +142,17 @@ static int leave_alone(struct cell *c, enum cell_thread which, uint64_t us, stru
 {
 	uint64_t now = clock_mono_us();
 	bool own = which != CELL_FIRST_THREAD;
-	int r = 0;
 
 	c->mark.until = now + us + (own ? REPORT_ON_US : 0);
 	c->mark.reports = own;
-	if (own) /* a thread may leave its ptrace stop between two checks */
-		r = cgroup_prefer(c->group, c->mark.tid, c->job.pid, e);
-	if (r == 0)
-		r = loop_add_timer(c->host->loop, own ? now : c->mark.until, cell_memory_on_alone,
-				   c, &c->mark.alone, e);
-	return r < 0 ? r
-		     : cgroup_thaw_only(c->group, c->mark.tid,
-					which == CELL_REPORTING_THREAD ? c->job.pid : 0, e);
+	/* A thread may leave its ptrace stop between two checks. */
+	if (own && cgroup_prefer(c->group, c->mark.tid, c->job.pid, e) < 0)
+		return -e->code;
+	if (loop_add_timer(c->host->loop, own ? now : c->mark.until, cell_memory_on_alone, c,
+			   &c->mark.alone, e) < 0)
+		return -e->code;
+	return cgroup_thaw_only(c->group, c->mark.tid,
+				which == CELL_REPORTING_THREAD ? c->job.pid : 0, e);
 }
 
 static int cell_memory_choose(struct cell *c, enum cell_thread which, struct err *e)

@@ -217,7 +217,7 @@ static int cell_process1_ask(struct cell *c, const int *fds, struct err *e)
 int cell_words_start(struct cell *c, int *ret_end, struct err *e)
 {
 	static const int on = 1;
-	int s[2], r;
+	int s[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s) < 0)
 		return err_sys(e, "make a pair of sockets");
@@ -225,10 +225,10 @@ int cell_words_start(struct cell *c, int *ret_end, struct err *e)
 	*ret_end = s[1];
 	if (setsockopt(s[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return err_sys(e, "ask for the sender's number");
-	r = loop_add_io(c->host->loop, s[0], EPOLLIN, on_words, c, &c->words.io, e);
-	if (r == 0)
-		r = loop_add_timer(c->host->loop, UINT64_MAX, on_untold, c, &c->words.late, e);
-	return r < 0 ? r : cell_process1_ask(c, NULL, e);
+	if (loop_add_io(c->host->loop, s[0], EPOLLIN, on_words, c, &c->words.io, e) < 0 ||
+	    loop_add_timer(c->host->loop, UINT64_MAX, on_untold, c, &c->words.late, e) < 0)
+		return -e->code;
+	return cell_process1_ask(c, NULL, e);
 }
 
 /* Like crun, which does this for the first program's streams. */
