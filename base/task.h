@@ -11,7 +11,7 @@
 struct task;
 
 /* Runs in the child: does the work and writes a result (text) to out for the parent.  Returns 0 or
- * a negative errno with *e. */
+ * a negative errno with *e.  A result that does not fit in out is an error, too. */
 struct buf;
 typedef int task_fn(void *arg, struct buf *out, struct err *e);
 

@@ -158,7 +158,9 @@ static bool root_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-const struct root_part *root_plan_holds(const struct root_plan *p, const char *path)
+/* Returns the part that contains an absolute path ("/usr" contains "/usr/lib"); NULL: no part
+ * does. */
+static const struct root_part *root_part_of(const struct root_plan *p, const char *path)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (root_below(path, p->part[i].path))
@@ -244,7 +246,7 @@ static int make_target(int root, const struct root_plan *p, const struct cell_sp
 		       struct err *e)
 {
 	const struct cell_mount *m = &spec->mounts[i];
-	const struct root_part *part = root_plan_holds(p, m->target);
+	const struct root_part *part = root_part_of(p, m->target);
 	struct stat st;
 
 	if (!root_plain(m->target) || root_below(m->target, "/proc") ||

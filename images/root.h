@@ -44,10 +44,6 @@ MUST_CHECK int root_plan_new(const char *rootfs, struct root_plan **ret, struct 
 void root_plan_free(struct root_plan *p); /* NULL is fine */
 DEFINE_CLEANUP(struct root_plan *, root_plan_free)
 
-/* Returns the part that contains an absolute path ("/usr" contains "/usr/lib"); NULL: no part
- * does. */
-const struct root_part *root_plan_holds(const struct root_plan *p, const char *path);
-
 /* Makes the root directory dirfd/name with all mount points for the parts of p and the mounts of
  * spec.  Refuses a mount target that is not a plain absolute path, that is in /proc or /sys, or
  * that does not exist and cannot be made (inside a part of the root). */
