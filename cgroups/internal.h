@@ -128,8 +128,6 @@ void cg_promises_find(struct cgroup_tree *t);
 MUST_CHECK int cg_each_id(int dirfd, const char *file, void (*fn)(uint64_t id, void *arg),
 			  void *arg, struct err *e);
 
-/* Kills and counts the processes in the v2 group dirfd and below. */
-MUST_CHECK int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e);
 /* Kills them without cgroup.kill.  The group is frozen meanwhile, so that no process forks. */
 MUST_CHECK int cg_sweep_kill_each(int dirfd, struct err *e);
 /* Writes cgroup.kill, and kills the processes that it skips: on Linux 6.18 a process with a dead

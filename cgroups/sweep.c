@@ -109,19 +109,13 @@ static int each_in(int parent, const char *name, void *arg, struct err *e)
 	return cg_each_id(fd, "cgroup.procs", each->fn, each->arg, e);
 }
 
-static int each_below(int dirfd, struct each *each, struct err *e)
-{
-	const struct visit v = {.fn = each_in, .arg = each};
-	int r = cg_each_id(dirfd, "cgroup.procs", each->fn, each->arg, e);
-
-	return r < 0 ? r : sweep_walk(dirfd, CG_DEPTH_MAX, &v, e);
-}
-
 int cg_sweep_each(int dirfd, void (*fn)(uint64_t pid, void *arg), void *arg, struct err *e)
 {
 	struct each each = {.fn = fn, .arg = arg};
+	const struct visit v = {.fn = each_in, .arg = &each};
+	int r = cg_each_id(dirfd, "cgroup.procs", fn, arg, e);
 
-	return each_below(dirfd, &each, e);
+	return r < 0 ? r : sweep_walk(dirfd, CG_DEPTH_MAX, &v, e);
 }
 
 static int events(int fd, const char *key, bool *ret, struct err *e)
@@ -168,14 +162,12 @@ int cg_sweep_wait_empty(int dirfd, int ms, struct err *e)
 
 int cg_sweep_kill_each(int dirfd, struct err *e)
 {
-	struct each each = {.fn = kill_one};
-
 	if (cg_file_write(dirfd, "cgroup.freeze", "1", e) < 0)
 		return -e->code;
 	/* A thread that waits at the memory mark is never frozen, so the wait may time out.  The
 	 * frozen threads cannot fork. */
 	(void)!sweep_wait_for(dirfd, "frozen", true, 1000, e);
-	if (each_below(dirfd, &each, e) < 0)
+	if (cg_sweep_each(dirfd, kill_one, NULL, e) < 0)
 		return -e->code;
 	return cg_file_write(dirfd, "cgroup.freeze", "0", e);
 }
@@ -224,31 +216,29 @@ static void kill_headless(uint64_t pid, void *arg)
 {
 	const int *dirfd = arg;
 	struct search s = {.pid = pid};
-	struct each each = {.fn = find_one, .arg = &s};
 	_autoclose_ int fd = -1;
 	struct err e;
 
 	if (is_headless(pid) && proc_open((pid_t)pid, &fd, &e) == 0 &&
-	    each_below(*dirfd, &each, &e) == 0 && s.found)
+	    cg_sweep_each(*dirfd, find_one, &s, &e) == 0 && s.found)
 		(void)!proc_kill(fd, SIGKILL, &e); /* a process that is gone needs no kill */
 }
 
 int cg_sweep_kill_all(int dirfd, struct err *e)
 {
-	struct each each = {.fn = kill_headless, .arg = &dirfd};
 	int r = cg_file_write(dirfd, "cgroup.kill", "1", e);
 
 	if (r == -ENOENT)
 		return cg_sweep_kill_each(dirfd, e);
-	return r == 0 ? each_below(dirfd, &each, e) : r;
+	return r == 0 ? cg_sweep_each(dirfd, kill_headless, &dirfd, e) : r;
 }
 
-int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e)
+/* Kills and counts the processes in the v2 group dirfd and below. */
+static int sweep_kill(int dirfd, unsigned *ret_killed, struct err *e)
 {
 	unsigned n = 0;
-	struct each each = {.fn = count_one, .arg = &n};
 
-	if (each_below(dirfd, &each, e) < 0 || cg_sweep_kill_all(dirfd, e) < 0)
+	if (cg_sweep_each(dirfd, count_one, &n, e) < 0 || cg_sweep_kill_all(dirfd, e) < 0)
 		return -e->code;
 	*ret_killed = n;
 	return 0;
@@ -265,7 +255,7 @@ static int remove_one(int parent, const char *name, void *arg, struct err *e)
 int cg_sweep_all(struct cgroup_tree *t, unsigned *ret_killed, struct err *e)
 {
 	const struct visit v = {.fn = remove_one};
-	int r = cg_sweep_kill(t->at[0].fd, ret_killed, e);
+	int r = sweep_kill(t->at[0].fd, ret_killed, e);
 
 	if (r == 0)
 		r = cg_sweep_wait_empty(t->at[0].fd, CG_EMPTY_MS, e);
