@@ -23,7 +23,8 @@ MUST_CHECK int json_parse(struct slice text, json_t **ret, struct err *e);
 /* Parses a whole file, at most max bytes.  A symlink is followed only with AT_FDCWD. */
 MUST_CHECK int json_load(int dirfd, const char *path, size_t max, json_t **ret, struct err *e);
 /* Prints to a new string (free() it); indent 0 prints one line.  Keys keep their order, and reals
- * have up to 15 digits.  The text is ASCII only, because it may reach a terminal. */
+ * have up to 15 digits.  The text is ASCII only, because it may reach a terminal.  The only error
+ * is -EINVAL for j NULL, for example of a constructor that got text that is not UTF-8. */
 MUST_CHECK int json_print(const json_t *j, unsigned indent, char **ret, struct err *e);
 
 /* Members of an untrusted object.  Returns 0 or "" when the member is missing, has another type or

@@ -96,6 +96,7 @@ static void test_print(void **state)
 	assert_string_equal(lines, "[\n  0.1,\n  2.5,\n  \"\\u001B\\\"\"\n]");
 	assert_int_equal(json_print(json_object_get(j, "z"), 0, &one, &e), 0);
 	assert_string_equal(one, "1");
+	assert_int_equal(json_print(NULL, 0, &one, &e), -EINVAL);
 }
 
 static void test_get(void **state)
