@@ -123,19 +123,15 @@ static int move_others(const struct cgroup *cg, pid_t tid, pid_t pid, struct err
 
 int cgroup_thaw_only(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
 {
-	int r = make_others(cg, e);
+	char text[16];
 
-	if (r == 0) { /* an earlier call may have moved this thread to the others */
-		char text[16];
-
-		(void)snprintf(text, sizeof(text), "%d", (int)tid);
-		r = cg_file_write(cg->dir[0], THREADS, text, e);
-	}
-	if (r == 0)
-		r = move_others(cg, tid, pid, e);
-	if (r == 0)
-		r = cg_file_write(cg->dir[0], "cgroup.freeze", "0", e);
-	return freeze_wrap(cg, r, e);
+	(void)snprintf(text, sizeof(text), "%d", (int)tid);
+	/* An earlier call may have moved this thread to the others, so it is moved back. */
+	if (make_others(cg, e) < 0 || cg_file_write(cg->dir[0], THREADS, text, e) < 0 ||
+	    move_others(cg, tid, pid, e) < 0 ||
+	    cg_file_write(cg->dir[0], "cgroup.freeze", "0", e) < 0)
+		return err_wrap(e, "group '%s'", cg->name);
+	return 0;
 }
 
 /* Whether the thread has a pending SIGSTOP of PTRACE_ATTACH, which a frozen thread does not take.
