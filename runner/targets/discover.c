@@ -147,9 +147,11 @@ static int twice(const struct target *a, const struct target *b, struct err *e)
 		       b->binary);
 }
 
+/* Sorts fresh.  *ret_replaced: the number of missing targets of old that fresh contains. */
 static int discover_check_names(struct target_list *fresh, const struct target_list *old,
-				struct err *e)
+				size_t *ret_replaced, struct err *e)
 {
+	*ret_replaced = 0;
 	if (fresh->n == 0)
 		return 0;
 	qsort(fresh->v, fresh->n, sizeof(*fresh->v), discover_by_name);
@@ -160,8 +162,9 @@ static int discover_check_names(struct target_list *fresh, const struct target_l
 		const struct target *other =
 		    bsearch(&fresh->v[i], old->v, old->n, sizeof(*old->v), discover_by_name);
 
-		if (other)
+		if (other && !other->missing)
 			return twice(other, &fresh->v[i], e);
+		*ret_replaced += other != NULL;
 	}
 	return 0;
 }
@@ -207,17 +210,17 @@ static void drop_missing(struct target_list *io, const struct target_list *fresh
 /* Moves all elements of fresh into io. */
 static int discover_merge(struct target_list *io, struct target_list *fresh, struct err *e)
 {
-	int r;
+	size_t replaced;
+	int r = discover_check_names(fresh, io, &replaced, e);
 
-	drop_missing(io, fresh);
-	r = discover_check_names(fresh, io, e);
 	if (r < 0)
 		return r;
-	if (io->n + fresh->n > DISCOVER_MAX_TARGETS)
+	if (io->n - replaced + fresh->n > DISCOVER_MAX_TARGETS)
 		return err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
 	r = discover_reserve(io, fresh, e);
 	if (r < 0)
 		return r;
+	drop_missing(io, fresh);
 	for (size_t i = 0; i < fresh->n; i++)
 		io->v[io->n++] = fresh->v[i];
 	fresh->n = 0;

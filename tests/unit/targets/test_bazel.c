@@ -106,7 +106,6 @@ static void test_unbuilt(void **state)
 					     "//p:nomark", "//p:unknown", NULL};
 	CLEANUP(target_list_done) struct target_list l = {0};
 	CLEANUP(discover_built_done) struct discover_built built = {0};
-	struct err e;
 	struct fake f;
 
 	(void)state;
@@ -118,8 +117,8 @@ static void test_unbuilt(void **state)
 	tree_program(&f.tree, "out/built", MARK);
 	tree_program(&f.tree, "out/failed", MARK); /* from an earlier build */
 	tree_program(&f.tree, "out/nomark", "");
-	assert_int_equal(strv_add(&built.labels, "//p:failed", &e), 0);
-	assert_int_equal(strv_add(&built.whys, "no such file", &e), 0);
+	strv_push(&built.labels, "//p:failed");
+	strv_push(&built.whys, "no such file");
 	f.source.built = &built;
 	adds(&f, &l);
 	assert_int_equal(l.n, 5);
@@ -327,16 +326,22 @@ static void test_missing_ones(void **state)
 	tree_make(&other);
 	tree_program(&t, "here_fuzzer", MARK);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		assert_int_equal(strv_add(&built.labels, names[i], &e), 0);
-		assert_int_equal(strv_add(&built.whys, "it did not build", &e), 0);
+		strv_push(&built.labels, names[i]);
+		strv_push(&built.whys, "it did not build");
 	}
 	assert_int_equal(discover_add(&s, &l, &e), 0);
 	assert_int_equal(l.n, 2);
 	assert_null(get_target(&l, "here_fuzzer").unbuilt);
 	assert_string_equal(get_target(&l, "gone_fuzzer").unbuilt, "it did not build");
 	assert_int_equal(l.n_notes, 0);
-	/* A later source makes the target now; and the directory is gone. */
+	/* A source that cannot be added changes nothing. */
+	tree_program(&other, "here_fuzzer", MARK);
 	tree_program(&other, "gone_fuzzer", MARK);
+	assert_int_equal(discover_add(&second, &l, &e), -EEXIST);
+	assert_int_equal(l.n, 2);
+	assert_string_equal(get_target(&l, "gone_fuzzer").unbuilt, "it did not build");
+	assert_int_equal(unlinkat(other.fd, "here_fuzzer", 0), 0);
+	/* A later source makes the target now; and the directory is gone. */
 	assert_int_equal(discover_add(&second, &l, &e), 0);
 	assert_int_equal(l.n, 2);
 	assert_null(get_target(&l, "gone_fuzzer").unbuilt);
