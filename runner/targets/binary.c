@@ -122,8 +122,6 @@ int binary_probe(int fd, uint64_t *io_searched, struct binary *ret, struct err *
 	b.executable = before.st_mode & 0111;
 	b.too_large = b.size > DISCOVER_MAX_BINARY;
 	block = xmalloc(OVERLAP + BLOCK);
-	if (!block)
-		return err_sys(e, "allocate to search a program");
 	/* Read only the head first: most files of a directory are not programs. */
 	n = sys_pread(fd, block, OVERLAP, 0);
 	if (n < 0)

@@ -24,10 +24,9 @@ struct place scan_place(const struct scan *s, const char *name)
 	return (struct place){.dir = s->path, .name = name};
 }
 
-static int add_side(struct scan *s, const char *name, struct slice target, enum names_side kind)
+static void add_side(struct scan *s, const char *name, struct slice target, enum names_side kind)
 {
 	s->sides[s->n_sides++] = (struct side){.name = name, .target = target, .kind = kind};
-	return 0;
 }
 
 static int directory_add_target(struct scan *s, const char *name, const struct binary *b,
@@ -37,21 +36,19 @@ static int directory_add_target(struct scan *s, const char *name, const struct b
 	struct slice target;
 	const char *why;
 
-	if (!names_program(slice_of(name), &target, &why))
-		return list_note(s->out, scan_place(s, name), true, e,
-				 "has a fuzzing entry point, but %s", why);
-	if (!b->executable)
-		return list_note(
-		    s->out, scan_place(s, name), true, e,
-		    "has a fuzzing entry point, but no permission to execute: chmod +x");
+	if (!names_program(slice_of(name), &target, &why)) {
+		list_note(s->out, scan_place(s, name), true, "has a fuzzing entry point, but %s",
+			  why);
+		return 0;
+	}
+	if (!b->executable) {
+		list_note(s->out, scan_place(s, name), true,
+			  "has a fuzzing entry point, but no permission to execute: chmod +x");
+		return 0;
+	}
 	t.name = xstrndup(target.p, target.n);
 	t.dir = xstrdup(s->real);
 	t.binary = xasprintf("%s/%s", s->real, name);
-	if (!t.name || !t.dir || !t.binary) {
-		err_sys(e, "copy a target's names");
-		target_done(&t);
-		return -e->code;
-	}
 	return list_add_target(s->out, &t, e);
 }
 
@@ -60,61 +57,75 @@ static int directory_judge(struct scan *s, const char *name, const struct binary
 	struct place at = scan_place(s, name);
 
 	if (b->changed)
-		return list_note(s->out, at, true, e,
-				 "changed while it was read: is a build running?");
-	if (!b->elf && !b->script)
-		return list_note(s->out, at, false, e, "neither an ELF program nor a script");
-	if (b->too_large)
-		return list_note(s->out, at, true, e,
-				 "a program of more than %llu GiB: not searched",
-				 (unsigned long long)(DISCOVER_MAX_BINARY >> 30));
-	if (b->engine)
+		list_note(s->out, at, true, "changed while it was read: is a build running?");
+	else if (!b->elf && !b->script)
+		list_note(s->out, at, false, "neither an ELF program nor a script");
+	else if (b->too_large)
+		list_note(s->out, at, true, "a program of more than %llu GiB: not searched",
+			  (unsigned long long)(DISCOVER_MAX_BINARY >> 30));
+	else if (b->engine)
 		return directory_add_target(s, name, b, e);
-	if (names_looks_like_target(slice_of(name)))
-		return list_note(s->out, at, true, e,
-				 "named like a target, but has no fuzzing entry point");
-	return list_note(s->out, at, false, e, "no fuzzing entry point");
+	else if (names_looks_like_target(slice_of(name)))
+		list_note(s->out, at, true, "named like a target, but has no fuzzing entry point");
+	else
+		list_note(s->out, at, false, "no fuzzing entry point");
+	return 0;
 }
 
-static int take_directory(struct scan *s, const char *name, struct err *e)
+static void take_directory(struct scan *s, const char *name)
 {
 	size_t n = strlen(name), suffix = strlen(NAMES_SEED_DIR_SUFFIX);
 
 	if (n > suffix && strcmp(name + n - suffix, NAMES_SEED_DIR_SUFFIX) == 0)
-		return add_side(s, name, (struct slice){name, n - suffix}, SIDE_NONE);
-	return list_note(s->out, scan_place(s, name), false, e,
-			 "a directory: targets are looked for at the top only");
+		add_side(s, name, (struct slice){name, n - suffix}, SIDE_NONE);
+	else
+		list_note(s->out, scan_place(s, name), false,
+			  "a directory: targets are looked for at the top only");
+}
+
+static int take_program(struct scan *s, const char *name, int fd, struct err *e)
+{
+	struct binary b;
+	int r = binary_probe(fd, &s->searched, &b, e);
+
+	if (r == -EIO || r == -EACCES) {
+		list_note(s->out, scan_place(s, name), true, "%s", e->msg);
+		return 0;
+	}
+	return r < 0 ? err_wrap(e, "%s", name) : directory_judge(s, name, &b, e);
+}
+
+static int take_other(struct scan *s, const char *name, struct err *e)
+{
+	CLEANUP(found_done) struct found f = {.fd = -1};
+	int r = look(s, name, &f, e);
+
+	if (r < 0)
+		return r;
+	if (f.fd >= 0 && !f.is_dir)
+		return take_program(s, name, f.fd, e);
+	if (f.fd >= 0)
+		take_directory(s, name);
+	else if (f.why[0])
+		list_note(s->out, scan_place(s, name), f.warning, "%s", f.why);
+	return 0;
 }
 
 static int take_name(struct scan *s, const char *name, struct err *e)
 {
-	CLEANUP(found_done) struct found f = {.fd = -1};
 	const char *other = names_known_other(slice_of(name));
-	enum names_side kind;
 	struct slice target;
-	struct binary b;
-	int r;
+	enum names_side kind = names_side_of(slice_of(name), &target);
 
+	if (!other && kind == SIDE_NONE)
+		return take_other(s, name, e);
+	if (!other && kind == SIDE_META)
+		other = "metadata for another platform: not used";
 	if (other)
-		return list_note(s->out, scan_place(s, name), false, e, "%s", other);
-	kind = names_side_of(slice_of(name), &target);
-	if (kind == SIDE_META)
-		return list_note(s->out, scan_place(s, name), false, e,
-				 "metadata for another platform: not used");
-	if (kind != SIDE_NONE)
-		return add_side(s, name, target, kind);
-	r = look(s, name, &f, e);
-	if (r < 0)
-		return r;
-	if (f.fd < 0)
-		return f.why[0] ? list_note(s->out, scan_place(s, name), f.warning, e, "%s", f.why)
-				: 0;
-	if (f.is_dir)
-		return take_directory(s, name, e);
-	r = binary_probe(f.fd, &s->searched, &b, e);
-	if (r == -EIO || r == -EACCES)
-		return list_note(s->out, scan_place(s, name), true, e, "%s", e->msg);
-	return r < 0 ? err_wrap(e, "%s", name) : directory_judge(s, name, &b, e);
+		list_note(s->out, scan_place(s, name), false, "%s", other);
+	else
+		add_side(s, name, target, kind);
+	return 0;
 }
 
 static int directory_compare(const void *a, const void *b)
@@ -126,23 +137,22 @@ static int directory_read_names(struct scan *s, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(s->fd, ".");
 	const struct dirent *ent;
-	int r = 0;
 
 	if (!d)
 		return err_sys(e, "open directory");
-	for (errno = 0; r == 0 && (ent = readdir(d)); errno = 0) {
+	for (errno = 0; (ent = readdir(d)); errno = 0) {
 		if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0)
 			continue;
 		if (s->names.n == DISCOVER_MAX_ENTRIES)
 			return err_set(e, E2BIG, "more than %d files: not a directory of targets",
 				       DISCOVER_MAX_ENTRIES);
-		r = strv_add(&s->names, ent->d_name, e);
+		strv_push(&s->names, ent->d_name);
 	}
-	if (r == 0 && errno)
+	if (errno)
 		return err_sys(e, "read directory");
 	if (s->names.n > 0)
 		qsort(s->names.v, s->names.n, sizeof(*s->names.v), directory_compare);
-	return r;
+	return 0;
 }
 
 int discover_directory(const struct discover_source *from, struct target_list *out, struct err *e)
@@ -162,11 +172,11 @@ int discover_directory(const struct discover_source *from, struct target_list *o
 	if (r < 0)
 		return r;
 	s.sides = xcalloc(s.names.n + 1, sizeof(*s.sides));
-	if (!s.sides)
-		return err_sys(e, "allocate %zu names", s.names.n);
 	for (size_t i = 0; r == 0 && i < s.names.n; i++)
 		r = take_name(&s, s.names.v[i], e);
 	if (r == 0)
 		r = sides_attach(&s, e);
-	return r < 0 ? r : sides_note_orphans(&s, e);
+	if (r == 0)
+		sides_note_orphans(&s);
+	return r;
 }

@@ -50,6 +50,6 @@ void look_refuse(struct found *f, bool warning, const char *fmt, ...)
 /* Adds the side files to each target of s->out, and marks them as used. */
 MUST_CHECK int sides_attach(struct scan *s, struct err *e);
 /* Adds a warning for each unused side file. */
-MUST_CHECK int sides_note_orphans(struct scan *s, struct err *e);
+void sides_note_orphans(struct scan *s);
 
 #endif

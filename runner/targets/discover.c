@@ -56,35 +56,21 @@ void target_list_done(struct target_list *l)
 }
 
 /* Makes space for one more element.  The capacity is always a power of two. */
-static int discover_grow(void **v, size_t n, size_t size, struct err *e)
+static void *discover_grow(void *v, size_t n, size_t size)
 {
-	void *p;
-
-	if (n & (n - 1))
-		return 0;
-	p = xreallocarray(*v, (n ? 2 * n : 1) * size, 1);
-	if (!p)
-		return err_sys(e, "grow the list of targets");
-	*v = p;
-	return 0;
+	return n & (n - 1) ? v : xreallocarray(v, n ? 2 * n : 1, size);
 }
 
 int list_add_target(struct target_list *l, struct target *t, struct err *e)
 {
-	void *v = l->v;
-	int r;
-
-	if (l->n >= DISCOVER_MAX_TARGETS)
-		r = err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
-	else
-		r = discover_grow(&v, l->n, sizeof(*l->v), e);
-	l->v = v;
-	if (r < 0)
+	if (l->n >= DISCOVER_MAX_TARGETS) {
 		target_done(t);
-	else
-		l->v[l->n++] = *t;
+		return err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
+	}
+	l->v = discover_grow(l->v, l->n, sizeof(*l->v));
+	l->v[l->n++] = *t;
 	*t = (struct target){0};
-	return r;
+	return 0;
 }
 
 /* Warnings may use all of the limit, other notes only half. */
@@ -105,33 +91,21 @@ static char *place_text(struct place at)
 	return xasprintf("%s%s%s%s", dir, at.name ? "/" : "", name, line);
 }
 
-int list_note(struct target_list *l, struct place at, bool warning, struct err *e, const char *fmt,
-	      ...)
+void list_note(struct target_list *l, struct place at, bool warning, const char *fmt, ...)
 {
-	_autofree_ char *path = NULL;
 	char why[ESCAPE_ASCII_MAX], shown[ESCAPE_ASCII_MAX];
-	void *v = l->notes;
-	char *copy;
 	va_list ap;
-	int r;
 
 	if (!discover_has_room(l, warning)) {
 		l->notes_dropped++;
-		return 0;
+		return;
 	}
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	r = discover_grow(&v, l->n_notes, sizeof(*l->notes), e);
-	l->notes = v;
-	if (r < 0)
-		return r;
-	path = place_text(at);
-	copy = path ? xstrdup(escape_ascii(slice_of(why), shown)) : NULL;
-	if (!copy)
-		return err_sys(e, "copy a note");
-	l->notes[l->n_notes++] = (struct discover_note){take_ptr(&path), copy, warning};
-	return 0;
+	l->notes = discover_grow(l->notes, l->n_notes, sizeof(*l->notes));
+	l->notes[l->n_notes++] = (struct discover_note){
+	    place_text(at), xstrdup(escape_ascii(slice_of(why), shown)), warning};
 }
 
 static int discover_by_name(const void *a, const void *b)
@@ -169,22 +143,6 @@ static int discover_check_names(struct target_list *fresh, const struct target_l
 	return 0;
 }
 
-/* Makes space in io for all of fresh, before any element moves. */
-static int discover_reserve(struct target_list *io, const struct target_list *fresh, struct err *e)
-{
-	struct target *v = xreallocarray(io->v, io->n + fresh->n + 1, sizeof(*v));
-	struct discover_note *notes;
-
-	if (!v)
-		return err_sys(e, "grow the list of targets");
-	io->v = v;
-	notes = xreallocarray(io->notes, io->n_notes + fresh->n_notes + 1, sizeof(*notes));
-	if (!notes)
-		return err_sys(e, "grow the list of notes");
-	io->notes = notes;
-	return 0;
-}
-
 static bool is_listed(const struct target_list *l, const char *name)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -217,10 +175,9 @@ static int discover_merge(struct target_list *io, struct target_list *fresh, str
 		return r;
 	if (io->n - replaced + fresh->n > DISCOVER_MAX_TARGETS)
 		return err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
-	r = discover_reserve(io, fresh, e);
-	if (r < 0)
-		return r;
 	drop_missing(io, fresh);
+	io->v = xreallocarray(io->v, io->n + fresh->n + 1, sizeof(*io->v));
+	io->notes = xreallocarray(io->notes, io->n_notes + fresh->n_notes + 1, sizeof(*io->notes));
 	for (size_t i = 0; i < fresh->n; i++)
 		io->v[io->n++] = fresh->v[i];
 	fresh->n = 0;
@@ -240,7 +197,7 @@ static int discover_merge(struct target_list *io, struct target_list *fresh, str
 }
 
 /* Adds a note with the names of the old targets, as many as fit on a line. */
-static int name_old(const struct discover_source *s, struct target_list *l, size_t n, struct err *e)
+static void name_old(const struct discover_source *s, struct target_list *l, size_t n)
 {
 	char names[300] = "";
 	size_t at = 0, named = 0;
@@ -251,31 +208,31 @@ static int name_old(const struct discover_source *s, struct target_list *l, size
 		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", named++ ? ", " : "",
 				       l->v[i].name);
 	}
-	return list_note(l, (struct place){.dir = s->path}, true, e,
-			 "the build failed and did not write these anew: %s%s; they are not "
-			 "fuzzed, since what broke it may be theirs (a build into a fresh "
-			 "directory, that keeps going, tells them apart: docs/discovery.md)",
-			 names, named < n ? ", ..." : "");
+	list_note(l, (struct place){.dir = s->path}, true,
+		  "the build failed and did not write these anew: %s%s; they are not "
+		  "fuzzed, since what broke it may be theirs (a build into a fresh "
+		  "directory, that keeps going, tells them apart: docs/discovery.md)",
+		  names, named < n ? ", ..." : "");
 }
 
 /* After a failed build: marks programs that it did not write again.  They may be older than the
  * change that broke the build. */
-static int set_old_apart(const struct discover_source *s, struct target_list *l, struct err *e)
+static void set_old_apart(const struct discover_source *s, struct target_list *l)
 {
 	uint64_t fresh_us = s->built->fresh_us;
 	struct stat st;
 	size_t n = 0;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < l->n; i++) {
+	for (size_t i = 0; i < l->n; i++) {
 		if (fstatat(AT_FDCWD, l->v[i].binary, &st, 0) == 0 &&
 		    (uint64_t)st.st_ctim.tv_sec * 1000000 + (uint64_t)st.st_ctim.tv_nsec / 1000 >=
 			fresh_us)
 			continue;
 		n++;
-		r = source_unbuilt(&l->v[i], e, "the build failed, and this is an older one");
+		source_unbuilt(&l->v[i], "the build failed, and this is an older one");
 	}
-	return r == 0 && n > 0 ? name_old(s, l, n, e) : r;
+	if (n > 0)
+		name_old(s, l, n);
 }
 
 /* After a failed build: adds the targets of an earlier build that this build did not make, and that
@@ -294,12 +251,8 @@ static int add_missing(const struct discover_source *s, const struct target_list
 			continue;
 		t.name = xstrdup(b->labels.v[i]);
 		t.binary = xasprintf("%s/%s", s->path, b->labels.v[i]);
-		r = t.name && t.binary ? source_unbuilt(&t, e, "%s", b->whys.v[i])
-				       : err_sys(e, "copy a target's names");
-		if (r == 0)
-			r = list_add_target(l, &t, e);
-		else
-			target_done(&t);
+		source_unbuilt(&t, "%s", b->whys.v[i]);
+		r = list_add_target(l, &t, e);
 	}
 	return r;
 }
@@ -401,16 +354,15 @@ static const char *plain_below(const char *path, const char *top)
 		   : NULL;
 }
 
-static int discover_say_build(const struct discover_source *s, struct target *t, struct err *e)
+static void discover_say_build(const struct discover_source *s, struct target *t)
 {
 	const char *made = s->top ? plain_below(t->binary, s->top) : NULL;
 
 	if (t->build)
-		return 0;
+		return;
 	t->build = xstrdup(s->said_build);
 	if (made)
 		t->made = xasprintf("%s%s", strchr(made, '/') ? "" : "./", made);
-	return t->build && (t->made || !made) ? 0 : err_sys(e, "say how '%s' is built", t->name);
 }
 
 static bool has_missing(const struct discover_source *s)
@@ -427,11 +379,11 @@ static int discover_add_source(const struct discover_source *s, source_fn *fn,
 	if (r == -ENOENT && has_missing(s)) /* a failed build removed the directory */
 		r = 0;
 	if (r == 0 && s->built && s->built->fresh_us)
-		r = set_old_apart(s, &fresh, e);
+		set_old_apart(s, &fresh);
 	if (r == 0 && has_missing(s))
 		r = add_missing(s, io, &fresh, e);
 	for (size_t i = 0; r == 0 && s->said_build && i < fresh.n; i++)
-		r = discover_say_build(s, &fresh.v[i], e);
+		discover_say_build(s, &fresh.v[i]);
 	if (r == 0)
 		r = discover_merge(io, &fresh, e);
 	return r < 0 ? err_wrap(e, "%s", s->path) : 0;
@@ -457,31 +409,27 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 
 /* --- shared by the sources -------------------------------------------------- */
 
-int source_unbuilt(struct target *t, struct err *e, const char *fmt, ...)
+void source_unbuilt(struct target *t, const char *fmt, ...)
 {
 	char why[ESCAPE_ASCII_MAX], shown[ESCAPE_ASCII_MAX];
-	_autofree_ char *nothing = NULL;
+	char *built;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
 	if (t->unbuilt)
-		return 0;
-	nothing = xasprintf("%s.unbuilt", t->binary);
+		return;
 	t->unbuilt = xstrdup(escape_ascii(slice_of(why), shown));
-	if (!nothing || !t->unbuilt)
-		return err_sys(e, "copy a target's names");
-	free(t->binary);
-	t->binary = take_ptr(&nothing);
-	return 0;
+	built = t->binary;
+	t->binary = xasprintf("%s.unbuilt", built);
+	free(built);
 }
 
 int source_fd_path(int fd, char **ret, struct err *e)
 {
 	char link[40], path[PATH_MAX];
 	ssize_t n;
-	char *copy;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path));
@@ -489,10 +437,7 @@ int source_fd_path(int fd, char **ret, struct err *e)
 		return err_sys(e, "read link '%s'", link);
 	if (n == (ssize_t)sizeof(path))
 		return err_set(e, ENAMETOOLONG, "the path of an open file");
-	copy = xstrndup(path, (size_t)n);
-	if (!copy)
-		return err_sys(e, "copy a path");
-	*ret = copy;
+	*ret = xstrndup(path, (size_t)n);
 	return 0;
 }
 
@@ -501,12 +446,12 @@ struct noting {
 	struct place at;
 };
 
-static int note_line(void *arg, unsigned line, bool warning, const char *why, struct err *e)
+static void note_line(void *arg, unsigned line, bool warning, const char *why)
 {
 	struct noting *n = arg;
 
 	n->at.line = line;
-	return list_note(n->list, n->at, warning, e, "%s", why);
+	list_note(n->list, n->at, warning, "%s", why);
 }
 
 int source_options(struct target_list *l, struct place at, int fd, const struct engine_ops *engine,
@@ -518,16 +463,18 @@ int source_options(struct target_list *l, struct place at, int fd, const struct 
 	ssize_t got = 1;
 
 	*ret = (struct optfile){0};
-	if (!text)
-		return err_sys(e, "allocate for options");
 	while (got > 0 && len <= OPTFILE_MAX) {
 		got = sys_pread(fd, text + len, OPTFILE_MAX + 1 - len, (off_t)len);
-		if (got < 0)
-			return list_note(l, at, true, e, "can't be read: %s", strerror(errno));
+		if (got < 0) {
+			list_note(l, at, true, "can't be read: %s", strerror(errno));
+			return 0;
+		}
 		len += (size_t)got;
 	}
-	if (len > OPTFILE_MAX)
-		return list_note(l, at, true, e, "more than %d bytes: not used", OPTFILE_MAX);
+	if (len > OPTFILE_MAX) {
+		list_note(l, at, true, "more than %d bytes: not used", OPTFILE_MAX);
+		return 0;
+	}
 	return optfile_parse((struct slice){text, len}, engine, note_line, &n, ret, e);
 }
 

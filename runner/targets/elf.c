@@ -100,14 +100,14 @@ static bool elf_read_tables(struct elf_file *io, const struct where *at)
 	if (io->n == 0 || io->n > ELF_SECTIONS_MAX || at->names >= io->n)
 		return false;
 	io->table = xmalloc(io->n * elf_entry_size(io));
-	if (!io->table || !elf_read(io, io->table, io->n * elf_entry_size(io), at->table))
+	if (!elf_read(io, io->table, io->n * elf_entry_size(io), at->table))
 		return false;
 	s = elf_section(io, at->names);
 	if (s.size == 0 || s.size > ELF_NAMES_MAX)
 		return false;
 	io->names = xmalloc(s.size);
 	io->names_n = s.size;
-	return io->names && elf_read(io, io->names, s.size, s.at);
+	return elf_read(io, io->names, s.size, s.at);
 }
 
 enum elf_known elf_open(int fd, struct elf_file *ret)

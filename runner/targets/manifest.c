@@ -80,8 +80,6 @@ static int manifest_open_path(const struct reading *m, json_t *v, char **ret_pat
 	if (!text)
 		return -e->code;
 	path = text[0] == '/' ? xstrdup(text) : xasprintf("%s/%s", m->dir, text);
-	if (!path)
-		return err_sys(e, "copy a path");
 	/* Opening a device may have side effects. */
 	if (fstatat(AT_FDCWD, path, st, 0) < 0)
 		return err_sys(e, "'%.300s'", quote(path, &q));
@@ -122,7 +120,7 @@ static int manifest_read_name(struct reading *m, json_t *v, struct err *e)
 			       "at most %d letters, digits and @ _ . -, the first no . or -",
 			       NAMES_TARGET_MAX);
 	m->t.name = xstrdup(text);
-	return m->t.name ? 0 : err_sys(e, "copy a name");
+	return 0;
 }
 
 static int read_binary(struct reading *m, json_t *v, struct err *e)
@@ -171,8 +169,9 @@ static int read_options(struct reading *m, json_t *v, struct err *e)
 		return r;
 	free(m->options.dict);
 	m->options.dict = NULL;
-	return list_note(m->list, (struct place){.dir = path}, true, e,
-			 "its dict is not used: name it in the manifest, as \"dict\"");
+	list_note(m->list, (struct place){.dir = path}, true,
+		  "its dict is not used: name it in the manifest, as \"dict\"");
+	return 0;
 }
 
 static int read_flag(struct reading *m, const char *text, struct err *e)
@@ -180,18 +179,15 @@ static int read_flag(struct reading *m, const char *text, struct err *e)
 	struct slice flag = slice_of(text), key;
 	char why[OPTFILE_WHY_MAX];
 	struct quoted q;
-	bool taken;
-	int r;
 
 	if (!scan_lit(&flag, SLICE("-")) || !scan_until(&flag, '=', OPTFILE_KEY_MAX, &key) ||
 	    !scan_lit(&flag, SLICE("=")))
 		return err_set(e, EINVAL, "'%.100s': write -name=value", quote(text, &q));
 	if (slice_eq(key, SLICE("dict")))
 		return err_set(e, EINVAL, "'%.100s': use the key \"dict\"", quote(text, &q));
-	r = optfile_flag(&m->options, m->t.engine, key, flag, &taken, why, e);
-	if (r == 0 && !taken)
+	if (!optfile_flag(&m->options, m->t.engine, key, flag, why))
 		return err_set(e, EINVAL, "'%.100s': %s", quote(text, &q), why);
-	return r;
+	return 0;
 }
 
 static int read_flags(struct reading *m, json_t *v, struct err *e)
@@ -224,8 +220,10 @@ static int read_seed(struct reading *m, json_t *v, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (S_ISDIR(st.st_mode))
-		return strv_add(&m->t.seed_dirs, path, e);
+	if (S_ISDIR(st.st_mode)) {
+		strv_push(&m->t.seed_dirs, path);
+		return 0;
+	}
 	if (m->t.seed_archive)
 		return err_set(e, EINVAL, "a second archive: a target has at most one");
 	m->t.seed_archive = take_ptr(&path);
@@ -263,8 +261,7 @@ static int read_env(struct reading *m, json_t *v, struct err *e)
 				       "%s must be a text of at most %d bytes without control "
 				       "characters",
 				       name, OPTFILE_VALUE_MAX);
-		if (strv_addf(&m->options.env, e, "%s=%s", name, text) < 0)
-			return -e->code;
+		strv_pushf(&m->options.env, "%s=%s", name, text);
 	}
 	return 0;
 }
@@ -385,8 +382,6 @@ int discover_manifest(const struct discover_source *s, struct target_list *out, 
 	size_t n;
 	int r;
 
-	if (!dir)
-		return err_sys(e, "copy a path");
 	r = fs_read(AT_FDCWD, path, DISCOVER_MAX_MANIFEST, &text, &n, e);
 	if (r < 0)
 		return r;

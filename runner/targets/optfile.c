@@ -61,8 +61,8 @@ struct parse {
 	size_t n;
 };
 
-__attribute__((format(printf, 5, 6))) static int
-doubt(const struct parse *p, unsigned line, bool warning, struct err *e, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void doubt(const struct parse *p, unsigned line,
+							bool warning, const char *fmt, ...)
 {
 	char why[OPTFILE_WHY_MAX];
 	va_list ap;
@@ -70,7 +70,7 @@ doubt(const struct parse *p, unsigned line, bool warning, struct err *e, const c
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	return p->note(p->arg, line, warning, why, e);
+	p->note(p->arg, line, warning, why);
 }
 
 /* --- lines ------------------------------------------------------------------ */
@@ -84,7 +84,7 @@ static struct slice optfile_trimmed(struct slice s)
 	return s;
 }
 
-static int open_section(struct parse *p, struct slice name, unsigned line, struct err *e)
+static void open_section(struct parse *p, struct slice name, unsigned line)
 {
 	const char *known[SECTIONS];
 	const char *near;
@@ -96,23 +96,24 @@ static int open_section(struct parse *p, struct slice name, unsigned line, struc
 		if (!slice_eq(name, slice_of(sections[i].name)))
 			continue;
 		p->section = &sections[i];
-		if (sections[i].kind != KIND_OTHER_ENGINE)
-			return 0;
-		return doubt(p, line, false, e, "section [%s] is another engine's", known[i]);
+		if (sections[i].kind == KIND_OTHER_ENGINE)
+			doubt(p, line, false, "section [%s] is another engine's", known[i]);
+		return;
 	}
 	near = names_near(name, known, SECTIONS);
-	return doubt(p, line, true, e, "unknown section [%.*s]: dropped%s%s%s",
-		     (int)(name.n < OPTFILE_KEY_MAX ? name.n : OPTFILE_KEY_MAX), name.p,
-		     near ? " (did you mean [" : "", near ? near : "", near ? "]?)" : "");
+	doubt(p, line, true, "unknown section [%.*s]: dropped%s%s%s",
+	      (int)(name.n < OPTFILE_KEY_MAX ? name.n : OPTFILE_KEY_MAX), name.p,
+	      near ? " (did you mean [" : "", near ? near : "", near ? "]?)" : "");
 }
 
-static int optfile_add_entry(struct parse *p, struct slice key, struct slice value, unsigned line,
-			     struct err *e)
+static void optfile_add_entry(struct parse *p, struct slice key, struct slice value, unsigned line)
 {
 	struct entry *x = &p->v[p->n];
 
-	if (p->n == OPTFILE_MAX_KEYS)
-		return doubt(p, line, true, e, "more than %d keys: dropped", OPTFILE_MAX_KEYS);
+	if (p->n == OPTFILE_MAX_KEYS) {
+		doubt(p, line, true, "more than %d keys: dropped", OPTFILE_MAX_KEYS);
+		return;
+	}
 	*x = (struct entry){.section = p->section, .line = line, .key = key, .value = value};
 	optfile_lower(key, x->lower);
 	p->n++;
@@ -121,50 +122,52 @@ static int optfile_add_entry(struct parse *p, struct slice key, struct slice val
 		    strcmp(p->v[i].lower, x->lower) != 0)
 			continue;
 		p->v[i].gone = true;
-		return doubt(p, line, true, e, "'%s' is also in line %u: the later one counts",
-			     x->lower, p->v[i].line);
+		doubt(p, line, true, "'%s' is also in line %u: the later one counts", x->lower,
+		      p->v[i].line);
+		return;
 	}
-	return 0;
 }
 
-static int optfile_parse_line(struct parse *p, struct slice raw, unsigned line, struct err *e)
+/* A line that is neither blank nor a comment nor a section. */
+static void optfile_parse_entry(struct parse *p, struct slice s, unsigned line)
 {
-	struct slice s = optfile_trimmed(raw), key, value;
 	size_t at = 0;
+	struct slice key, value;
 
-	if (s.n == 0 || s.p[0] == '#' || s.p[0] == ';')
-		return 0;
-	if (s.p[0] == '[' && s.p[s.n - 1] == ']' && s.n > 2)
-		return open_section(p, (struct slice){s.p + 1, s.n - 2}, line, e);
 	while (at < s.n && s.p[at] != '=' && s.p[at] != ':')
 		at++;
 	key = optfile_trimmed((struct slice){s.p, at});
-	if (at == s.n || !optfile_key_ok(key))
-		return doubt(p, line, true, e, "not a [section] or 'key = value': dropped");
+	if (at == s.n || !optfile_key_ok(key)) {
+		doubt(p, line, true, "not a [section] or 'key = value': dropped");
+		return;
+	}
 	value = optfile_trimmed((struct slice){s.p + at + 1, s.n - at - 1});
 	if (!optfile_value_ok(value))
-		return doubt(p, line, true, e,
-			     "the value of '%.*s' is longer than %d bytes or has a control "
-			     "character: dropped",
-			     (int)key.n, key.p, OPTFILE_VALUE_MAX);
-	if (!p->in_section)
-		return doubt(p, line, true, e, "'%.*s' stands before any [section]: dropped",
-			     (int)key.n, key.p);
-	if (!p->section || p->section->kind == KIND_OTHER_ENGINE)
-		return 0; /* the note is on the section's line */
-	return optfile_add_entry(p, key, value, line, e);
+		doubt(p, line, true,
+		      "the value of '%.*s' is longer than %d bytes or has a control "
+		      "character: dropped",
+		      (int)key.n, key.p, OPTFILE_VALUE_MAX);
+	else if (!p->in_section)
+		doubt(p, line, true, "'%.*s' stands before any [section]: dropped", (int)key.n,
+		      key.p);
+	else if (p->section && p->section->kind != KIND_OTHER_ENGINE)
+		optfile_add_entry(p, key, value, line); /* else the note is on the section's line */
 }
 
-static int optfile_parse_lines(struct parse *p, struct slice text, struct err *e)
+static void optfile_parse_lines(struct parse *p, struct slice text)
 {
 	struct slice s;
-	unsigned line = 0;
-	int r = 0;
 
 	(void)scan_lit(&text, SLICE("\xef\xbb\xbf")); /* an optional byte order mark */
-	while (r == 0 && scan_line(&text, &s))
-		r = optfile_parse_line(p, s, ++line, e);
-	return r;
+	for (unsigned line = 1; scan_line(&text, &s); line++) {
+		s = optfile_trimmed(s);
+		if (s.n == 0 || s.p[0] == '#' || s.p[0] == ';')
+			continue;
+		if (s.p[0] == '[' && s.p[s.n - 1] == ']' && s.n > 2)
+			open_section(p, (struct slice){s.p + 1, s.n - 2}, line);
+		else
+			optfile_parse_entry(p, s, line);
+	}
 }
 
 /* --- from entries to options ------------------------------------------------ */
@@ -197,42 +200,41 @@ static bool settle_random(struct entry *x, bool *ret_was)
 	return true;
 }
 
-static int engine_entry(struct parse *p, struct entry *x, struct optfile *io, struct err *e)
+static void engine_entry(struct parse *p, struct entry *x, struct optfile *io)
 {
 	char why[OPTFILE_WHY_MAX];
-	bool taken, random;
-	int r = 0;
+	bool random;
 
-	if (!settle_random(x, &random))
-		return doubt(p, x->line, true, e, "'%s': write random(least, most): dropped",
-			     x->lower);
+	if (!settle_random(x, &random)) {
+		doubt(p, x->line, true, "'%s': write random(least, most): dropped", x->lower);
+		return;
+	}
 	if (random)
-		r = doubt(p, x->line, false, e, "'%s': random() is taken as its middle, %s",
-			  x->lower, x->number);
-	if (r == 0)
-		r = optfile_flag(io, p->engine, x->key, x->value, &taken, why, e);
-	if (r == 0 && !taken)
-		r = doubt(p, x->line, true, e, "%s: dropped", why);
-	return r;
+		doubt(p, x->line, false, "'%s': random() is taken as its middle, %s", x->lower,
+		      x->number);
+	if (!optfile_flag(io, p->engine, x->key, x->value, why))
+		doubt(p, x->line, true, "%s: dropped", why);
 }
 
-static int env_entry(struct parse *p, const struct entry *x, struct optfile *io, struct err *e)
+static void env_entry(struct parse *p, const struct entry *x, struct optfile *io)
 {
 	/* The list of ClusterFuzz. */
 	static const char *const allowed[] = {"AFL_DRIVER_DONT_DEFER", "GODEBUG"};
 
-	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
-		if (strcasecmp(allowed[i], x->lower) == 0)
-			return strv_addf(&io->env, e, "%s=%.*s", allowed[i], (int)x->value.n,
-					 x->value.p);
-	return doubt(p, x->line, true, e,
-		     "an options file may not set variable '%.*s' (only AFL_DRIVER_DONT_DEFER, "
-		     "GODEBUG): dropped",
-		     (int)x->key.n, x->key.p);
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
+		if (strcasecmp(allowed[i], x->lower) != 0)
+			continue;
+		strv_pushf(&io->env, "%s=%.*s", allowed[i], (int)x->value.n, x->value.p);
+		return;
+	}
+	doubt(p, x->line, true,
+	      "an options file may not set variable '%.*s' (only AFL_DRIVER_DONT_DEFER, "
+	      "GODEBUG): dropped",
+	      (int)x->key.n, x->key.p);
 }
 
 /* Appends "key=value".  The runtimes end a value at ':' and blanks, unless it is quoted. */
-static int sanitizer_entry(struct parse *p, const struct entry *x, struct buf *io, struct err *e)
+static void sanitizer_entry(struct parse *p, const struct entry *x, struct buf *io)
 {
 	bool quote = false, quoted = false;
 
@@ -241,39 +243,38 @@ static int sanitizer_entry(struct parse *p, const struct entry *x, struct buf *i
 		quoted = quoted || x->value.p[i] == '"' || x->value.p[i] == '\'';
 	}
 	if (quoted)
-		return doubt(p, x->line, true, e, "'%s': a quote in a sanitizer option: dropped",
-			     x->lower);
-	return buf_addf(io, e, "%s%s=%s%.*s%s", io->n ? ":" : "", x->lower, quote ? "\"" : "",
-			(int)x->value.n, x->value.p, quote ? "\"" : "");
+		doubt(p, x->line, true, "'%s': a quote in a sanitizer option: dropped", x->lower);
+	else
+		buf_printf(io, "%s%s=%s%.*s%s", io->n ? ":" : "", x->lower, quote ? "\"" : "",
+			   (int)x->value.n, x->value.p, quote ? "\"" : "");
 }
 
 static int optfile_sanitizer(struct parse *p, const struct section *s, struct optfile *io,
 			     struct err *e)
 {
-	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * (size_t)OPTFILE_MAX);
-	int r = 0;
+	_autobuf_ struct buf b = BUF_INIT(2 * (size_t)OPTFILE_MAX);
 
-	for (size_t i = 0; r == 0 && i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].section == s && !p->v[i].gone)
-			r = sanitizer_entry(p, &p->v[i], &b, e);
-	if (r < 0 || b.n == 0)
-		return r;
-	return strv_addf(&io->env, e, "%s=%s", s->variable, buf_str(&b));
+			sanitizer_entry(p, &p->v[i], &b);
+	if (b.n > 0)
+		strv_pushf(&io->env, "%s=%s", s->variable, buf_str(&b));
+	return buf_check(&b, e);
 }
 
 static int optfile_apply(struct parse *p, struct optfile *io, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < p->n; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		struct entry *x = &p->v[i];
 
 		if (x->gone)
 			continue;
 		if (x->section->kind == KIND_ENGINE)
-			r = engine_entry(p, x, io, e);
+			engine_entry(p, x, io);
 		else if (x->section->kind == KIND_ENV)
-			r = env_entry(p, x, io, e);
+			env_entry(p, x, io);
 	}
 	for (size_t i = 0; r == 0 && i < SECTIONS; i++)
 		if (sections[i].kind == KIND_SANITIZER)
@@ -291,14 +292,11 @@ int optfile_parse(struct slice text, const struct engine_ops *engine, optfile_no
 	if (text.n > OPTFILE_MAX)
 		return err_set(e, EFBIG, "more than %d bytes of options", OPTFILE_MAX);
 	p = xcalloc(1, sizeof(*p));
-	if (!p)
-		return err_sys(e, "allocate for options");
 	p->engine = engine;
 	p->note = note;
 	p->arg = arg;
-	r = optfile_parse_lines(p, text, e);
-	if (r == 0)
-		r = optfile_apply(p, &o, e);
+	optfile_parse_lines(p, text);
+	r = optfile_apply(p, &o, e);
 	if (r < 0)
 		optfile_done(&o);
 	else

@@ -30,17 +30,15 @@ struct optfile {
 void optfile_done(struct optfile *o);
 
 /* why may quote any bytes of the file; warning: likely a mistake. */
-typedef int optfile_note_fn(void *arg, unsigned line, bool warning, const char *why, struct err *e);
+typedef void optfile_note_fn(void *arg, unsigned line, bool warning, const char *why);
 
-/* Stops if note fails.  After an error, *ret needs no optfile_done(). */
+/* After an error, *ret needs no optfile_done(). */
 MUST_CHECK int optfile_parse(struct slice text, const struct engine_ops *engine,
 			     optfile_note_fn *note, void *arg, struct optfile *ret, struct err *e);
 
-/* Adds one engine flag, from any source.  *ret_taken false: the flag is refused, for the reason in
- * why.  Negative: no memory. */
-MUST_CHECK int optfile_flag(struct optfile *io, const struct engine_ops *engine, struct slice key,
-			    struct slice value, bool *ret_taken, char why[OPTFILE_WHY_MAX],
-			    struct err *e);
+/* Adds one engine flag, from any source.  False: the flag is refused, for the reason in why. */
+MUST_CHECK bool optfile_flag(struct optfile *io, const struct engine_ops *engine, struct slice key,
+			     struct slice value, char why[OPTFILE_WHY_MAX]);
 
 /* [A-Za-z0-9_]+, at most OPTFILE_KEY_MAX bytes. */
 bool optfile_key_ok(struct slice key);

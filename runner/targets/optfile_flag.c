@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "runner/targets/optfile.h"
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "runner/targets/names.h"
 
@@ -75,13 +74,11 @@ void optfile_lower(struct slice key, char out[OPTFILE_KEY_MAX + 1])
 }
 
 /* Adds a flag.  It replaces a flag of the same name, because the engine uses the last one. */
-static int put_flag(struct strv *flags, const char *key, struct slice value, struct err *e)
+static void put_flag(struct strv *flags, const char *key, const char *flag)
 {
 	size_t n = strlen(key);
-	int r = strv_addf(flags, e, "-%s=%.*s", key, (int)value.n, value.p);
 
-	if (r < 0)
-		return r;
+	strv_push(flags, flag);
 	for (size_t i = 0; i + 1 < flags->n; i++) {
 		if (strncmp(flags->v[i] + 1, key, n) != 0 || flags->v[i][n + 1] != '=')
 			continue;
@@ -90,7 +87,6 @@ static int put_flag(struct strv *flags, const char *key, struct slice value, str
 		flags->v[flags->n] = NULL;
 		break;
 	}
-	return 0;
 }
 
 static bool optfile_flag_number(struct slice value, uint64_t max, uint64_t *ret)
@@ -135,50 +131,37 @@ static bool key_known(const struct engine_ops *engine, const char *key, char why
 	return false;
 }
 
-static int set_dict(struct optfile *io, struct slice value, struct err *e)
+bool optfile_flag(struct optfile *io, const struct engine_ops *engine, struct slice key,
+		  struct slice value, char why[OPTFILE_WHY_MAX])
 {
-	char *copy = xstrndup(value.p, value.n);
-
-	if (!copy)
-		return err_sys(e, "copy a path");
-	free(io->dict);
-	io->dict = copy;
-	return 0;
-}
-
-int optfile_flag(struct optfile *io, const struct engine_ops *engine, struct slice key,
-		 struct slice value, bool *ret_taken, char why[OPTFILE_WHY_MAX], struct err *e)
-{
-	CLEANUP(buf_done) struct buf flag = BUF_INIT(OPTFILE_KEY_MAX + OPTFILE_VALUE_MAX + 8);
+	_autofree_ char *flag = NULL;
 	char name[OPTFILE_KEY_MAX + 1], reason[160] = "";
 	int r;
 
-	*ret_taken = false;
 	if (!optfile_key_ok(key) || !optfile_value_ok(value)) {
 		snprintf(why, OPTFILE_WHY_MAX, "not a name and a value");
-		return 0;
+		return false;
 	}
 	optfile_lower(key, name);
 	r = special(io, name, value, why);
-	if (r != 0) {
-		*ret_taken = r > 0;
-		return 0;
-	}
+	if (r != 0)
+		return r > 0;
 	if (!key_known(engine, name, why))
-		return 0;
-	*ret_taken = true;
-	if (strcmp(name, "dict") == 0 && value.n > 0)
-		return set_dict(io, value, e);
-	r = buf_addf(&flag, e, "-%s=%.*s", name, (int)value.n, value.p);
-	if (r < 0)
-		return r;
+		return false;
+	if (strcmp(name, "dict") == 0 && value.n > 0) {
+		free(io->dict);
+		io->dict = xstrndup(value.p, value.n);
+		return true;
+	}
+	flag = xasprintf("-%s=%.*s", name, (int)value.n, value.p);
 	/* Only the configuration may set -runs: with "runs = 1", a pushed file could make any
 	 * target pass. */
-	if (strcmp(name, "runs") == 0)
+	if (strcmp(name, "runs") == 0) {
 		snprintf(reason, sizeof(reason), "set the key \"runs\" instead");
-	else if (engine->flag_ok(buf_slice(&flag), reason))
-		return put_flag(&io->flags, name, value, e);
-	*ret_taken = false;
+	} else if (engine->flag_ok(slice_of(flag), reason)) {
+		put_flag(&io->flags, name, flag);
+		return true;
+	}
 	snprintf(why, OPTFILE_WHY_MAX, "flag '%s' is refused: %s", name, reason);
-	return 0;
+	return false;
 }

@@ -71,7 +71,7 @@ static bool sanitizer_lacks(const struct sanitizer *s, const struct elf_file *m)
 	if (!sanitizer_find_names(m, &h))
 		return false;
 	names = xmalloc(h.size);
-	return names && elf_read(m, names, h.size, h.at) && !sanitizer_is_in(s, names, h.size);
+	return elf_read(m, names, h.size, h.at) && !sanitizer_is_in(s, names, h.size);
 }
 
 const char *sanitizer_missing(const struct target *t, const char *kind)

@@ -33,8 +33,6 @@ static int sides_find(struct scan *s, const char *target, const char *suffix, bo
 	_autofree_ char *name = xasprintf("%s%s", target, suffix);
 	int r;
 
-	if (!name)
-		return err_sys(e, "copy a name");
 	*ret_side = find_side(s, name);
 	if (!*ret_side)
 		return 0;
@@ -45,33 +43,33 @@ static int sides_find(struct scan *s, const char *target, const char *suffix, bo
 	if (f->fd >= 0 && f->is_dir != dir)
 		look_refuse(f, true, dir ? "not a directory" : "a directory, not a file");
 	if (f->fd < 0)
-		return list_note(s->out, scan_place(s, name), true, e, "not used: %s",
-				 f->why[0] ? f->why : "gone while it was read");
+		list_note(s->out, scan_place(s, name), true, "not used: %s",
+			  f->why[0] ? f->why : "gone while it was read");
 	return 0;
 }
 
 static int attach_archive(struct scan *s, struct target *t, struct err *e)
 {
 	const char *first = NULL, *suffix;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && (suffix = names_archive_suffix(i)); i++) {
+	for (size_t i = 0; (suffix = names_archive_suffix(i)); i++) {
 		CLEANUP(found_done) struct found f = {.fd = -1};
 		struct side *side;
+		int r = sides_find(s, t->name, suffix, false, &side, &f, e);
 
-		r = sides_find(s, t->name, suffix, false, &side, &f, e);
-		if (r < 0 || f.fd < 0)
+		if (r < 0)
+			return r;
+		if (f.fd < 0)
 			continue;
 		if (t->seed_archive) {
-			r = list_note(s->out, scan_place(s, side->name), true, e,
-				      "a second seed archive of '%s': '%s' is used", t->name,
-				      first);
+			list_note(s->out, scan_place(s, side->name), true,
+				  "a second seed archive of '%s': '%s' is used", t->name, first);
 			continue;
 		}
 		t->seed_archive = take_ptr(&f.real);
 		first = side->name;
 	}
-	return r;
+	return 0;
 }
 
 static int attach_seed_dir(struct scan *s, struct target *t, struct err *e)
@@ -80,7 +78,9 @@ static int attach_seed_dir(struct scan *s, struct target *t, struct err *e)
 	struct side *side;
 	int r = sides_find(s, t->name, NAMES_SEED_DIR_SUFFIX, true, &side, &f, e);
 
-	return r < 0 || f.fd < 0 ? r : strv_add(&t->seed_dirs, f.real, e);
+	if (r == 0 && f.fd >= 0)
+		strv_push(&t->seed_dirs, f.real);
+	return r;
 }
 
 /* Attaches the dict= of an options file.  The path starts at the directory and must stay in it. */
@@ -95,9 +95,11 @@ static int attach_named_dict(struct scan *s, struct target *t, struct place at, 
 		return r;
 	if (f.fd >= 0 && f.is_dir)
 		look_refuse(&f, true, "it is a directory");
-	if (f.fd < 0)
-		return list_note(s->out, at, true, e, "dict '%.200s' is not used: %s", dict,
-				 f.why[0] ? f.why : "no such file");
+	if (f.fd < 0) {
+		list_note(s->out, at, true, "dict '%.200s' is not used: %s", dict,
+			  f.why[0] ? f.why : "no such file");
+		return 0;
+	}
 	side = find_side(s, f.real + strlen(s->real) + 1);
 	if (side)
 		side->used = true;
@@ -151,26 +153,23 @@ int sides_attach(struct scan *s, struct err *e)
 	return r;
 }
 
-static int note_orphan(struct scan *s, const struct side *x, const char *near, struct err *e)
+static void note_orphan(struct scan *s, const struct side *x, const char *near)
 {
 	const char *noun = x->kind == SIDE_NONE ? "seed directory" : names_side_noun(x->kind);
 
-	return list_note(s->out, scan_place(s, x->name), true, e,
-			 "%s without a target '%.*s'%s%s%s", noun, (int)x->target.n, x->target.p,
-			 near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+	list_note(s->out, scan_place(s, x->name), true, "%s without a target '%.*s'%s%s%s", noun,
+		  (int)x->target.n, x->target.p, near ? ": did you mean '" : "", near ? near : "",
+		  near ? "'?" : "");
 }
 
-int sides_note_orphans(struct scan *s, struct err *e)
+void sides_note_orphans(struct scan *s)
 {
 	_autofree_ const char **targets = xcalloc(s->out->n + 1, sizeof(*targets));
 	unsigned guesses = 0;
-	int r = 0;
 
-	if (!targets)
-		return err_sys(e, "allocate names");
 	for (size_t i = 0; i < s->out->n; i++)
 		targets[i] = s->out->v[i].name;
-	for (size_t i = 0; r == 0 && i < s->n_sides; i++) {
+	for (size_t i = 0; i < s->n_sides; i++) {
 		const struct side *x = &s->sides[i];
 		const char *near = NULL;
 
@@ -178,7 +177,6 @@ int sides_note_orphans(struct scan *s, struct err *e)
 			continue;
 		if (guesses++ < GUESSES_MAX)
 			near = names_near(x->target, targets, s->out->n);
-		r = note_orphan(s, x, near, e);
+		note_orphan(s, x, near);
 	}
-	return r;
 }

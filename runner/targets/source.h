@@ -25,8 +25,8 @@ struct place {
 	const char *dir, *name;
 	unsigned line;
 };
-MUST_CHECK int list_note(struct target_list *l, struct place at, bool warning, struct err *e,
-			 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void list_note(struct target_list *l, struct place at, bool warning, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* The absolute path of the file behind fd, without links, in a new string. */
 MUST_CHECK int source_fd_path(int fd, char **ret, struct err *e);
@@ -38,8 +38,7 @@ MUST_CHECK int source_options(struct target_list *l, struct place at, int fd,
 void source_use_options(struct target *t, struct optfile *o);
 
 /* Marks the target's binary as not usable.  The first reason stays. */
-MUST_CHECK int source_unbuilt(struct target *t, struct err *e, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+void source_unbuilt(struct target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whether a file is a program, and for which engine.  Nothing is executed, memory is bounded. */
 struct binary {

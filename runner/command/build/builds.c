@@ -155,14 +155,10 @@ static int build_named(const struct session *s, const struct config_source *src,
 
 	if (build_record_load(s->state->dirfd, src, 1, &was, e) < 0)
 		discover_built_done(&was); /* the file is damaged; this build replaces it */
-	r = build_known(src, &was, &known, e);
+	build_known(src, &was, &known);
+	r = build_source(src, group, log, ret, e);
 	if (r == 0)
-		r = build_source(src, group, log, ret, e);
-	if (r < 0)
-		return r;
-	r = build_missing(src, &known, ret, e);
-	if (r < 0)
-		build_result_done(ret);
+		build_missing(src, &known, ret);
 	return r;
 }
 

@@ -33,15 +33,10 @@ static bool is_workspace(int fd)
 	return false;
 }
 
-static int copy_flags(const struct strv *from, struct strv *to, struct err *e)
+static void push_all(struct strv *to, const struct strv *from)
 {
-	int r = 0;
-
-	if (!from || from->n == 0)
-		return strv_add(to, DISCOVER_BAZEL_FLAGS, e);
-	for (size_t i = 0; r == 0 && i < from->n; i++)
-		r = strv_add(to, from->v[i], e);
-	return r;
+	for (size_t i = 0; from && i < from->n; i++)
+		strv_push(to, from->v[i]);
 }
 
 int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e)
@@ -59,8 +54,9 @@ int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e
 			    "WORKSPACE");
 	if (r == 0)
 		r = source_fd_path(b.fd, &b.dir, e);
-	if (r == 0)
-		r = copy_flags(s->flags, &b.flags, e);
+	push_all(&b.flags, s->flags);
+	if (b.flags.n == 0)
+		strv_push(&b.flags, DISCOVER_BAZEL_FLAGS);
 	/* A startup option marks the group's server: Bazel's client ends a server with other
 	 * startup options, and starts a new one. */
 	if (b.group)
@@ -83,23 +79,17 @@ void bazel_done(struct bazel *b)
 
 /* --- a call -------------------------------------------------------------------------- */
 
-static int bazel_add_args(const struct bazel *b, const struct bazel_call *c, struct strv *argv,
-			  struct err *e)
+static void bazel_add_args(const struct bazel *b, const struct bazel_call *c, struct strv *argv)
 {
-	static const char *const plain[] = {"--color=no", "--curses=no", "--noshow_progress"};
-	int r = strv_add(argv, b->program, e);
-
-	for (size_t i = 0; r == 0 && b->startup && i < b->startup->n; i++)
-		r = strv_add(argv, b->startup->v[i], e);
-	if (r == 0 && *b->mark)
-		r = strv_add(argv, b->mark, e);
-	if (r == 0)
-		r = strv_add(argv, c->command, e);
-	for (size_t i = 0; r == 0 && i < sizeof(plain) / sizeof(plain[0]); i++)
-		r = strv_add(argv, plain[i], e);
-	for (size_t i = 0; r == 0 && i < c->args->n; i++)
-		r = strv_add(argv, c->args->v[i], e);
-	return r;
+	strv_push(argv, b->program);
+	push_all(argv, b->startup);
+	if (*b->mark)
+		strv_push(argv, b->mark);
+	strv_push(argv, c->command);
+	strv_push(argv, "--color=no");
+	strv_push(argv, "--curses=no");
+	strv_push(argv, "--noshow_progress");
+	push_all(argv, c->args);
 }
 
 /* The state of a call. */
@@ -198,11 +188,10 @@ int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 	_autostrv_ struct strv argv = {0};
 	_autofree_ struct call *k = xcalloc(1, sizeof(*k));
 	struct tool_end end;
-	int r = k ? bazel_add_args(b, c, &argv, e) : err_sys(e, "allocate for Bazel's answer");
+	int r;
 
 	*said = '\0';
-	if (r < 0)
-		return r;
+	bazel_add_args(b, c, &argv);
 	k->c = c;
 	r = run_call(b, k, &argv, &end, e);
 	if (r < 0)
@@ -233,21 +222,20 @@ static void bazel_on_line(void *arg, struct slice line)
 	struct labels *l = arg;
 	_autofree_ char *text = NULL;
 	const char *plain;
+	int r = 0;
 
 	if (l->failed || line.n == 0)
 		return;
 	text = xstrndup(line.p, line.n);
-	plain = text ? bazel_label_plain(text) : NULL;
-	if (!text)
-		err_sys(&l->err, "allocate a label");
-	else if (!plain || strpbrk(plain, "\"'\\"))
-		err_set(&l->err, EBADMSG, "Bazel's query finds what can be no fuzz target: %.100s",
-			text);
+	plain = bazel_label_plain(text);
+	if (!plain || strpbrk(plain, "\"'\\"))
+		r = err_set(&l->err, EBADMSG,
+			    "Bazel's query finds what can be no fuzz target: %.100s", text);
 	else if (l->to->n >= DISCOVER_MAX_TARGETS)
-		err_set(&l->err, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
-	else if (strv_add(l->to, plain, &l->err) == 0)
-		return;
-	l->failed = true;
+		r = err_set(&l->err, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
+	else
+		strv_push(l->to, plain);
+	l->failed = r < 0;
 }
 
 static int take_labels(void *arg, struct slice block, struct err *e)
@@ -286,22 +274,18 @@ static void sort_unique(struct strv *v)
 int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAID_MAX],
 		 struct err *e)
 {
-	static const char *const args[] = {"--output=label", "--keep_going", "--"};
 	_autostrv_ struct strv argv = {0};
 	_autofree_ struct labels *l = xcalloc(1, sizeof(*l));
 	struct bazel_call c = {
 	    .command = "query", .args = &argv, .out = take_labels, .arg = l, .log_fd = -1};
-	int r = 0, code = 0;
+	int r, code = 0;
 
-	if (!l)
-		return err_sys(e, "allocate for Bazel's answer");
 	l->to = ret;
-	for (size_t i = 0; r == 0 && i < sizeof(args) / sizeof(args[0]); i++)
-		r = strv_add(&argv, args[i], e);
-	if (r == 0)
-		r = strv_add(&argv, b->query, e);
-	if (r == 0)
-		r = bazel_call(b, &c, &code, partial, e);
+	strv_push(&argv, "--output=label");
+	strv_push(&argv, "--keep_going");
+	strv_push(&argv, "--");
+	strv_push(&argv, b->query);
+	r = bazel_call(b, &c, &code, partial, e);
 	if (r < 0)
 		return r;
 	if (code != BAZEL_OK && code != BAZEL_PARTIAL)

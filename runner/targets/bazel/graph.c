@@ -99,13 +99,10 @@ static void to_bytes(char *text)
 	*out = '\0';
 }
 
-static int bazel_graph_set(char **to, const char *text, struct err *e)
+static void bazel_graph_set(char **to, const char *text)
 {
 	free(*to);
-	*to = text ? xstrdup(text) : NULL;
-	if (text && !*to)
-		return err_sys(e, "allocate for Bazel's answer");
-	return 0;
+	*to = xstrdup(text);
 }
 
 /* Adds a label, if it is in the main repository and is a valid path.  Ignores other labels. */
@@ -114,8 +111,6 @@ static int add_label(struct bazel_reader *r, struct strv *to, const char *value)
 	_autofree_ char *label = xstrdup(value ? value : "");
 	const char *plain;
 
-	if (!label)
-		return err_sys(&r->err, "allocate for Bazel's answer");
 	to_bytes(label);
 	plain = bazel_label_plain(label);
 	if (!plain)
@@ -123,7 +118,8 @@ static int add_label(struct bazel_reader *r, struct strv *to, const char *value)
 	if (++r->labels > BAZEL_LABELS_MAX)
 		return err_set(&r->err, E2BIG, "Bazel reports more than %d labels",
 			       BAZEL_LABELS_MAX);
-	return strv_add(to, plain, &r->err);
+	strv_push(to, plain);
+	return 0;
 }
 
 static const char *bazel_graph_get(const char **attributes, const char *name)
@@ -140,28 +136,19 @@ static int begin_rule(struct bazel_reader *r, const char **attributes)
 	const char *plain = bazel_label_plain(bazel_graph_get(attributes, "name"));
 	const char *class = bazel_graph_get(attributes, "class"),
 		   *where = bazel_graph_get(attributes, "location");
-	struct bazel_rule *rule;
 
 	if (!plain || !class)
 		return 0;
 	if (g->n >= BAZEL_RULES_MAX)
 		return err_set(&r->err, E2BIG, "Bazel reports more than %d rules", BAZEL_RULES_MAX);
-	if ((g->n & (g->n - 1)) == 0) {
-		rule = xreallocarray(g->rules, g->n ? 2 * g->n : 1, sizeof(*rule));
-		if (!rule)
-			return err_sys(&r->err, "allocate for Bazel's answer");
-		g->rules = rule;
-	}
-	rule = &g->rules[g->n];
-	*rule = (struct bazel_rule){.label = xstrdup(plain)};
-	if (!rule->label)
-		return err_sys(&r->err, "allocate for Bazel's answer");
-	g->n++;
-	r->rule = rule;
+	if ((g->n & (g->n - 1)) == 0)
+		g->rules = xreallocarray(g->rules, g->n ? 2 * g->n : 1, sizeof(*g->rules));
+	r->rule = &g->rules[g->n++];
 	r->list = NULL; /* a hostile document may nest a rule in a list */
-	return bazel_graph_set(&rule->class, class, &r->err) < 0
-		   ? -r->err.code
-		   : bazel_graph_set(&rule->where, where, &r->err);
+	*r->rule = (struct bazel_rule){.label = xstrdup(plain),
+				       .class = xstrdup(class),
+				       .where = where ? xstrdup(where) : NULL};
+	return 0;
 }
 
 static bool is_one_of(const char *name, const char *const *names)
@@ -210,15 +197,16 @@ static int take_string(struct bazel_reader *r, const char **attributes)
 	if (!value)
 		return 0;
 	if (name && strcmp(name, "generator_function") == 0)
-		return bazel_graph_set(&r->rule->function, value, &r->err);
+		bazel_graph_set(&r->rule->function, value);
 	if (name && strcmp(name, "generator_name") == 0)
-		return bazel_graph_set(&r->rule->generator, value, &r->err);
+		bazel_graph_set(&r->rule->generator, value);
 	if (name || r->list != &r->rule->args)
 		return 0;
 	if (++r->labels > BAZEL_LABELS_MAX)
 		return err_set(&r->err, E2BIG, "Bazel reports more than %d labels",
 			       BAZEL_LABELS_MAX);
-	return strv_add(r->list, value, &r->err);
+	strv_push(r->list, value);
+	return 0;
 }
 
 static int bazel_graph_begin(struct bazel_reader *r, const char *element, const char **attributes)
@@ -279,8 +267,6 @@ int bazel_reader_new(struct bazel_graph *to, struct bazel_reader **ret, struct e
 {
 	_autofree_ struct bazel_reader *r = xcalloc(1, sizeof(*r));
 
-	if (!r)
-		return err_sys(e, "allocate for Bazel's answer");
 	r->g = to;
 	r->xml = XML_ParserCreate(NULL);
 	if (!r->xml)

@@ -17,7 +17,7 @@ struct bazel_parts {
 };
 struct bazel_parts bazel_label_parts(const char *plain);
 
-/* The path from the workspace, "a/b/c/d", in a new string; NULL with errno. */
+/* The path from the workspace, "a/b/c/d", in a new string. */
 char *bazel_label_path(const char *plain);
 
 /* The name of a target with this label: the last component of the label's name.

@@ -63,45 +63,40 @@ static int bazel_targets_by_name(const void *a, const void *b)
 
 /* Gives targets with the same name a longer name, with the package.  All of them change, so that
  * the names do not depend on their order. */
-static int name_apart(struct find *f, struct entry **v, size_t n, struct err *e)
+static void name_apart(struct find *f, struct entry **v, size_t n)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		r = list_note(f->out, (struct place){.dir = v[i]->label}, true, e,
-			      "%s is called '%s', too: the corpus and the crashes of either are "
-			      "under a longer name",
-			      v[i == 0 ? 1 : 0]->label, v[i]->name);
+	for (size_t i = 0; i < n; i++) {
+		list_note(f->out, (struct place){.dir = v[i]->label}, true,
+			  "%s is called '%s', too: the corpus and the crashes of either are "
+			  "under a longer name",
+			  v[i == 0 ? 1 : 0]->label, v[i]->name);
 		bazel_label_target(v[i]->label, true, v[i]->name);
 	}
-	return r;
 }
 
 static int bazel_targets_name_all(struct find *f, struct err *e)
 {
 	_autofree_ struct entry **v = xcalloc(f->labels.n + 1, sizeof(struct entry *));
 	size_t n = f->labels.n, same;
-	int r = 0;
 
-	if (!v)
-		return err_sys(e, "allocate %zu names", n);
 	for (size_t i = 0; i < n; i++) {
 		bazel_label_target(f->v[i].label, false, f->v[i].name);
 		v[i] = &f->v[i];
 	}
 	qsort(v, n, sizeof(struct entry *), bazel_targets_by_name);
-	for (size_t i = 0; r == 0 && i < n; i += same) {
+	for (size_t i = 0; i < n; i += same) {
 		for (same = 1; i + same < n && strcmp(v[i]->name, v[i + same]->name) == 0; same++)
 			;
 		if (same > 1 && *v[i]->name)
-			r = name_apart(f, v + i, same, e);
+			name_apart(f, v + i, same);
 	}
 	qsort(v, n, sizeof(struct entry *), bazel_targets_by_name);
-	for (size_t i = 0; r == 0 && i + 1 < n; i++)
+	for (size_t i = 0; i + 1 < n; i++)
 		if (*v[i]->name && strcmp(v[i]->name, v[i + 1]->name) == 0)
-			r = err_set(e, EEXIST, "two targets are called '%s': %s and %s: rename one",
-				    v[i]->name, v[i]->label, v[i + 1]->label);
-	return r;
+			return err_set(e, EEXIST,
+				       "two targets are called '%s': %s and %s: rename one",
+				       v[i]->name, v[i]->label, v[i + 1]->label);
+	return 0;
 }
 
 /* --- Bazel's answers ------------------------------------------------------------------ */
@@ -127,14 +122,13 @@ static int ask_graph(struct find *f, struct err *e)
 	struct bazel_call c = {.command = "query", .args = &argv, .out = take_xml, .log_fd = -1};
 	int r = bazel_reader_new(&f->graph, &reader, e), code = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(args) / sizeof(args[0]); i++)
-		r = strv_add(&argv, args[i], e);
-	if (r == 0)
-		r = strv_addf(&argv, e,
-			      "let t = (%s) in let d = $t + attr(generator_name, \".\", "
-			      "siblings($t)) in $d + deps(labels(data, $d) + labels(corpus, $d) + "
-			      "labels(dictionary, $d) + labels(dicts, $d), 8)",
-			      f->b.query);
+	for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++)
+		strv_push(&argv, args[i]);
+	strv_pushf(&argv,
+		   "let t = (%s) in let d = $t + attr(generator_name, \".\", "
+		   "siblings($t)) in $d + deps(labels(data, $d) + labels(corpus, $d) + "
+		   "labels(dictionary, $d) + labels(dicts, $d), 8)",
+		   f->b.query);
 	c.arg = reader;
 	if (r == 0)
 		r = bazel_call(&f->b, &c, &code, f->said, e);
@@ -147,7 +141,6 @@ struct answer {
 	struct find *f;
 	struct buf *text;
 	struct lines lines;
-	bool no_memory;
 };
 
 static int by_entry(const void *key, const void *entry)
@@ -160,11 +153,10 @@ static void on_path(void *arg, struct slice line)
 {
 	struct answer *a = arg;
 	_autofree_ char *text = xstrndup(line.p, line.n);
-	char *tab = text ? strchr(text, '\t') : NULL;
+	char *tab = strchr(text, '\t');
 	const char *plain;
 	struct entry *entry;
 
-	a->no_memory = a->no_memory || !text;
 	if (!tab || tab[1] == '/' || !tab[1] || strstr(tab + 1, ".."))
 		return;
 	*tab = '\0';
@@ -173,7 +165,6 @@ static void on_path(void *arg, struct slice line)
 	if (!entry || entry->path)
 		return;
 	entry->path = xstrdup(tab + 1);
-	a->no_memory = a->no_memory || !entry->path;
 }
 
 static int take_paths(void *arg, struct slice block, struct err *e)
@@ -181,12 +172,16 @@ static int take_paths(void *arg, struct slice block, struct err *e)
 	struct answer *a = arg;
 
 	lines_feed(&a->lines, block, on_path, a);
-	return a->no_memory ? err_set(e, ENOMEM, "allocate a path") : 0;
+	(void)e;
+	return 0;
 }
 
 static int bazel_targets_take_text(void *arg, struct slice block, struct err *e)
 {
-	return buf_add(((struct answer *)arg)->text, block, e);
+	struct buf *text = ((struct answer *)arg)->text;
+
+	buf_put(text, block);
+	return buf_check(text, e);
 }
 
 /* Queries the programs' paths with the flags of the build, because flags may change the output
@@ -201,19 +196,15 @@ static int ask_paths_of(struct find *f, const char *set, int *ret_code, struct e
 	_autofree_ struct answer *a = xcalloc(1, sizeof(*a));
 	struct bazel_call c = {
 	    .command = "cquery", .args = &argv, .out = take_paths, .arg = a, .log_fd = -1};
-	int r = 0;
+	int r;
 
-	if (!a)
-		return err_sys(e, "allocate for Bazel's answer");
 	a->f = f;
-	for (size_t i = 0; r == 0 && i < f->b.flags.n; i++)
-		r = strv_add(&argv, f->b.flags.v[i], e);
-	for (size_t i = 0; r == 0 && i < sizeof(args) / sizeof(args[0]); i++)
-		r = strv_add(&argv, args[i], e);
-	if (r == 0)
-		r = strv_addf(&argv, e, "set(%s)", set);
-	if (r == 0)
-		r = bazel_call(&f->b, &c, ret_code, f->said, e);
+	for (size_t i = 0; i < f->b.flags.n; i++)
+		strv_push(&argv, f->b.flags.v[i]);
+	for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++)
+		strv_push(&argv, args[i]);
+	strv_pushf(&argv, "set(%s)", set);
+	r = bazel_call(&f->b, &c, ret_code, f->said, e);
 	if (r == 0)
 		lines_end(&a->lines, on_path, a);
 	return r;
@@ -226,11 +217,13 @@ static int ask_paths(struct find *f, struct err *e)
 	int r = 0, code = 0;
 
 	for (size_t i = 0; r == 0 && i < f->labels.n; i++) {
-		r = buf_addf(&set, e, "%s\"%s\"", set.n ? " " : "", f->labels.v[i]);
-		if (r == 0 && (set.n >= SET_MAX || i + 1 == f->labels.n)) {
+		buf_printf(&set, "%s\"%s\"", set.n ? " " : "", f->labels.v[i]);
+		if (set.n < SET_MAX && i + 1 < f->labels.n)
+			continue;
+		r = buf_check(&set, e);
+		if (r == 0)
 			r = ask_paths_of(f, buf_str(&set), &code, e);
-			buf_clear(&set);
-		}
+		buf_clear(&set);
 	}
 	for (size_t i = 0; i < f->labels.n; i++)
 		any = any || f->v[i].path;
@@ -250,10 +243,10 @@ static int ask_root(struct find *f, struct err *e)
 			       .out = bazel_targets_take_text,
 			       .arg = &a,
 			       .log_fd = -1};
-	int code = 0, r = strv_add(&argv, "execution_root", e);
+	int code = 0, r;
 
-	if (r == 0)
-		r = bazel_call(&f->b, &c, &code, f->said, e);
+	strv_push(&argv, "execution_root");
+	r = bazel_call(&f->b, &c, &code, f->said, e);
 	if (r < 0)
 		return r;
 	if (text.n > 0 && text.p[text.n - 1] == '\n')
@@ -262,7 +255,7 @@ static int ask_root(struct find *f, struct err *e)
 		return err_set(e, EPROTO, "%s info: %s", f->b.program,
 			       *f->said ? f->said : "it does not say where it builds");
 	f->root = xstrdup(buf_str(&text));
-	return f->root ? 0 : err_sys(e, "allocate a path");
+	return 0;
 }
 
 /* --- targets -------------------------------------------------------------------------- */
@@ -278,18 +271,21 @@ static const char *why_unbuilt(const struct find *f, const char *label)
 }
 
 /* Appends a word for a shell, in single quotes if needed. */
-static int bazel_targets_add_word(struct buf *out, const char *word, struct err *e)
+static void bazel_targets_add_word(struct buf *out, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "-_=/:.,+@%";
-	int r;
-
-	if (*word && word[strspn(word, plain)] == '\0')
-		return buf_addf(out, e, " %s", word);
-	r = buf_addf(out, e, " '");
-	for (; r == 0 && *word; word++)
-		r = *word == '\'' ? buf_addf(out, e, "'\\''") : buf_addf(out, e, "%c", *word);
-	return r == 0 ? buf_addf(out, e, "'") : r;
+	if (*word && word[strspn(word, plain)] == '\0') {
+		buf_printf(out, " %s", word);
+		return;
+	}
+	buf_puts(out, " '");
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_puts(out, "'\\''");
+		else
+			buf_put(out, (struct slice){word, 1});
+	buf_puts(out, "'");
 }
 
 /* Writes the build command as a user would type it in the workspace.  The flags are words of the
@@ -298,61 +294,47 @@ static int bazel_targets_say_build(const struct find *f, struct target *t, const
 				   struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(65536);
-	int r = buf_addf(&text, e, "bazel build");
 
-	for (size_t i = 0; r == 0 && i < f->b.flags.n; i++)
-		r = bazel_targets_add_word(&text, f->b.flags.v[i], e);
-	if (r == 0)
-		r = bazel_targets_add_word(&text, label, e);
-	if (r < 0)
-		return r;
+	buf_puts(&text, "bazel build");
+	for (size_t i = 0; i < f->b.flags.n; i++)
+		bazel_targets_add_word(&text, f->b.flags.v[i]);
+	bazel_targets_add_word(&text, label);
 	t->build = xstrdup(buf_str(&text));
-	return t->build ? 0 : err_sys(e, "say how '%s' is built", label);
+	return buf_check(&text, e);
 }
 
 static int bazel_targets_say_corpus(const struct find *f, struct target *t, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(65536);
 	size_t n = strlen(f->b.dir);
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < t->seed_dirs.n; i++)
+	for (size_t i = 0; i < t->seed_dirs.n; i++)
 		if (strncmp(t->seed_dirs.v[i], f->b.dir, n) == 0 && t->seed_dirs.v[i][n] == '/')
-			r = buf_addf(&text, e, "%s%s", text.n ? " " : "",
-				     t->seed_dirs.v[i] + n + 1);
-	if (r < 0 || text.n == 0)
-		return r;
-	t->corpus = xstrdup(buf_str(&text));
-	return t->corpus ? 0 : err_sys(e, "copy a target's corpora");
+			buf_printf(&text, "%s%s", text.n ? " " : "", t->seed_dirs.v[i] + n + 1);
+	if (text.n > 0)
+		t->corpus = xstrdup(buf_str(&text));
+	return buf_check(&text, e);
 }
 
 /* Examines the program: sets its engine and size, or the reason why it is not usable. */
-static int bazel_targets_look_at_program(struct find *f, struct target *t, const char *label,
-					 struct err *e)
+static int bazel_targets_examine(struct find *f, struct target *t, int fd, const char *label,
+				 struct err *e)
 {
-	_autoclose_ int fd = -1;
 	struct binary b = {0};
-	struct stat st;
 	char *real;
-	int r;
+	int r = binary_probe(fd, &f->searched, &b, e);
 
-	/* Opening a device may have side effects. */
-	if (fstatat(AT_FDCWD, t->binary, &st, 0) < 0)
-		return source_unbuilt(t, e, "%s is not built (fuzzcell build)", label);
-	if (!S_ISREG(st.st_mode))
-		return source_unbuilt(t, e, "%s: its program is not a regular file", label);
-	fd = sys_openat(AT_FDCWD, t->binary, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-	if (fd < 0)
-		return source_unbuilt(t, e, "%s: %s", label, strerror(errno));
-	r = binary_probe(fd, &f->searched, &b, e);
 	if (r < 0)
 		return err_wrap(e, "%s", label);
 	t->size = b.size;
-	if (b.changed)
-		return source_unbuilt(t, e, "%s changed while it was read: is a build running?",
-				      label);
-	if (!b.engine || !b.executable)
-		return source_unbuilt(t, e, "%s: its program has no fuzzing entry point", label);
+	if (b.changed) {
+		source_unbuilt(t, "%s changed while it was read: is a build running?", label);
+		return 0;
+	}
+	if (!b.engine || !b.executable) {
+		source_unbuilt(t, "%s: its program has no fuzzing entry point", label);
+		return 0;
+	}
 	t->engine = b.engine;
 	r = source_fd_path(fd, &real, e);
 	if (r < 0)
@@ -362,38 +344,62 @@ static int bazel_targets_look_at_program(struct find *f, struct target *t, const
 	return 0;
 }
 
+static int bazel_targets_look_at_program(struct find *f, struct target *t, const char *label,
+					 struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct stat st;
+
+	/* Opening a device may have side effects. */
+	if (fstatat(AT_FDCWD, t->binary, &st, 0) < 0) {
+		source_unbuilt(t, "%s is not built (fuzzcell build)", label);
+		return 0;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		source_unbuilt(t, "%s: its program is not a regular file", label);
+		return 0;
+	}
+	fd = sys_openat(AT_FDCWD, t->binary, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0) {
+		source_unbuilt(t, "%s: %s", label, strerror(errno));
+		return 0;
+	}
+	return bazel_targets_examine(f, t, fd, label, e);
+}
+
 static int bazel_targets_add_entry(struct find *f, const struct entry *entry, struct err *e)
 {
 	CLEANUP(target_done) struct target t = {.engine = &engine_libfuzzer};
 	const char *why = why_unbuilt(f, entry->label);
 	int r;
 
-	if (!*entry->name)
-		return list_note(f->out, (struct place){.dir = entry->label}, true, e,
-				 "its name is too long for a target");
+	if (!*entry->name) {
+		list_note(f->out, (struct place){.dir = entry->label}, true,
+			  "its name is too long for a target");
+		return 0;
+	}
 	t.name = xstrdup(entry->name);
 	t.binary = xasprintf("%s/%s", f->root, entry->path ? entry->path : entry->name);
 	t.label = xstrdup(entry->label);
 	t.made = entry->path ? xstrdup(entry->path) : NULL;
-	if (!t.name || !t.binary || !t.label || (entry->path && !t.made))
-		return err_sys(e, "copy a target's names");
 	r = bazel_targets_say_build(f, &t, entry->label, e);
 	if (r < 0)
 		return r;
 	if (why)
-		r = source_unbuilt(&t, e, "%s did not build: %s", entry->label, why);
+		source_unbuilt(&t, "%s did not build: %s", entry->label, why);
 	else if (!entry->path)
-		r = source_unbuilt(&t, e, "Bazel knows no program of %s: %s", entry->label,
-				   f->said);
+		source_unbuilt(&t, "Bazel knows no program of %s: %s", entry->label, f->said);
 	else
 		r = bazel_targets_look_at_program(f, &t, entry->label, e);
 	if (r == 0)
 		r = bazel_files(&f->b, &f->graph, entry->label, &t, f->out, &f->steps, e);
 	if (r == 0)
 		r = bazel_targets_say_corpus(f, &t, e);
-	if (r == 0 && t.unbuilt)
-		r = list_note(f->out, here(f), true, e, "%s", t.unbuilt);
-	return r == 0 ? list_add_target(f->out, &t, e) : r;
+	if (r < 0)
+		return r;
+	if (t.unbuilt)
+		list_note(f->out, here(f), true, "%s", t.unbuilt);
+	return list_add_target(f->out, &t, e);
 }
 
 int discover_bazel(const struct discover_source *s, struct target_list *out, struct err *e)
@@ -403,17 +409,16 @@ int discover_bazel(const struct discover_source *s, struct target_list *out, str
 
 	if (r == 0)
 		r = bazel_labels(&f.b, &f.labels, f.said, e);
-	out->partial = r == 0 && *f.said;
-	if (out->partial)
-		r = list_note(out, here(&f), true, e, "there may be more targets: %s", f.said);
-	if (r == 0 && f.labels.n == 0)
-		return list_note(out, here(&f), true, e, "the query finds no target: %s",
-				 f.b.query);
 	if (r < 0)
 		return r;
+	out->partial = *f.said;
+	if (out->partial)
+		list_note(out, here(&f), true, "there may be more targets: %s", f.said);
+	if (f.labels.n == 0) {
+		list_note(out, here(&f), true, "the query finds no target: %s", f.b.query);
+		return 0;
+	}
 	f.v = xcalloc(f.labels.n, sizeof(*f.v));
-	if (!f.v)
-		return err_sys(e, "allocate %zu targets", f.labels.n);
 	for (size_t i = 0; i < f.labels.n; i++)
 		f.v[i].label = f.labels.v[i];
 	r = bazel_targets_name_all(&f, e);

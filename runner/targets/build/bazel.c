@@ -41,22 +41,16 @@ static void events_done(struct events *ev)
 	(void)sys_unlinkat(AT_FDCWD, ev->path, 0); /* on failure, it stays in /tmp */
 }
 
-static int build_bazel_add_args(const struct bazel *b, const struct events *ev,
-				const struct strv *labels, struct strv *args, struct err *e)
+static void build_bazel_add_args(const struct bazel *b, const struct events *ev,
+				 const struct strv *labels, struct strv *args)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < b->flags.n; i++)
-		r = strv_add(args, b->flags.v[i], e);
-	if (r == 0)
-		r = strv_add(args, "--keep_going", e);
-	if (r == 0)
-		r = strv_addf(args, e, "--build_event_json_file=%s", ev->path);
-	if (r == 0)
-		r = strv_add(args, "--", e);
-	for (size_t i = 0; r == 0 && i < labels->n; i++)
-		r = strv_add(args, labels->v[i], e);
-	return r;
+	for (size_t i = 0; i < b->flags.n; i++)
+		strv_push(args, b->flags.v[i]);
+	strv_push(args, "--keep_going");
+	strv_pushf(args, "--build_event_json_file=%s", ev->path);
+	strv_push(args, "--");
+	for (size_t i = 0; i < labels->n; i++)
+		strv_push(args, labels->v[i]);
 }
 
 /* Reads the result of each target from the events.  Without events, no target counts as built. */
@@ -104,10 +98,9 @@ static int call(const struct bazel *b, const struct config_source *s, const stru
 	char said[BAZEL_SAID_MAX];
 	int code = -1, r = events_open(&b->owner, &ev, e);
 
-	if (r == 0)
-		r = build_bazel_add_args(b, &ev, labels, &args, e);
 	if (r < 0)
 		return r;
+	build_bazel_add_args(b, &ev, labels, &args);
 	r = bazel_call(b, &c, &code, said, e);
 	if (r == -EINTR || r == -ENOMEM)
 		return r;

@@ -45,10 +45,9 @@ MUST_CHECK int build_source(const struct config_source *s, const struct tool_gro
 
 /* The targets that a build command made before: those in its output directory now, and those that
  * its last build did not make (was->labels).  Empty for other sources. */
-MUST_CHECK int build_known(const struct config_source *s, const struct discover_built *was,
-			   struct strv *ret, struct err *e);
+void build_known(const struct config_source *s, const struct discover_built *was, struct strv *ret);
 /* After a failed build: adds each known target that is not in the directory to io->failed. */
-MUST_CHECK int build_missing(const struct config_source *s, const struct strv *known,
-			     struct build_result *io, struct err *e);
+void build_missing(const struct config_source *s, const struct strv *known,
+		   struct build_result *io);
 
 #endif

@@ -96,7 +96,7 @@ static char *build_events_why_not(const struct reading *r, const json_t *event)
 
 /* Events of aspects do not count for the target.  With several configurations, each must
  * succeed. */
-static int take_event(struct reading *r, const json_t *event, struct err *e)
+static void take_event(struct reading *r, const json_t *event)
 {
 	const json_t *id = json_object_get(json_object_get(event, "id"), "targetCompleted");
 	const json_t *completed = json_object_get(event, "completed");
@@ -104,19 +104,19 @@ static int take_event(struct reading *r, const json_t *event, struct err *e)
 	bool ok = json_is_true(json_object_get(completed, "success"));
 
 	r->any = true;
-	if (json_object_get(event, "action"))
-		return actions_take(&r->actions, event, e);
+	if (json_object_get(event, "action")) {
+		actions_take(&r->actions, event);
+		return;
+	}
 	if (!fate || json_object_get(id, "aspect"))
-		return 0;
+		return;
 	fate->built = ok && (!fate->told || fate->built);
 	fate->told = true;
-	if (ok || fate->why)
-		return 0;
-	fate->why = build_events_why_not(r, event);
-	return fate->why ? 0 : err_sys(e, "allocate a reason");
+	if (!ok && !fate->why)
+		fate->why = build_events_why_not(r, event);
 }
 
-static int take_line(struct reading *r, struct slice line, struct err *e)
+static void take_line(struct reading *r, struct slice line)
 {
 	static const char target[] = "\"targetCompleted\"", action[] = "\"actionCompleted\"";
 	_autojson_ json_t *event = NULL;
@@ -127,28 +127,26 @@ static int take_line(struct reading *r, struct slice line, struct err *e)
 	if ((!memmem(line.p, line.n, target, sizeof(target) - 1) &&
 	     !memmem(line.p, line.n, action, sizeof(action) - 1)) ||
 	    json_parse(line, &event, &ignored) < 0)
-		return 0;
-	return take_event(r, event, e);
+		return;
+	take_event(r, event);
 }
 
 /* Takes the complete lines of buf[0..*io_n).  Sets *io_n to the length of the incomplete rest. */
-static int take_lines(struct reading *r, char *buf, size_t *io_n, struct err *e)
+static void take_lines(struct reading *r, char *buf, size_t *io_n)
 {
 	struct slice all = {buf, *io_n};
-	int rc = 0;
 
-	while (rc == 0 && all.n > 0) {
+	while (all.n > 0) {
 		const char *end = memchr(all.p, '\n', all.n);
 
 		if (!end)
 			break;
-		rc = take_line(r, (struct slice){all.p, (size_t)(end - all.p)}, e);
+		take_line(r, (struct slice){all.p, (size_t)(end - all.p)});
 		all.n -= (size_t)(end + 1 - all.p);
 		all.p = end + 1;
 	}
 	memmove(buf, all.p, all.n);
 	*io_n = all.n;
-	return rc;
 }
 
 static int build_events_read_all(struct reading *r, int fd, struct err *e)
@@ -158,12 +156,8 @@ static int build_events_read_all(struct reading *r, int fd, struct err *e)
 	uint64_t at = 0;
 	size_t n = 0;
 	ssize_t got = 0;
-	int rc = 0;
 
-	if (!buf)
-		return err_sys(e, "allocate for build events");
-	while (rc == 0 && at < EVENTS_MAX &&
-	       (got = sys_pread(fd, buf + n, EVENTS_LINE_MAX, (off_t)at)) > 0) {
+	while (at < EVENTS_MAX && (got = sys_pread(fd, buf + n, EVENTS_LINE_MAX, (off_t)at)) > 0) {
 		at += (uint64_t)got;
 		n += (size_t)got;
 		if (cut) { /* drop the rest of the long line */
@@ -174,36 +168,33 @@ static int build_events_read_all(struct reading *r, int fd, struct err *e)
 			n -= skip;
 			cut = !end;
 		}
-		rc = take_lines(r, buf, &n, e);
+		take_lines(r, buf, &n);
 		if (n > EVENTS_LINE_MAX) {
 			cut = true;
 			n = 0;
 		}
 	}
-	if (rc == 0 && got < 0)
+	if (got < 0)
 		return err_sys(e, "read build events");
-	return rc == 0 && !cut ? take_line(r, (struct slice){buf, n}, e) : rc;
+	if (!cut)
+		take_line(r, (struct slice){buf, n});
+	return 0;
 }
 
-static int build_events_tell(const struct reading *r, struct build_result *ret, struct err *e)
+static void build_events_tell(const struct reading *r, struct build_result *ret)
 {
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < r->labels->n; i++) {
+	for (size_t i = 0; i < r->labels->n; i++) {
 		const struct fate *f = &r->fates[i];
 		char shown[ESCAPE_ASCII_MAX];
 
 		if (f->built) {
-			rc = strv_add(&ret->built, r->labels->v[i], e);
+			strv_push(&ret->built, r->labels->v[i]);
 			continue;
 		}
-		rc = strv_add(&ret->failed.labels, r->labels->v[i], e);
-		if (rc == 0)
-			rc = strv_addf(
-			    &ret->failed.whys, e, "%.*s", WHY_MAX,
-			    escape_ascii(slice_of(f->why ? f->why : "not reached"), shown));
+		strv_push(&ret->failed.labels, r->labels->v[i]);
+		strv_pushf(&ret->failed.whys, "%.*s", WHY_MAX,
+			   escape_ascii(slice_of(f->why ? f->why : "not reached"), shown));
 	}
-	return rc;
 }
 
 int events_read(int fd, const struct strv *labels, const struct events_beside *beside,
@@ -214,13 +205,10 @@ int events_read(int fd, const struct strv *labels, const struct events_beside *b
 			    .actions = {.rights = beside->rights},
 			    .said = beside->said,
 			    .fates = xcalloc(labels->n + 1, sizeof(*r.fates))};
-	int rc;
+	int rc = build_events_read_all(&r, fd, e);
 
-	if (!r.fates)
-		return err_sys(e, "allocate %zu targets", labels->n);
-	rc = build_events_read_all(&r, fd, e);
 	if (rc == 0)
-		rc = build_events_tell(&r, ret, e);
+		build_events_tell(&r, ret);
 	*ret_any = r.any;
 	return rc;
 }

@@ -100,7 +100,7 @@ static char *build_events_action_read_line(const struct actions *a, const json_t
 	struct stat st;
 	ssize_t n;
 
-	if (!a->rights || !text ||
+	if (!a->rights ||
 	    !build_events_action_path_of(json_string_value(json_object_get(file, "uri")), path))
 		return NULL;
 	fd = rights_open_named(a->rights, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -110,33 +110,23 @@ static char *build_events_action_read_line(const struct actions *a, const json_t
 	return n > 0 ? build_events_action_choose((struct slice){text, (size_t)n}) : NULL;
 }
 
-int actions_take(struct actions *a, const json_t *event, struct err *e)
+void actions_take(struct actions *a, const json_t *event)
 {
 	const json_t *id = json_object_get(json_object_get(event, "id"), "actionCompleted");
 	const json_t *action = json_object_get(event, "action");
 	const char *label = json_string_value(json_object_get(id, "label"));
 	const char *output = json_string_value(json_object_get(id, "primaryOutput"));
-	struct action *v, one = {0};
+	char *line;
 
 	if (!label || !output || !action || json_is_true(json_object_get(action, "success")) ||
 	    a->n >= ACTIONS_MAX)
-		return 0;
-	one.line = build_events_action_read_line(a, json_object_get(action, "stderr"));
-	if (!one.line)
-		one.line = build_events_action_read_line(a, json_object_get(action, "stdout"));
-	if (!one.line)
-		return 0;
-	v = xreallocarray(a->v, a->n + 1, sizeof(*v));
-	if (v)
-		a->v = v;
-	one.label = xstrdup(label);
-	one.output = xstrdup(output);
-	if (!v || !one.label || !one.output) {
-		free(one.label);
-		free(one.output);
-		free(one.line);
-		return err_set(e, ENOMEM, "allocate an action");
-	}
-	v[a->n++] = one;
-	return 0;
+		return;
+	line = build_events_action_read_line(a, json_object_get(action, "stderr"));
+	if (!line)
+		line = build_events_action_read_line(a, json_object_get(action, "stdout"));
+	if (!line)
+		return;
+	a->v = xreallocarray(a->v, a->n + 1, sizeof(*a->v));
+	a->v[a->n++] =
+	    (struct action){.label = xstrdup(label), .output = xstrdup(output), .line = line};
 }

@@ -41,7 +41,7 @@ struct actions {
 	struct action *v;
 	size_t n;
 };
-MUST_CHECK int actions_take(struct actions *a, const json_t *event, struct err *e);
+void actions_take(struct actions *a, const json_t *event);
 /* NULL: not known. */
 const char *actions_line(const struct actions *a, const char *label, const char *output);
 void actions_done(struct actions *a);

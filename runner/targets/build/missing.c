@@ -24,23 +24,21 @@ static bool build_missing_has(const struct strv *v, const char *name)
 	return false;
 }
 
-int build_known(const struct config_source *s, const struct discover_built *was, struct strv *ret,
-		struct err *e)
+void build_known(const struct config_source *s, const struct discover_built *was, struct strv *ret)
 {
 	CLEANUP(target_list_done) struct target_list l = {0};
 	const struct discover_source d = {.type = s->type, .path = s->path};
-	int r = 0;
+	struct err ignored;
 
 	if (!is_of_directory(s))
-		return 0;
-	if (discover_add(&d, &l, e) < 0)
+		return;
+	if (discover_add(&d, &l, &ignored) < 0)
 		target_list_done(&l); /* no directory yet, or not a valid source: no targets */
-	for (size_t i = 0; r == 0 && i < l.n; i++)
-		r = strv_add(ret, l.v[i].name, e);
-	for (size_t i = 0; r == 0 && i < was->labels.n && ret->n < DISCOVER_MAX_TARGETS; i++)
+	for (size_t i = 0; i < l.n; i++)
+		strv_push(ret, l.v[i].name);
+	for (size_t i = 0; i < was->labels.n && ret->n < DISCOVER_MAX_TARGETS; i++)
 		if (!build_missing_has(ret, was->labels.v[i]))
-			r = strv_add(ret, was->labels.v[i], e);
-	return r;
+			strv_push(ret, was->labels.v[i]);
 }
 
 /* Whether a program of this target is in the directory. */
@@ -59,22 +57,18 @@ static bool build_missing_is_there(int dirfd, const char *name)
 	return false;
 }
 
-int build_missing(const struct config_source *s, const struct strv *known, struct build_result *io,
-		  struct err *e)
+void build_missing(const struct config_source *s, const struct strv *known, struct build_result *io)
 {
 	_autoclose_ int dir = -1;
-	int r = 0;
 
 	if (io->ok || !is_of_directory(s))
-		return 0;
+		return;
 	dir = sys_openat(AT_FDCWD, s->path, O_PATH | O_DIRECTORY, 0);
-	for (size_t i = 0; r == 0 && i < known->n; i++) {
+	for (size_t i = 0; i < known->n; i++) {
 		if (!names_target_ok(slice_of(known->v[i])) ||
 		    (dir >= 0 && build_missing_is_there(dir, known->v[i])))
 			continue;
-		r = strv_add(&io->failed.labels, known->v[i], e);
-		if (r == 0)
-			r = strv_add(&io->failed.whys, "the build failed and did not make it", e);
+		strv_push(&io->failed.labels, known->v[i]);
+		strv_push(&io->failed.whys, "the build failed and did not make it");
 	}
-	return r;
 }

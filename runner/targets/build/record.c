@@ -7,11 +7,6 @@
 
 #include <errno.h>
 
-static int build_record_no_memory(struct err *e)
-{
-	return err_set(e, ENOMEM, "allocate the record of a build");
-}
-
 static bool build_record_is_of(const json_t *entry, const struct config_source *s)
 {
 	const char *type = json_string_value(json_object_get(entry, "type"));
@@ -78,27 +73,22 @@ int build_record_save(int state_dirfd, const struct config_source *s, const stru
 		(void)json_array_remove(list, 0);
 	if (!r->ok) {
 		entry = build_record_entry_of(s, r);
-		if (!entry || json_array_append_new(list, entry) < 0)
-			return build_record_no_memory(e);
+		if (json_array_append_new(list, entry) < 0)
+			return err_set(e, EILSEQ, "'%s': a source is not UTF-8", BUILD_RECORD);
 	}
-	return root ? build_record_put(state_dirfd, root, e) : build_record_no_memory(e);
+	return build_record_put(state_dirfd, root, e);
 }
 
-static int read_failed(json_t *failed, struct discover_built *ret, struct err *e)
+static void read_failed(json_t *failed, struct discover_built *ret)
 {
 	const char *label;
 	json_t *why;
-	int r = 0;
 
 	json_object_foreach(failed, label, why)
 	{
-		if (r == 0)
-			r = strv_add(&ret->labels, label, e);
-		if (r == 0)
-			r = strv_add(&ret->whys, json_is_string(why) ? json_string_value(why) : "?",
-				     e);
+		strv_push(&ret->labels, label);
+		strv_push(&ret->whys, json_is_string(why) ? json_string_value(why) : "?");
 	}
-	return r;
 }
 
 static int build_record_read_entry(const json_t *entry, struct discover_built *ret, struct err *e)
@@ -109,7 +99,8 @@ static int build_record_read_entry(const json_t *entry, struct discover_built *r
 	if (!json_is_integer(fresh) || json_integer_value(fresh) < 0 || !json_is_object(failed))
 		return err_set(e, EBADMSG, "'%s' has an invalid source", BUILD_RECORD);
 	ret->fresh_us = (uint64_t)json_integer_value(fresh);
-	return read_failed(failed, ret, e);
+	read_failed(failed, ret);
+	return 0;
 }
 
 int build_record_load(int state_dirfd, const struct config_source *s, size_t n,

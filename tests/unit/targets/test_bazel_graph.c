@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "base/fault.h"
 #include "runner/targets/bazel/graph.h"
 
 #include <errno.h>
@@ -155,34 +154,10 @@ static void test_hostile(void **state)
 	bazel_graph_done(&g);
 }
 
-/* Every allocation fails once. */
-static void test_no_memory(void **state)
-{
-	unsigned n = 1;
-	int r;
-
-	(void)state;
-	do {
-		struct bazel_graph g = {0};
-		struct err e;
-
-		fault_arm(n++, FAULT_FAIL);
-		r = read_text(answer, &g, &e);
-		fault_arm(0, FAULT_FAIL);
-		if (r < 0)
-			assert_int_equal(r, -ENOMEM);
-		else
-			check_answer(&g);
-		bazel_graph_done(&g);
-	} while (r < 0 && n < 1000);
-	assert_in_range(n, 20, 999);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_answer),
     cmocka_unit_test(test_unicode),
     cmocka_unit_test(test_hostile),
-    cmocka_unit_test(test_no_memory),
 };
 
 UNIT_MAIN(tests)
