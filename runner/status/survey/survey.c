@@ -15,11 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-	STATS_MAX = 4 << 20,
-	RUNS_MAX = 50, /* runs searched for a target without a history */
-};
-
 /* --- a target's newest object ---------------------------------------------------- */
 
 /* The newest line.  *ret_damaged: the history's problem (it cannot be read, or none of its lines
@@ -39,41 +34,6 @@ static json_t *newest_line(const struct state *s, const char *target, char **ret
 	else if (damaged > 0 && json_array_size(lines) == 0)
 		*ret_damaged = xasprintf("stats/%s: none of its lines can be read", name);
 	return json_incref(json_array_get(lines, 0));
-}
-
-/* For older versions, which kept no history of targets but recorded turns. */
-static json_t *from_logs(const struct state *s, const json_t *runs, const char *target)
-{
-	for (size_t i = json_array_size(runs); i-- > 0;) {
-		const char *run =
-		    json_string_value(json_object_get(json_array_get(runs, i), "run"));
-		json_t *j = NULL;
-		char path[600];
-		struct err e;
-
-		if (!run || strchr(run, '/') || run[0] == '.')
-			continue;
-		if (snprintf(path, sizeof(path), "logs/%s/%s.stats", run, target) <
-			(int)sizeof(path) &&
-		    json_load(s->dirfd, path, STATS_MAX, &j, &e) == 0)
-			return j;
-	}
-	return NULL;
-}
-
-/* The newest object of a target: a line of its history, or, from older versions, its .stats in
- * logs/.  NULL: there is none. */
-static json_t *newest_stats(const struct state *s, const struct fuzzed_times *t, char **ret_damaged)
-{
-	_autojson_ json_t *runs = NULL;
-	json_t *line = newest_line(s, t->target, ret_damaged);
-	uint64_t damaged;
-	struct err e;
-
-	if (line || t->turn == 0 ||
-	    history_last(s, "run_history.jsonl", RUNS_MAX, &runs, &damaged, &e) < 0)
-		return line;
-	return from_logs(s, runs, t->target);
 }
 
 void survey_untriaged(const struct state *s, const char *target, json_t *stats)
@@ -124,7 +84,7 @@ static int survey_add_known(void *arg, const struct fuzzed_times *t, struct err 
 	to->facts.grown = t->grown;
 	to->facts.waited = t->turn < t->seen;
 	to->seen = t->seen;
-	to->stats = newest_stats(a->state, t, &to->damaged);
+	to->stats = newest_line(a->state, t->target, &to->damaged);
 	if (!to->stats && state_waiting(a->state, t->target) > 0)
 		to->stats = json_object(); /* survey_untriaged() counts waiting artifacts in it */
 	survey_untriaged(a->state, t->target, to->stats);
