@@ -70,17 +70,6 @@ static int answer_state(struct run *r, const struct job *j, const char *note, js
 	return 0;
 }
 
-static int run_ask_show(struct run *r, const struct job *j, json_t **ret, struct err *e)
-{
-	json_t *o = NULL;
-	int rc = status_target_json(&run_look_at(r, j->index)->rows[j->index], &o, e);
-
-	if (rc < 0)
-		return rc;
-	*ret = json_pack("{s:o}", "target", o);
-	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
-}
-
 static int run_ask_of_target(struct run *r, const struct control_request *q, json_t **ret,
 			     struct err *e)
 {
@@ -90,8 +79,11 @@ static int run_ask_of_target(struct run *r, const struct control_request *q, jso
 
 	if (rc < 0)
 		return rc;
-	if (q->cmd == CONTROL_TARGET)
-		return run_ask_show(r, j, ret, e);
+	if (q->cmd == CONTROL_TARGET) {
+		*ret = json_pack("{s:o}", "target",
+				 status_target_json(&run_look_at(r, j->index)->rows[j->index]));
+		return 0;
+	}
 	if (q->cmd == CONTROL_START)
 		rc = run_ask_start(r, j, &note, e);
 	else if (q->cmd == CONTROL_STOP)
@@ -107,7 +99,8 @@ int run_ask(void *arg, const struct control_request *q, json_t **ret, struct err
 
 	switch (q->cmd) {
 	case CONTROL_STATUS:
-		return status_json(run_look(r), ret, e);
+		*ret = status_json(run_look(r));
+		return 0;
 	case CONTROL_TARGET:
 	case CONTROL_STOP:
 	case CONTROL_START:

@@ -73,11 +73,12 @@ enum color color_of_severity(const char *severity)
 	return color_find(severity, words, sizeof(words) / sizeof(words[0]));
 }
 
-int color_add(enum color c, struct slice word, struct buf *out, struct err *e)
+void color_add(enum color c, struct slice word, struct buf *out)
 {
 	if (c == COLOR_NONE)
-		return buf_add(out, word, e);
-	return buf_addf(out, e, "%s%.*s" PLAIN, codes[c], (int)word.n, word.p);
+		buf_put(out, word);
+	else
+		buf_printf(out, "%s%.*s" PLAIN, codes[c], (int)word.n, word.p);
 }
 
 /* Our standard output filters escape sequences, so these are written directly. */

@@ -21,7 +21,7 @@ enum color color_of_crash(const char *state);
 enum color color_of_severity(const char *severity);
 
 /* Appends word, which must be safe for a terminal, with or without its colour. */
-MUST_CHECK int color_add(enum color c, struct slice word, struct buf *out, struct err *e);
+void color_add(enum color c, struct slice word, struct buf *out);
 /* Prints word to standard output, with its colour if wanted there. */
 void color_print(enum color c, const char *word);
 

@@ -10,25 +10,24 @@
 #include <string.h>
 
 enum { LINE_MAX = 8192, NAME_LEAST = 16, STATE_MOST = 16, NOTE_LEAST = 16, NOTE_MOST = 200 };
+_Static_assert(NOTE_MOST + 1 + STATE_MOST + COLUMNS_MAX * (1 + COLUMN_TEXT) + 2 + NOTE_MOST <
+		   LINE_MAX,
+	       "a line of the table fits");
 
 /* Width is counted in bytes.  A character of two columns has at least three bytes, so a line
  * never exceeds the screen. */
-static int columns_add(struct slice s, size_t width, size_t *io_used, struct buf *out,
-		       struct err *e)
+static void columns_add(struct slice s, size_t width, size_t *io_used, struct buf *out)
 {
-	int r = 0;
-
-	while (r == 0 && s.n > 0) {
+	while (s.n > 0) {
 		char shown[UTF8_SHOWN_MAX];
 		size_t n = utf8_shown(s, shown), len = strlen(shown);
 
 		if (len > width - *io_used)
 			break;
 		*io_used += len;
-		r = buf_add(out, (struct slice){shown, len}, e);
+		buf_put(out, (struct slice){shown, len});
 		s = (struct slice){s.p + n, s.n - n};
 	}
-	return r;
 }
 
 static size_t shown_width(const char *text)
@@ -46,26 +45,26 @@ static size_t shown_width(const char *text)
 	return width;
 }
 
-static int columns_blanks(size_t n, struct buf *out, struct err *e)
+static void columns_blanks(size_t n, struct buf *out)
 {
-	return buf_addf(out, e, "%*s", (int)n, "");
+	buf_printf(out, "%*s", (int)n, "");
 }
 
 /* Left-aligned text, padded with blanks. */
-static int add_left(const char *text, size_t width, struct buf *out, struct err *e)
+static void add_left(const char *text, size_t width, struct buf *out)
 {
 	size_t used = 0;
-	int r = columns_add(slice_of(text), width, &used, out, e);
 
-	return r == 0 ? columns_blanks(width - used, out, e) : r;
+	columns_add(slice_of(text), width, &used, out);
+	columns_blanks(width - used, out);
 }
 
-int columns_line(struct slice text, unsigned width, struct buf *out, struct err *e)
+void columns_line(struct slice text, unsigned width, struct buf *out)
 {
 	size_t used = 0;
-	int r = columns_add(text, width ? width : SIZE_MAX, &used, out, e);
 
-	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+	columns_add(text, width ? width : SIZE_MAX, &used, out);
+	buf_puts(out, "\n");
 }
 
 /* --- choice of columns --------------------------------------------------------------------- */
@@ -149,12 +148,12 @@ void columns_choose(struct columns *c, const struct run_view *v, unsigned width)
 /* --- lines --------------------------------------------------------------------------------- */
 
 /* A right-aligned figure. */
-static int add_figure(const char *text, unsigned width, struct buf *line, struct err *e)
+static void add_figure(const char *text, unsigned width, struct buf *line)
 {
 	size_t n = at_most(shown_width(text), width), used = 0;
-	int r = columns_blanks(1 + width - n, line, e);
 
-	return r == 0 ? columns_add(slice_of(text), width, &used, line, e) : r;
+	columns_blanks(1 + width - n, line);
+	columns_add(slice_of(text), width, &used, line);
 }
 
 static enum color color_of(const struct columns *c, const struct target_row *t)
@@ -172,64 +171,60 @@ static enum color color_of(const struct columns *c, const struct target_row *t)
 
 /* Ends a line without trailing blanks and without the parts that a narrow screen has no room
  * for. */
-static int columns_finish(const struct columns *c, enum color color, struct buf *line,
-			  struct buf *out, struct err *e)
+static void columns_finish(const struct columns *c, enum color color, struct buf *line,
+			   struct buf *out)
 {
 	const size_t at = c->name_width + 1, end = at + c->state_width;
 	struct slice s;
-	int r;
 
 	while (line->n > 0 && line->p[line->n - 1] == ' ')
 		line->p[--line->n] = '\0';
 	s = buf_slice(line);
-	if (color == COLOR_NONE || s.n < end || (c->width && c->width <= end))
-		return columns_line(s, c->width, out, e);
-	r = buf_add(out, (struct slice){s.p, at}, e);
-	if (r == 0)
-		r = color_add(color, (struct slice){s.p + at, c->state_width}, out, e);
+	if (color == COLOR_NONE || s.n < end || (c->width && c->width <= end)) {
+		columns_line(s, c->width, out);
+		return;
+	}
+	buf_put(out, (struct slice){s.p, at});
+	color_add(color, (struct slice){s.p + at, c->state_width}, out);
 	s = (struct slice){s.p + end, s.n - end};
-	return r < 0 ? r : columns_line(s, c->width ? c->width - (unsigned)end : 0, out, e);
+	columns_line(s, c->width ? c->width - (unsigned)end : 0, out);
 }
 
-int columns_head(const struct columns *c, struct buf *out, struct err *e)
+void columns_head(const struct columns *c, struct buf *out)
 {
 	_autobuf_ struct buf line = BUF_INIT(LINE_MAX);
-	int r = add_left("target", c->name_width, &line, e);
 
-	if (r == 0)
-		r = columns_blanks(1, &line, e);
-	if (r == 0)
-		r = add_left(c->state, c->state_width, &line, e);
-	for (size_t i = 0; r == 0 && i < c->n; i++)
+	add_left("target", c->name_width, &line);
+	columns_blanks(1, &line);
+	add_left(c->state, c->state_width, &line);
+	for (size_t i = 0; i < c->n; i++)
 		if (c->taken[i])
-			r = add_figure(c->v[i].title, c->widths[i], &line, e);
-	if (r == 0 && c->note_width)
-		r = buf_add(&line, SLICE("  note"), e);
-	return r == 0 ? columns_finish(c, COLOR_NONE, &line, out, e) : r;
+			add_figure(c->v[i].title, c->widths[i], &line);
+	if (c->note_width)
+		buf_puts(&line, "  note");
+	columns_finish(c, COLOR_NONE, &line, out);
 }
 
-int columns_row(const struct columns *c, const struct target_row *t, struct buf *out, struct err *e)
+void columns_row(const struct columns *c, const struct target_row *t, struct buf *out)
 {
 	_autobuf_ struct buf line = BUF_INIT(LINE_MAX);
 	char text[COLUMN_TEXT];
 	size_t used = 0;
-	int r = add_left(t->name, c->name_width, &line, e);
 
-	if (r == 0)
-		r = columns_blanks(1, &line, e);
-	if (r == 0)
-		r = add_left(t->state, c->state_width, &line, e);
-	for (size_t i = 0; r == 0 && i < c->n; i++) {
+	add_left(t->name, c->name_width, &line);
+	columns_blanks(1, &line);
+	add_left(t->state, c->state_width, &line);
+	for (size_t i = 0; i < c->n; i++) {
 		if (!c->taken[i])
 			continue;
 		c->v[i].text(t, text);
-		r = add_figure(text, c->widths[i], &line, e);
+		add_figure(text, c->widths[i], &line);
 	}
-	if (r == 0 && c->note_width)
-		r = columns_blanks(2, &line, e);
-	if (r == 0 && c->note_width)
-		r = columns_add(slice_of(t->note), c->note_width, &used, &line, e);
-	return r == 0 ? columns_finish(c, color_of(c, t), &line, out, e) : r;
+	if (c->note_width) {
+		columns_blanks(2, &line);
+		columns_add(slice_of(t->note), c->note_width, &used, &line);
+	}
+	columns_finish(c, color_of(c, t), &line, out);
 }
 
 /* --- figures ------------------------------------------------------------------------------- */

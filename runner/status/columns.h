@@ -36,11 +36,10 @@ struct columns {
 /* Chooses columns for the rows of v; width 0: unlimited. */
 void columns_choose(struct columns *c, const struct run_view *v, unsigned width);
 /* Append one line each. */
-MUST_CHECK int columns_head(const struct columns *c, struct buf *out, struct err *e);
-MUST_CHECK int columns_row(const struct columns *c, const struct target_row *r, struct buf *out,
-			   struct err *e);
+void columns_head(const struct columns *c, struct buf *out);
+void columns_row(const struct columns *c, const struct target_row *r, struct buf *out);
 /* Appends any text as one line, escaped for terminals and cut to the width; 0: not cut. */
-MUST_CHECK int columns_line(struct slice text, unsigned width, struct buf *out, struct err *e);
+void columns_line(struct slice text, unsigned width, struct buf *out);
 
 /* Columns that several tables share. */
 void column_time(const struct target_row *r, char out[COLUMN_TEXT]);

@@ -25,7 +25,7 @@ static struct repeat *of_row(struct repeats *r, size_t n_rows, size_t row)
 {
 	if (!r->v && n_rows > 0) {
 		r->v = xcalloc(n_rows, sizeof(*r->v));
-		r->n = r->v ? n_rows : 0;
+		r->n = n_rows;
 	}
 	return row < r->n ? &r->v[row] : NULL;
 }

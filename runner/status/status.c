@@ -7,97 +7,75 @@
 
 #include <errno.h>
 
-static int status_no_memory(struct err *e)
-{
-	return err_set(e, ENOMEM, "build JSON");
-}
-
 static json_t *status_integer(uint64_t v)
 {
 	return json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v);
 }
 
-int status_target_json(const struct target_row *r, json_t **ret, struct err *e)
+static json_t *status_real(double d)
 {
-	_autojson_ json_t *o = NULL;
-	int rc = summary_target_json(r, &o, e), bad = 0;
+	json_t *j = json_real(d);
 
-	if (rc < 0)
-		return rc;
-	bad |= json_object_set_new(o, "state", json_string(r->state));
-	bad |= json_object_set_new(o, "done", json_boolean(r->done));
-	bad |= json_object_set_new(o, "not_fuzzed", json_boolean(r->unfuzzed));
-	bad |= json_object_set_new(o, "seconds_since_find",
-				   r->found ? json_real((double)r->silent_us / USEC_PER_SEC)
-					    : json_null());
-	bad |= json_object_set_new(o, "memory_bytes", status_integer(r->memory_now));
-	bad |= json_object_set_new(o, "corpus_bytes", status_integer(r->corpus_bytes));
-	bad |= json_object_set_new(o, "pressure_cpu", json_real(r->pressure_cpu));
-	bad |= json_object_set_new(o, "pressure_memory", json_real(r->pressure_memory));
-	bad |= json_object_set_new(o, "pressure_io", json_real(r->pressure_io));
-	bad |= json_object_set_new(o, "pressure_state", json_string(r->pressure_state));
-	if (bad)
-		return status_no_memory(e);
-	*ret = json_incref(o);
-	return 0;
+	return j ? j : json_null(); /* JSON has neither infinity nor NaN */
 }
 
-static int run_json(const struct run_view *v, json_t **ret, struct err *e)
+json_t *status_target_json(const struct target_row *r)
 {
-	_autojson_ json_t *o = NULL;
-	int rc = summary_run_json(v, &o, e), bad = 0;
+	json_t *o = summary_target_json(r);
 
-	if (rc < 0)
-		return rc;
-	bad |=
-	    json_object_set_new(o, "status", json_string(v->interrupted ? "stopping" : "running"));
-	bad |= json_object_set_new(o, "total_seconds",
-				   v->total_us ? json_real((double)v->total_us / USEC_PER_SEC)
-					       : json_null());
-	bad |= json_object_set_new(o, "workers", json_integer(v->workers));
-	bad |= json_object_set_new(o, "running", json_integer(v->running));
-	bad |= json_object_set_new(o, "paused", json_boolean(v->paused));
-	bad |= json_object_set_new(o, "continuous", json_boolean(v->continuous));
-	bad |= json_object_set_new(o, "pid", json_integer(v->pid));
-	if (bad)
-		return status_no_memory(e);
-	*ret = json_incref(o);
-	return 0;
+	json_object_set_new(o, "state", json_string(r->state));
+	json_object_set_new(o, "done", json_boolean(r->done));
+	json_object_set_new(o, "not_fuzzed", json_boolean(r->unfuzzed));
+	json_object_set_new(o, "seconds_since_find",
+			    r->found ? json_real((double)r->silent_us / USEC_PER_SEC)
+				     : json_null());
+	json_object_set_new(o, "memory_bytes", status_integer(r->memory_now));
+	json_object_set_new(o, "corpus_bytes", status_integer(r->corpus_bytes));
+	json_object_set_new(o, "pressure_cpu", status_real(r->pressure_cpu));
+	json_object_set_new(o, "pressure_memory", status_real(r->pressure_memory));
+	json_object_set_new(o, "pressure_io", status_real(r->pressure_io));
+	json_object_set_new(o, "pressure_state", json_string(r->pressure_state));
+	return o;
 }
 
-static int status_add_target(const struct target_row *row, json_t *all, struct err *e)
+static json_t *run_json(const struct run_view *v)
+{
+	json_t *o = summary_run_json(v);
+
+	json_object_set_new(o, "status", json_string(v->interrupted ? "stopping" : "running"));
+	json_object_set_new(o, "total_seconds",
+			    v->total_us ? json_real((double)v->total_us / USEC_PER_SEC)
+					: json_null());
+	json_object_set_new(o, "workers", json_integer(v->workers));
+	json_object_set_new(o, "running", json_integer(v->running));
+	json_object_set_new(o, "paused", json_boolean(v->paused));
+	json_object_set_new(o, "continuous", json_boolean(v->continuous));
+	json_object_set_new(o, "pid", json_integer(v->pid));
+	return o;
+}
+
+static json_t *status_lean(const struct target_row *row)
 {
 	struct target_row lean = *row;
-	json_t *one;
-	int r;
+	json_t *o;
 
 	lean.artifacts = "";
 	lean.n_crashes = 0;
-	r = status_target_json(&lean, &one, e);
-	if (r < 0)
-		return r;
-	(void)json_object_del(one, "artifacts");
-	(void)json_object_del(one, "crashes");
-	return json_array_append_new(all, one) < 0 ? status_no_memory(e) : 0;
+	o = status_target_json(&lean);
+	json_object_del(o, "artifacts");
+	json_object_del(o, "crashes");
+	return o;
 }
 
-int status_json(const struct run_view *v, json_t **ret, struct err *e)
+json_t *status_json(const struct run_view *v)
 {
-	_autojson_ json_t *o = json_object();
-	json_t *run = NULL, *all = json_array();
-	int r = run_json(v, &run, e);
+	json_t *o = json_object(), *all = json_array();
 
-	if (r < 0) {
-		json_decref(all);
-		return r;
-	}
-	if (json_object_set_new(o, "run", run) < 0 || json_object_set_new(o, "targets", all) < 0)
-		return status_no_memory(e);
-	for (size_t i = 0; r == 0 && i < v->n_rows; i++)
-		r = status_add_target(&v->rows[i], all, e);
-	if (r == 0)
-		*ret = json_incref(o);
-	return r;
+	json_object_set_new(o, "run", run_json(v));
+	json_object_set_new(o, "targets", all);
+	for (size_t i = 0; i < v->n_rows; i++)
+		json_array_append_new(all, status_lean(&v->rows[i]));
+	return o;
 }
 
 /* --- from JSON ----------------------------------------------------------------------------- */
@@ -164,8 +142,6 @@ int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_r
 	if (!json_is_object(run) || !json_is_array(targets) || n > TARGETS_MAX)
 		return err_set(e, EPROTO, "the run's answer is not a status");
 	rows = xcalloc(n ? n : 1, sizeof(*rows));
-	if (!rows)
-		return err_sys(e, "allocate %zu targets", n);
 	for (size_t i = 0; i < n; i++)
 		rows[i] = status_row_of(json_array_get(targets, i));
 	*ret = (struct run_view){

@@ -9,9 +9,9 @@
  * that show it. */
 
 /* {"run": {...}, "targets": [...]}, without a target's long values. */
-MUST_CHECK int status_json(const struct run_view *v, json_t **ret, struct err *e);
+json_t *status_json(const struct run_view *v);
 /* A target with all its values. */
-MUST_CHECK int status_target_json(const struct target_row *r, json_t **ret, struct err *e);
+json_t *status_target_json(const struct target_row *r);
 
 /* Converts a received status to a view for tables.  Strings belong to o, which must outlive the
  * view.  ret_rows: the view's rows; free() them. */

@@ -16,18 +16,17 @@ MUST_CHECK int summary_text(const struct run_view *v, unsigned columns, bool col
 /* logs/<run>/summary.json: one object, with one line for each element of "targets". */
 MUST_CHECK int summary_print(const struct run_view *v, struct buf *out, struct err *e);
 /* The same without "targets". */
-MUST_CHECK int summary_run_json(const struct run_view *v, json_t **ret, struct err *e);
+json_t *summary_run_json(const struct run_view *v);
 /* logs/<run>/<target>.stats */
-MUST_CHECK int summary_target_json(const struct target_row *r, json_t **ret, struct err *e);
+json_t *summary_target_json(const struct target_row *r);
 
 /* The run's line in run_history.jsonl: summary_run_json() with the number of targets and sums
  * over them (as history_lean() converts older lines). */
-MUST_CHECK int summary_run_line(const struct run_view *v, json_t **ret, struct err *e);
+json_t *summary_run_line(const struct run_view *v);
 /* A target's line in stats/targets/: summary_target_json() with "run", "ended" (from real_us)
  * and "commit" (null if its binary came later).  It has no names of artifacts, and of the
  * crashes only their number. */
-MUST_CHECK int summary_target_line(const struct run_view *v, const struct target_row *r,
-				   uint64_t real_us, json_t **ret, struct err *e);
+json_t *summary_target_line(const struct run_view *v, const struct target_row *r, uint64_t real_us);
 
 /* The run ended before the target's turn, and there is nothing else to report. */
 bool summary_waited(const struct target_row *r);

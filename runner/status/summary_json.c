@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,6 +18,14 @@ static json_t *summary_json_integer(uint64_t v)
 static json_t *summary_json_seconds(uint64_t us)
 {
 	return json_real((double)us / (double)USEC_PER_SEC);
+}
+
+/* JSON has neither infinity nor NaN. */
+static json_t *summary_json_real(double d)
+{
+	json_t *j = json_real(d);
+
+	return j ? j : json_null();
 }
 
 /* Target text may be any bytes; JSON must be UTF-8. */
@@ -45,7 +52,7 @@ static json_t *failures_json(const struct target_row *r)
 {
 	json_t *j = json_object();
 
-	for (size_t i = 0; j && i < r->n_failure_names; i++)
+	for (size_t i = 0; i < r->n_failure_names; i++)
 		if (r->failures[i])
 			json_object_set_new(j, r->failure_names[i],
 					    summary_json_integer(r->failures[i]));
@@ -57,7 +64,7 @@ static json_t *artifacts_json(const struct target_row *r)
 	struct slice in = slice_of(r->artifacts), line;
 	json_t *j = json_array();
 
-	while (j && scan_line(&in, &line))
+	while (scan_line(&in, &line))
 		json_array_append_new(j, json_stringn(line.p, line.n));
 	return j;
 }
@@ -79,7 +86,7 @@ static json_t *crashes_json(const struct target_row *r)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; all && i < r->n_crashes; i++) {
+	for (size_t i = 0; i < r->n_crashes; i++) {
 		const struct row_crash *c = &r->crashes[i];
 
 		json_array_append_new(
@@ -96,50 +103,29 @@ struct field {
 	json_t *value; /* taken */
 };
 
-/* An object of the fields; fails if any value could not be created. */
-static int summary_json_object(struct field *f, size_t n, json_t **ret, struct err *e)
+/* Adds the fields to o, and returns it. */
+static json_t *summary_json_add(json_t *o, struct field *f, size_t n)
 {
-	json_t *j = json_object();
-	bool bad = !j;
-
 	for (size_t i = 0; i < n; i++)
-		if (bad || json_object_set_new(j, f[i].key, f[i].value) < 0) {
-			if (bad)
-				json_decref(f[i].value);
-			bad = true;
-		}
-	if (bad) {
-		json_decref(j);
-		return err_set(e, ENOMEM, "build JSON");
-	}
-	*ret = j;
-	return 0;
+		json_object_set_new(o, f[i].key, f[i].value);
+	return o;
 }
 
-#define OBJECT(f, ret, e) summary_json_object((f), sizeof(f) / sizeof((f)[0]), (ret), (e))
+#define ADD(o, f) summary_json_add((o), (f), sizeof(f) / sizeof((f)[0]))
 
-/* null: the target was never fuzzed. */
 static json_t *outlook_json(const struct target_row *r)
 {
 	struct field f[] = {
 	    {"cpu_seconds_of_build", summary_json_seconds(r->outlook.cpu_us)},
-	    {"edges_per_cpu_second", json_real(r->outlook.rate)},
-	    {"price", json_real(r->outlook.price)},
-	    {"edges_in_next_cpu_hour", json_real(r->outlook.hour)},
-	    {"discovery_probability", json_real(r->outlook.discovery)},
+	    {"edges_per_cpu_second", summary_json_real(r->outlook.rate)},
+	    {"price", summary_json_real(r->outlook.price)},
+	    {"edges_in_next_cpu_hour", summary_json_real(r->outlook.hour)},
+	    {"discovery_probability", summary_json_real(r->outlook.discovery)},
 	    {"cpu_seconds_of_burst", summary_json_seconds(r->outlook.burst_us)},
 	    {"edges_at_tenth_of_burst", summary_json_integer(r->outlook.early)},
 	};
-	struct err ignored;
-	json_t *j = NULL;
 
-	/* No memory: NULL, which summary_json_object() reports. */
-	(void)!OBJECT(f, &j, &ignored);
-	if (j && !r->outlook.known) {
-		json_decref(j);
-		return json_null();
-	}
-	return j;
+	return ADD(json_object(), f);
 }
 
 /* How the engine made the kept inputs. */
@@ -150,7 +136,7 @@ static json_t *kept_json(const struct target_row *r)
 			 summary_json_integer(r->kept_by_cmp));
 }
 
-int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
+json_t *summary_target_json(const struct target_row *r)
 {
 	struct field f[] = {
 	    {"name", summary_json_text(r->name)},
@@ -164,8 +150,8 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"start_seconds", summary_json_seconds(r->start_us)},
 	    {"cpu_seconds", summary_json_seconds(r->cpu_us)},
 	    {"effective_seconds", summary_json_seconds(r->effective_us)},
-	    {"starved_share", json_real(r->starved)},
-	    {"outlook", outlook_json(r)},
+	    {"starved_share", summary_json_real(r->starved)},
+	    {"outlook", r->outlook.known ? outlook_json(r) : json_null()},
 	    {"forged", summary_json_text(r->forged)},
 	    {"cov_of_build_before", summary_json_integer(r->cov_before)},
 	    {"execs", summary_json_integer(r->execs)},
@@ -205,58 +191,42 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"log_bytes_dropped", summary_json_integer(r->log_dropped)},
 	};
 
-	return OBJECT(f, ret, e);
+	return ADD(json_object(), f);
 }
 
 /* --- a target's line ----------------------------------------------------------- */
 
-static int summary_json_set(json_t *j, const char *key, json_t *take, struct err *e)
+json_t *summary_target_line(const struct run_view *v, const struct target_row *r, uint64_t real_us)
 {
-	return json_object_set_new(j, key, take) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
-}
-
-int summary_target_line(const struct run_view *v, const struct target_row *r, uint64_t real_us,
-			json_t **ret, struct err *e)
-{
-	_autojson_ json_t *all = NULL;
+	_autojson_ json_t *all = summary_target_json(r);
 	struct field f[] = {
 	    {"v", json_integer(LINE_VERSION)},
-	    {"run", json_string(v->id)},
+	    {"run", summary_json_text(v->id)},
 	    {"ended", summary_json_when(real_us)},
-	    {"commit", v->commit && !r->rebuilt ? json_string(v->commit) : json_null()},
+	    {"commit", v->commit && !r->rebuilt ? summary_json_text(v->commit) : json_null()},
 	};
-	json_t *j = NULL;
-	int rc = OBJECT(f, &j, e);
+	json_t *j = ADD(json_object(), f);
 
-	if (rc < 0)
-		return rc;
-	rc = summary_target_json(r, &all, e);
-	if (rc == 0)
-		rc = summary_json_set(all, "crashes", summary_json_integer(r->n_crashes), e);
-	(void)json_object_del(all, "artifacts");
-	if (rc == 0 && json_object_update(j, all) < 0)
-		rc = err_set(e, ENOMEM, "build JSON");
-	if (rc < 0)
-		json_decref(j);
-	else
-		*ret = j;
-	return rc;
+	json_object_set_new(all, "crashes", summary_json_integer(r->n_crashes));
+	json_object_del(all, "artifacts");
+	json_object_update(j, all);
+	return j;
 }
 
 /* --- a run ----------------------------------------------------------------------- */
 
-int summary_run_json(const struct run_view *v, json_t **ret, struct err *e)
+json_t *summary_run_json(const struct run_view *v)
 {
 	struct summary_sums s = summary_sums(v);
 	struct field f[] = {
 	    {"v", json_integer(SUMMARY_VERSION)},
-	    {"run", json_string(v->id)},
+	    {"run", summary_json_text(v->id)},
 	    {"status", json_string(*v->shortage	    ? "failed"
 				   : v->interrupted ? "stopped"
 						    : "done")},
-	    {"version", json_string(v->version)},
-	    {"commit", v->commit ? json_string(v->commit) : json_null()},
-	    {"cgroup_layout", json_string(v->layout)},
+	    {"version", summary_json_text(v->version)},
+	    {"commit", v->commit ? summary_json_text(v->commit) : json_null()},
+	    {"cgroup_layout", summary_json_text(v->layout)},
 	    {"started", summary_json_when(v->started_real_us)},
 	    {"ended", summary_json_when(v->ended_real_us)},
 	    {"elapsed_seconds", summary_json_seconds(v->elapsed_us)},
@@ -272,37 +242,38 @@ int summary_run_json(const struct run_view *v, json_t **ret, struct err *e)
 	    {"own_cpu_seconds", summary_json_seconds(v->own_cpu_us)},
 	    {"own_peak_rss_bytes", summary_json_integer(v->own_peak_rss)},
 	};
-	return OBJECT(f, ret, e);
+
+	return ADD(json_object(), f);
 }
 
 static int summary_json_print_target(const struct target_row *r, struct buf *out, struct err *e)
 {
-	_autojson_ json_t *j = NULL;
+	_autojson_ json_t *j = summary_target_json(r);
 	_autofree_ char *line = NULL;
-	int rc = summary_target_json(r, &j, e);
+	int rc = json_print(j, 0, &line, e);
 
 	if (rc == 0)
-		rc = json_print(j, 0, &line, e);
-	return rc < 0 ? rc : buf_addf(out, e, "    %s", line);
+		buf_printf(out, "    %s", line);
+	return rc;
 }
 
 /* Printed target by target: a tree of 2,000 targets would take megabytes. */
 int summary_print(const struct run_view *v, struct buf *out, struct err *e)
 {
-	_autojson_ json_t *j = NULL;
+	_autojson_ json_t *j = summary_run_json(v);
 	_autofree_ char *run = NULL;
-	int r = summary_run_json(v, &j, e);
+	int r = json_print(j, 2, &run, e);
 
-	if (r == 0)
-		r = json_print(j, 2, &run, e);
-	if (r == 0) /* without its last brace */
-		r = buf_addf(out, e, "%.*s,\n  \"targets\": [", (int)strlen(run) - 2, run);
+	if (r < 0)
+		return r;
+	/* without its last brace */
+	buf_printf(out, "%.*s,\n  \"targets\": [", (int)strlen(run) - 2, run);
 	for (size_t i = 0; r == 0 && i < v->n_rows; i++) {
-		r = buf_addf(out, e, i ? ",\n" : "\n");
-		if (r == 0)
-			r = summary_json_print_target(&v->rows[i], out, e);
+		buf_puts(out, i ? ",\n" : "\n");
+		r = summary_json_print_target(&v->rows[i], out, e);
 	}
-	return r < 0 ? r : buf_addf(out, e, "\n  ]\n}");
+	buf_puts(out, "\n  ]\n}");
+	return r < 0 ? r : buf_check(out, e);
 }
 
 /* Saturates, because targets control these numbers. */
@@ -311,11 +282,9 @@ static uint64_t summary_json_plus(uint64_t a, uint64_t b)
 	return a + b < a ? UINT64_MAX : a + b;
 }
 
-int summary_run_line(const struct run_view *v, json_t **ret, struct err *e)
+json_t *summary_run_line(const struct run_view *v)
 {
-	_autojson_ json_t *j = NULL;
 	uint64_t fuzzed = 0, cpu_us = 0, execs = 0, inputs = 0;
-	int r = summary_run_json(v, &j, e);
 
 	for (size_t i = 0; i < v->n_rows; i++) {
 		fuzzed += v->rows[i].fuzzed;
@@ -332,13 +301,5 @@ int summary_run_line(const struct run_view *v, json_t **ret, struct err *e)
 	    {"execs", summary_json_integer(execs)},
 	    {"new_inputs", summary_json_integer(inputs)},
 	};
-	for (size_t i = 0; i < sizeof(f) / sizeof(f[0]); i++) {
-		if (r == 0)
-			r = summary_json_set(j, f[i].key, f[i].value, e);
-		else
-			json_decref(f[i].value);
-	}
-	if (r == 0)
-		*ret = json_incref(j);
-	return r;
+	return ADD(summary_run_json(v), f);
 }

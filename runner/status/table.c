@@ -81,8 +81,7 @@ static const struct column figures[] = {
 };
 
 /* Joins the parts that fit; the last ones are left out first. */
-static int join(const char *const *parts, size_t n, unsigned columns, struct buf *out,
-		struct err *e)
+static void join(const char *const *parts, size_t n, unsigned columns, struct buf *out)
 {
 	char line[512] = "";
 	size_t used = 0;
@@ -97,7 +96,7 @@ static int join(const char *const *parts, size_t n, unsigned columns, struct buf
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? "  " : "",
 					 parts[i]);
 	}
-	return columns_line(slice_of(line), columns, out, e);
+	columns_line(slice_of(line), columns, out);
 }
 
 static void time_left(const struct run_view *v, char out[COLUMN_TEXT])
@@ -112,7 +111,7 @@ static void time_left(const struct run_view *v, char out[COLUMN_TEXT])
 		(void)snprintf(out, COLUMN_TEXT, "since %s", units_time(v->elapsed_us, left));
 }
 
-static int table_head(const struct run_view *v, unsigned columns, struct buf *out, struct err *e)
+static void table_head(const struct run_view *v, unsigned columns, struct buf *out)
 {
 	char left[COLUMN_TEXT], workers[64], targets[64], failed[64], inputs[64], id[128];
 	const char *const parts[] = {v->interrupted ? "stopping"
@@ -140,7 +139,7 @@ static int table_head(const struct run_view *v, unsigned columns, struct buf *ou
 		       failures == 1 ? "" : "s");
 	(void)snprintf(inputs, sizeof(inputs), "%s new inputs", units_count(found, many));
 	(void)snprintf(id, sizeof(id), "run %s", v->id);
-	return join(parts, sizeof(parts) / sizeof(parts[0]), columns, out, e);
+	join(parts, sizeof(parts) / sizeof(parts[0]), columns, out);
 }
 
 /* 0: fuzzing and the like, 1: done, 2: waiting. */
@@ -160,21 +159,19 @@ int table_draw(const struct run_view *v, unsigned columns, unsigned lines, bool 
 			    .notes = true,
 			    .color = color};
 	unsigned used = 2;
-	int r = table_head(v, columns, out, e);
 
+	table_head(v, columns, out);
 	columns_choose(&c, v, columns);
-	if (r == 0)
-		r = columns_head(&c, out, e);
-	for (unsigned want = 0; r == 0 && want < 3; want++)
-		for (size_t i = 0; r == 0 && i < v->n_rows && used < lines; i++) {
+	columns_head(&c, out);
+	for (unsigned want = 0; want < 3; want++)
+		for (size_t i = 0; i < v->n_rows && used < lines; i++) {
 			if (table_rank(&v->rows[i]) != want)
 				continue;
-			r = columns_row(&c, &v->rows[i], out, e);
+			columns_row(&c, &v->rows[i], out);
 			used++;
 		}
-	if (r == 0)
-		*ret_lines = used;
-	return r;
+	*ret_lines = used;
+	return buf_check(out, e);
 }
 
 void table_screen(int fd, unsigned *columns, unsigned *lines)
@@ -194,9 +191,10 @@ void table_screen(int fd, unsigned *columns, unsigned *lines)
 }
 
 /* Moves up over what was drawn and clears from there to the end of the screen. */
-static int table_erase(const struct table *t, struct buf *out, struct err *e)
+static void table_erase(const struct table *t, struct buf *out)
 {
-	return t->drawn ? buf_addf(out, e, "\x1b[%uF\x1b[J", t->drawn) : 0;
+	if (t->drawn)
+		buf_printf(out, "\x1b[%uF\x1b[J", t->drawn);
 }
 
 static void table_emit(const struct table *t, const struct buf *b)
@@ -211,14 +209,12 @@ static void redraw(struct table *t, const struct run_view *v, const char *line_a
 	_autobuf_ struct buf b = BUF_INIT(SCREEN_MAX);
 	unsigned columns, lines, drawn = 0;
 	struct err e;
-	int r = table_erase(t, &b, &e);
 
+	table_erase(t, &b);
 	table_screen(t->fd, &columns, &lines);
-	if (r == 0 && line_above)
-		r = columns_line(slice_of(line_above), columns, &b, &e);
-	if (r == 0)
-		r = table_draw(v, columns, lines, t->color, &b, &drawn, &e);
-	if (r < 0)
+	if (line_above)
+		columns_line(slice_of(line_above), columns, &b);
+	if (table_draw(v, columns, lines, t->color, &b, &drawn, &e) < 0)
 		return;
 	table_emit(t, &b);
 	t->drawn = drawn;
@@ -242,11 +238,11 @@ static void table_event_text(const struct run_view *v, size_t row, const char *w
 
 static void plain_line(const struct table *t, const char *text)
 {
-	_autobuf_ struct buf b = BUF_INIT(SCREEN_MAX);
-	struct err e;
+	enum { COLUMNS = 512 };
+	_autobuf_ struct buf b = BUF_INIT(COLUMNS + 1);
 
-	if (columns_line(slice_of(text), 512, &b, &e) == 0)
-		table_emit(t, &b);
+	columns_line(slice_of(text), COLUMNS, &b);
+	table_emit(t, &b);
 }
 
 /* Prints a permanent line. */
@@ -317,9 +313,9 @@ void table_second(struct table *t, const struct run_view *v)
 void table_close(struct table *t)
 {
 	_autobuf_ struct buf b = BUF_INIT(SCREEN_MAX);
-	struct err e;
 
-	if (t->terminal && table_erase(t, &b, &e) == 0)
+	table_erase(t, &b);
+	if (t->terminal)
 		table_emit(t, &b);
 	t->drawn = 0;
 	repeats_done(&t->repeats);

@@ -87,17 +87,12 @@ static int add_machine(struct doctor *d, struct err *e)
 	return 0;
 }
 
-static int add_service(struct doctor *d, struct err *e)
+static void add_service(struct doctor *d)
 {
 	struct health h;
-	json_t *j = NULL;
-	int r;
 
 	health_judge_service(&d->survey.service, &h);
-	r = health_json(&h, NULL, &j, e);
-	if (r == 0)
-		(void)json_object_set_new(d->report, "service", j);
-	return r;
+	(void)json_object_set_new(d->report, "service", health_json(&h, NULL));
 }
 
 /* Finds names in the configuration that match no target. */
@@ -138,16 +133,13 @@ static bool doctor_is_planned(const struct doctor *d, const struct target *t)
 }
 
 /* Adds the targets that no run has fuzzed. */
-static int add_unseen(struct doctor *d, struct err *e)
+static void add_unseen(struct doctor *d)
 {
 	const struct target_list *l = &d->session.common.targets;
-	struct survey_target *t;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++)
 		if (!survey_find(&d->survey, l->v[i].name))
-			r = survey_add(&d->survey, &d->opts, l->v[i].name, &t, e);
-	return r;
+			survey_add(&d->survey, &d->opts, l->v[i].name);
 }
 
 static const json_t *live_stats(const struct doctor *d, const char *name)
@@ -166,19 +158,17 @@ static const json_t *live_stats(const struct doctor *d, const char *name)
 	return NULL;
 }
 
-static int doctor_add_target(struct doctor *d, const struct survey_target *t, json_t *all,
-			     struct err *e)
+static void doctor_add_target(struct doctor *d, const struct survey_target *t, json_t *all)
 {
 	struct health_target facts = t->facts;
 	const struct target *found = common_target(&d->session.common.targets, t->name);
 	const json_t *live = live_stats(d, t->name);
 	struct health h;
-	json_t *j = NULL;
-	int r;
+	json_t *j;
 
 	if (!doctor_is_wanted(d, t->name) || (found && !doctor_is_planned(d, found)) ||
 	    (d->listed && !found && d->opts.now > t->seen + GONE_S))
-		return 0;
+		return;
 	if (d->listed)
 		facts.found = found ? HEALTH_YES : HEALTH_NO;
 	if (found)
@@ -188,30 +178,24 @@ static int doctor_add_target(struct doctor *d, const struct survey_target *t, js
 		facts.waited = false;
 	}
 	health_judge(&facts, &h);
-	r = health_json(&h, t->name, &j, e);
-	if (r < 0)
-		return r;
+	j = health_json(&h, t->name);
 	(void)json_object_set_new(j, "name", answer_text(t->name));
 	(void)json_array_append_new(all, j);
-	return 0;
 }
 
 /* Sorts the worst targets first. */
-static int doctor_add_targets(struct doctor *d, struct err *e)
+static void doctor_add_targets(struct doctor *d)
 {
 	_autojson_ json_t *all = json_array(), *sorted = json_array();
-	int r = add_unseen(d, e);
 
-	for (size_t i = 0; r == 0 && i < d->survey.n; i++)
-		r = doctor_add_target(d, &d->survey.v[i], all, e);
-	if (r < 0)
-		return r;
+	add_unseen(d);
+	for (size_t i = 0; i < d->survey.n; i++)
+		doctor_add_target(d, &d->survey.v[i], all);
 	for (unsigned s = HEALTH_SEVERITY_COUNT; s-- > 0;)
 		for (size_t i = 0; i < json_array_size(all); i++)
 			if (doctor_severity_of(json_array_get(all, i)) == s)
 				(void)json_array_append(sorted, json_array_get(all, i));
 	(void)json_object_set(d->report, "targets", sorted);
-	return 0;
 }
 
 /* --- all of it ----------------------------------------------------------------------- */
@@ -275,13 +259,13 @@ static int examine(struct doctor *d, int listing, struct err *e)
 	find_unknown(d);
 	(void)json_object_set_new(d->report, "live", json_boolean(d->live != NULL));
 	r = add_machine(d, e);
-	if (r == 0)
-		r = add_service(d, e);
 	if (r < 0)
 		return r;
+	add_service(d);
 	add_builds(d);
 	add_unlisted(d, listing);
-	return doctor_add_targets(d, e);
+	doctor_add_targets(d);
+	return 0;
 }
 
 static int doctor_check_names(const struct doctor *d)

@@ -238,23 +238,18 @@ static void report_model_add_crashes(const struct model *m)
 
 /* --- what needs attention ------------------------------------------------------------ */
 
-static int add_findings(const struct model *m, const json_t *target, struct err *e)
+static void add_findings(const struct model *m, const json_t *target)
 {
 	struct health_target facts = {.stats = target};
 	struct health h;
-	int r = 0;
 
 	health_judge(&facts, &h);
-	for (size_t i = 0; r == 0 && i < h.n; i++) {
-		json_t *j = NULL;
-
+	for (size_t i = 0; i < h.n; i++) {
 		if (h.v[i].severity <= HEALTH_OK)
 			continue;
-		r = health_finding_json(&h.v[i], json_get_text(target, "name"), &j, e);
-		if (r == 0)
-			(void)json_array_append_new(m->findings, j);
+		(void)json_array_append_new(
+		    m->findings, health_finding_json(&h.v[i], json_get_text(target, "name")));
 	}
-	return r;
 }
 
 static int report_model_fill(const struct model *m, struct err *e)
@@ -263,11 +258,12 @@ static int report_model_fill(const struct model *m, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < json_array_size(m->targets); i++)
 		r = add_before(m, json_array_get(m->targets, i), e);
-	for (size_t i = 0; r == 0 && i < json_array_size(m->targets); i++)
-		r = add_findings(m, json_array_get(m->targets, i), e);
-	if (r == 0)
-		report_model_add_crashes(m);
-	return r;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < json_array_size(m->targets); i++)
+		add_findings(m, json_array_get(m->targets, i));
+	report_model_add_crashes(m);
+	return 0;
 }
 
 static bool report_model_is_run(const char *name)

@@ -42,31 +42,27 @@ static int write_summary(struct end_of_run *o, const struct run_dirs *d, struct 
 
 static int append_run(struct end_of_run *o, struct err *e)
 {
-	_autojson_ json_t *j = NULL;
-	int r = summary_run_line(o->view, &j, e);
+	_autojson_ json_t *j = summary_run_line(o->view);
 
-	return r < 0 ? r : state_append_history(o->state, &o->batch, "run_history.jsonl", j, e);
+	return state_append_history(o->state, &o->batch, "run_history.jsonl", j, e);
 }
 
 static int write_stats(struct end_of_run *o, const struct run_dirs *d, const struct target_row *row,
 		       struct err *e)
 {
 	_autofree_ char *name = xasprintf("%s.stats", row->name);
-	_autojson_ json_t *j = NULL;
-	int r = summary_target_json(row, &j, e);
+	_autojson_ json_t *j = summary_target_json(row);
 
-	return r < 0 ? r : write_json(o, d->logs, name, j, e);
+	return write_json(o, d->logs, name, j, e);
 }
 
 static int append_target(struct end_of_run *o, const struct target_row *row, uint64_t real_us,
 			 struct err *e)
 {
 	_autofree_ char *name = NULL;
-	_autojson_ json_t *j = NULL;
+	_autojson_ json_t *j = summary_target_line(o->view, row, real_us);
 	int r = history_target_name(row->name, &name, e);
 
-	if (r == 0)
-		r = summary_target_line(o->view, row, real_us, &j, e);
 	return r < 0 ? r : state_append_history(o->state, &o->batch, name, j, e);
 }
 

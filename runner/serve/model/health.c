@@ -39,12 +39,10 @@ const char *findings_severity(const json_t *findings)
 static int model_health_add_finding(json_t *all, const struct health_finding *f, const char *target,
 				    struct err *e)
 {
-	_automake_ struct make m = {0};
+	_automake_ struct make m = {.j = health_finding_json(f, target)};
 	json_t *j;
-	int r = health_finding_json(f, target, &m.j, e);
+	int r;
 
-	if (r < 0)
-		return r;
 	if (target)
 		make_href(&m, "href", "targets/", target, ".html");
 	r = make_done(&m, &j, e);

@@ -194,37 +194,23 @@ enum health_severity health_severity(const struct health *h)
 	return worst;
 }
 
-int health_finding_json(const struct health_finding *f, const char *target, json_t **ret,
-			struct err *e)
+/* All texts are ASCII: this cannot fail. */
+json_t *health_finding_json(const struct health_finding *f, const char *target)
 {
-	json_t *j =
-	    json_pack("{s:s?, s:s, s:s, s:s, s:s}", "target", target, "code",
-		      health_code_name(f->code), "severity", health_severity_name(f->severity),
-		      "reason", f->reason, "advice", f->advice);
+	char name[HEALTH_TEXT_MAX];
 
-	if (!j)
-		return err_set(e, ENOMEM, "build JSON");
-	*ret = j;
-	return 0;
+	return json_pack("{s:s?, s:s, s:s, s:s, s:s}", "target",
+			 target ? health_text(target, name) : NULL, "code",
+			 health_code_name(f->code), "severity", health_severity_name(f->severity),
+			 "reason", f->reason, "advice", f->advice);
 }
 
-int health_json(const struct health *h, const char *target, json_t **ret, struct err *e)
+json_t *health_json(const struct health *h, const char *target)
 {
-	_autojson_ json_t *all =
-	    json_pack("{s:s, s:b, s:[]}", "severity", health_severity_name(health_severity(h)),
-		      "known", h->known, "findings");
+	json_t *all = json_array();
 
-	if (!all)
-		return err_set(e, ENOMEM, "build JSON");
-	for (size_t i = 0; i < h->n; i++) {
-		json_t *f;
-		int r = health_finding_json(&h->v[i], target, &f, e);
-
-		if (r < 0)
-			return r;
-		if (json_array_append_new(json_object_get(all, "findings"), f) < 0)
-			return err_set(e, ENOMEM, "build JSON");
-	}
-	*ret = take_ptr(&all);
-	return 0;
+	for (size_t i = 0; i < h->n; i++)
+		json_array_append_new(all, health_finding_json(&h->v[i], target));
+	return json_pack("{s:s, s:b, s:o}", "severity", health_severity_name(health_severity(h)),
+			 "known", h->known, "findings", all);
 }

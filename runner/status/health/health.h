@@ -142,9 +142,8 @@ void health_judge_service(const struct health_service *s, struct health *ret);
 
 /* {"target": target or null, "code": "slow", "severity": "warning", "reason": "...",
  * "advice": "..."} */
-MUST_CHECK int health_finding_json(const struct health_finding *f, const char *target, json_t **ret,
-				   struct err *e);
+json_t *health_finding_json(const struct health_finding *f, const char *target);
 /* {"severity": "warning", "known": true, "findings": [...]} */
-MUST_CHECK int health_json(const struct health *h, const char *target, json_t **ret, struct err *e);
+json_t *health_json(const struct health *h, const char *target);
 
 #endif

@@ -59,8 +59,7 @@ bool survey_run_lives(const struct state *s, const char *run);
 
 struct survey_target *survey_find(struct survey *s, const char *name); /* NULL: no run had it */
 /* Adds a target that no run had yet; the list is then no longer sorted. */
-MUST_CHECK int survey_add(struct survey *s, const struct survey_opts *o, const char *name,
-			  struct survey_target **ret, struct err *e);
+struct survey_target *survey_add(struct survey *s, const struct survey_opts *o, const char *name);
 
 /* Sets "untriaged" in a run's stats to the present number: a triage may have followed the run. */
 void survey_untriaged(const struct state *s, const char *target, json_t *stats);

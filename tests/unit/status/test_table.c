@@ -2,7 +2,6 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
-#include "base/fault.h"
 #include "runner/status/color.h"
 #include "runner/status/table.h"
 #include "tests/unit/status/rows.h"
@@ -220,7 +219,7 @@ static void test_hostile(void **state)
 	assert_non_null(strstr(text, "\n\xc3\xbc\n"));
 }
 
-static void test_faults(void **state)
+static void test_no_room(void **state)
 {
 	_autobuf_ struct buf b = BUF_INIT(100);
 	struct err e;
@@ -228,10 +227,6 @@ static void test_faults(void **state)
 
 	(void)state;
 	assert_int_equal(table_draw(&view, 200, 40, false, &b, &n, &e), -EFBIG);
-	buf_done(&b);
-	fault_arm(1, FAULT_FAIL);
-	assert_int_equal(table_draw(&view, 200, 40, false, &b, &n, &e), -ENOMEM);
-	fault_arm(0, FAULT_FAIL);
 }
 
 static size_t all(int fd, char *out, size_t n)
@@ -456,9 +451,9 @@ static void test_gone(void **state)
 #define CASE(f) cmocka_unit_test_setup(f, each_setup)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_order),  CASE(test_sizes),   CASE(test_wide),	CASE(test_hostile),
-    CASE(test_faults), CASE(test_plain),   CASE(test_terminal), CASE(test_gone),
-    CASE(test_widths), CASE(test_repeats), CASE(test_color),	CASE(test_color_wanted),
+    CASE(test_order),	CASE(test_sizes),   CASE(test_wide),	 CASE(test_hostile),
+    CASE(test_no_room), CASE(test_plain),   CASE(test_terminal), CASE(test_gone),
+    CASE(test_widths),	CASE(test_repeats), CASE(test_color),	 CASE(test_color_wanted),
 };
 
 UNIT_MAIN(tests)
