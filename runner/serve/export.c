@@ -220,8 +220,6 @@ static int export_in(struct export *x, int parent, const char *name, struct err 
 
 	if (r < 0)
 		return r;
-	if (!tmp)
-		return err_sys(e, "allocate a name");
 	r = fs_remove_tree(parent, tmp, e); /* left by an earlier process with our PID */
 	if (r == 0)
 		r = fs_mkdirs(parent, tmp, 0755, e);
@@ -246,8 +244,6 @@ int serve_export(struct serve_site *site, const char *dir, serve_damaged_fn *dam
 	size_t n;
 	int r;
 
-	if (!path)
-		return err_sys(e, "allocate a path");
 	for (n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
 		path[n - 1] = '\0';
 	slash = strrchr(path, '/');

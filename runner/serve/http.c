@@ -269,7 +269,7 @@ static enum MHD_Result send_page(struct serve_http *h, struct MHD_Connection *c,
 
 	if (!a->response) {
 		a->path = xstrdup(path);
-		a->response = a->path ? serve_http_make(h, path, &a->status) : NULL;
+		a->response = serve_http_make(h, path, &a->status);
 		a->until_us = clock_mono_us() + CACHED_MS * USEC_PER_MSEC;
 	}
 	if (!a->response) {
@@ -419,8 +419,6 @@ int serve_http_start(struct loop *l, struct serve_site *site, const struct serve
 	struct serve_http *h = xcalloc(1, sizeof(*h));
 	int r;
 
-	if (!h)
-		return err_sys(e, "allocate the HTTP server");
 	*h = (struct serve_http){.site = site, .hosts = hosts, .n_hosts = n};
 	for (size_t i = 0; i < SERVE_CONNECTIONS; i++)
 		h->conns[i].fd = -1;

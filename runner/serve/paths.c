@@ -5,7 +5,6 @@
 #include "runner/serve/model/model.h"
 #include "runner/serve/page/html.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 enum { PATH_MAX_BYTES = 4096 };
@@ -19,12 +18,12 @@ static int one(const struct paths *p, const char *before, const char *name, cons
 	       struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(PATH_MAX_BYTES);
-	int r = buf_add(&b, slice_of(before), e);
+	int r;
 
-	if (r == 0)
-		r = html_url_part(&b, slice_of(name), e);
-	if (r == 0)
-		r = buf_add(&b, slice_of(after), e);
+	buf_puts(&b, before);
+	html_url_part(&b, slice_of(name));
+	buf_puts(&b, after);
+	r = buf_check(&b, e);
 	return r < 0 ? r : p->fn(p->arg, buf_str(&b), e);
 }
 
@@ -67,7 +66,6 @@ static int target_paths(struct serve_site *s, const struct paths *p, struct err 
 
 	if (r == 0)
 		r = site_target_pages(s, &names, e);
-
 	for (size_t i = 2; r == 0 && i <= target_pages(json_array_size(listed)); i++) {
 		char path[64];
 
@@ -90,8 +88,8 @@ static int crash_names(struct serve_site *s, json_t *names, struct err *e)
 		char name[VAULT_NAME];
 
 		r = vault_name(slice_of(ledger_at(l, i)->signature), name, e);
-		if (r == 0 && json_array_append_new(names, json_string(name)) < 0)
-			r = err_set(e, ENOMEM, "list crashes");
+		if (r == 0)
+			json_array_append_new(names, json_string(name));
 	}
 	return r;
 }
@@ -162,5 +160,5 @@ int serve_each_path(struct serve_site *site, serve_path_fn *fn, void *arg, struc
 		r = target_paths(site, &p, e);
 	if (r == 0)
 		r = crash_paths(site, &p, e);
-	return r < 0 ? r : run_paths(site, &p, e);
+	return r == 0 ? run_paths(site, &p, e) : r;
 }

@@ -108,9 +108,10 @@ static int get_route(struct serve_site *site, const struct route *rt, const char
 	if (rt->page)
 		return rt->page(model, &a->body, e);
 	r = json_print(model, 1, &text, e);
-	if (r == 0)
-		r = buf_add(&a->body, slice_of(text), e);
-	return r < 0 ? r : buf_add(&a->body, SLICE("\n"), e);
+	if (r < 0)
+		return r;
+	buf_printf(&a->body, "%s\n", text);
+	return buf_check(&a->body, e);
 }
 
 /* True if the path is a crash's file; *ret: the result. */
@@ -156,7 +157,8 @@ static int get_health(struct serve_site *site, struct serve_answer *a, struct er
 	int r = site_ledger(site, &l, e);
 
 	a->type = "text/plain; charset=utf-8";
-	return r < 0 ? r : buf_add(&a->body, SLICE("ok\n"), e);
+	buf_puts(&a->body, "ok\n");
+	return r;
 }
 
 static int serve_route_get(struct serve_site *site, struct slice path, struct serve_answer *a,

@@ -69,10 +69,10 @@ void make_href(struct make *m, const char *key, const char *before, const char *
 	_autobuf_ struct buf b = BUF_INIT(4096);
 	struct err e;
 
-	if (buf_add(&b, slice_of(before), &e) < 0 || html_url_part(&b, slice_of(name), &e) < 0 ||
-	    buf_add(&b, slice_of(end), &e) < 0)
-		m->bad = true;
-	else
+	buf_puts(&b, before);
+	html_url_part(&b, slice_of(name));
+	buf_puts(&b, end);
+	if (buf_check(&b, &e) == 0)
 		make_set(m, key, json_string(buf_str(&b)));
 }
 

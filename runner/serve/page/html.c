@@ -18,7 +18,7 @@ struct html html_on(struct buf *out, struct err *e)
 static void page_html_add(struct html *h, struct slice s)
 {
 	if (h->r == 0)
-		h->r = buf_add(h->out, s, h->e);
+		buf_put(h->out, s);
 }
 
 static void page_html_refuse(struct html *h, const char *what, const char *name)
@@ -115,9 +115,10 @@ static size_t page_html_odd(struct html *h, struct slice s)
 		page_html_add(h, known);
 	else if (n > 1 && utf8_is_plain(c))
 		page_html_add(h, (struct slice){s.p, n});
+	else if (h->r == 0 && n > 1)
+		buf_printf(h->out, "\\u%04x", (unsigned)c);
 	else if (h->r == 0)
-		h->r = n > 1 ? buf_addf(h->out, h->e, "\\u%04x", (unsigned)c)
-			     : buf_addf(h->out, h->e, "\\x%02x", (unsigned char)s.p[0]);
+		buf_printf(h->out, "\\x%02x", (unsigned char)s.p[0]);
 	return n ? n : 1;
 }
 
@@ -180,7 +181,7 @@ int html_done(struct html *h)
 	end_tag(h);
 	if (h->depth > 0)
 		page_html_refuse(h, "still open:", h->open[h->depth - 1]);
-	return h->r;
+	return h->r < 0 ? h->r : buf_check(h->out, h->e);
 }
 
 /* Accepts "https://...", "http://..." and relative paths: no colon before the first slash. */
@@ -311,17 +312,16 @@ void html_element(struct html *h, const char *name, const char *class, const cha
 	html_close(h);
 }
 
-int html_url_part(struct buf *out, struct slice s, struct err *e)
+void html_url_part(struct buf *out, struct slice s)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < s.n; i++)
-		r = s.p[i] && strchr(plain, s.p[i])
-			? buf_add(out, (struct slice){s.p + i, 1}, e)
-			: buf_addf(out, e, "%%%02X", (unsigned char)s.p[i]);
-	return r;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] && strchr(plain, s.p[i]))
+			buf_put(out, (struct slice){s.p + i, 1});
+		else
+			buf_printf(out, "%%%02X", (unsigned char)s.p[i]);
 }
 
 /* -1: not a digit.  Browsers use upper case. */

@@ -60,7 +60,7 @@ void html_element(struct html *h, const char *name, const char *class, const cha
 void html_begin(struct html *h, const char *name, const char *class);
 
 /* Encodes one segment of a path: all bytes but letters, digits, '.', '_', '-', '~' become %XX. */
-MUST_CHECK int html_url_part(struct buf *out, struct slice s, struct err *e);
+void html_url_part(struct buf *out, struct slice s);
 /* Decodes the next byte of non-empty input and advances it; -1: a '%' without two digits. */
 int html_url_next(struct slice *in);
 

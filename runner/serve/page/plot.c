@@ -60,14 +60,15 @@ void page_spark(struct page *p, const json_t *values)
 
 	if (n < 2 || n > 200 || !(r.high >= r.low))
 		return;
-	for (size_t i = 0; p->h.r == 0 && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (value_at(values, i, &v))
-			p->h.r = buf_addf(
-			    &points, p->h.e, "%.1f,%.1f ",
-			    (double)i * SPARK_WIDTH / (double)(n - 1),
-			    r.high > r.low
-				? (1 - (v - r.low) / (r.high - r.low)) * (SPARK_HEIGHT - 4) + 2
-				: SPARK_HEIGHT / 2.0);
+			buf_printf(&points, "%.1f,%.1f ", (double)i * SPARK_WIDTH / (double)(n - 1),
+				   r.high > r.low
+				       ? (1 - (v - r.low) / (r.high - r.low)) * (SPARK_HEIGHT - 4) +
+					     2
+				       : SPARK_HEIGHT / 2.0);
+	if (p->h.r == 0)
+		p->h.r = buf_check(&points, p->h.e);
 	svg(&p->h, "spark", SPARK_WIDTH, SPARK_HEIGHT);
 	polyline(&p->h, "line", &points);
 	html_close(&p->h);
@@ -184,13 +185,14 @@ static void curve(struct page *p, const struct source *s, const char *class, dou
 	struct range x = x_range(s);
 	double at, v;
 
-	for (size_t i = 0; p->h.r == 0 && i < json_array_size(s->points); i++)
+	for (size_t i = 0; i < json_array_size(s->points); i++)
 		if (point_value(s, i, &v) &&
 		    value_at(json_array_get(s->points, i), (size_t)s->x, &at))
-			p->h.r =
-			    buf_addf(&points, p->h.e, "%.2f,%.2f ",
-				     x.high > x.low ? (at - x.low) * 100 / (x.high - x.low) : 0,
-				     100 - fmin(v / top, 1) * 96);
+			buf_printf(&points, "%.2f,%.2f ",
+				   x.high > x.low ? (at - x.low) * 100 / (x.high - x.low) : 0,
+				   100 - fmin(v / top, 1) * 96);
+	if (p->h.r == 0)
+		p->h.r = buf_check(&points, p->h.e);
 	polyline(&p->h, class, &points);
 }
 

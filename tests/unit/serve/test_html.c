@@ -72,7 +72,7 @@ static void href_is(const char *address, const char *want)
 	html_attr(&h, "href", address);
 	html_close(&h);
 	assert_int_equal(html_done(&h), 0);
-	assert_int_equal(buf_addf(&expected, &e, "<a href=\"%s\"></a>", want), 0);
+	buf_printf(&expected, "<a href=\"%s\"></a>", want);
 	assert_string_equal(buf_str(&b), buf_str(&expected));
 }
 
@@ -209,10 +209,9 @@ static void test_full(void **state)
 static void test_url_part(void **state)
 {
 	_autobuf_ struct buf b = BUF_INIT(1000);
-	struct err e;
 
 	(void)state;
-	assert_int_equal(html_url_part(&b, SLICE("a-Z_0.9~/%?#&\"<\xff\0"), &e), 0);
+	html_url_part(&b, SLICE("a-Z_0.9~/%?#&\"<\xff\0"));
 	assert_string_equal(buf_str(&b), "a-Z_0.9~%2F%25%3F%23%26%22%3C%FF%00");
 }
 
