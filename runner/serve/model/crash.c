@@ -10,7 +10,7 @@
 
 enum { ALIKE_MAX = 20 };
 
-void crash_href(struct make *m, const char *key, const char *signature)
+void crash_href(json_t *m, const char *key, const char *signature)
 {
 	char name[VAULT_NAME];
 	struct err ignored;
@@ -40,20 +40,8 @@ static json_t *model_crash_texts(const struct ledger_list *l)
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < l->n; i++)
-		if (json_array_append_new(all, json_text(l->v[i])) < 0) {
-			json_decref(all);
-			return NULL;
-		}
+		json_array_append_new(all, json_text(l->v[i]));
 	return all;
-}
-
-static json_t *taken(struct make *m)
-{
-	struct err ignored; /* no memory: the result is NULL */
-	json_t *j = NULL;
-
-	(void)!make_done(m, &j, &ignored);
-	return j;
 }
 
 static json_t *runs_of(struct serve_site *s, const struct known_crash *c)
@@ -61,16 +49,13 @@ static json_t *runs_of(struct serve_site *s, const struct known_crash *c)
 	json_t *all = json_array();
 
 	for (size_t i = c->n_runs; i-- > 0;) {
-		_automake_ struct make m = MAKE_INIT;
+		_autojson_ json_t *m = json_object();
 
-		make_text(&m, "run", c->runs[i].run);
+		make_text(m, "run", c->runs[i].run);
 		if (site_run_kept(s, c->runs[i].run))
-			make_href(&m, "href", "runs/", c->runs[i].run, ".html");
-		make_number(&m, "count", c->runs[i].count);
-		if (json_array_append_new(all, taken(&m)) < 0) {
-			json_decref(all);
-			return NULL;
-		}
+			make_href(m, "href", "runs/", c->runs[i].run, ".html");
+		make_number(m, "count", c->runs[i].count);
+		json_array_append_new(all, take_ptr(&m));
 	}
 	return all;
 }
@@ -81,14 +66,11 @@ static json_t *variants_of(const struct known_crash *c)
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < c->aliases.n; i++) {
-		_automake_ struct make m = MAKE_INIT;
+		_autojson_ json_t *m = json_object();
 
-		make_text(&m, "signature", c->aliases.v[i]);
-		crash_href(&m, "href", c->aliases.v[i]);
-		if (json_array_append_new(all, taken(&m)) < 0) {
-			json_decref(all);
-			return NULL;
-		}
+		make_text(m, "signature", c->aliases.v[i]);
+		crash_href(m, "href", c->aliases.v[i]);
+		json_array_append_new(all, take_ptr(&m));
 	}
 	return all;
 }
@@ -100,134 +82,120 @@ static json_t *model_crash_alike(const struct ledger *l, const struct known_cras
 
 	for (size_t i = 0; i < ledger_count(l) && json_array_size(all) < ALIKE_MAX; i++) {
 		const struct known_crash *other = ledger_at(l, i);
-		_automake_ struct make m = MAKE_INIT;
+		_autojson_ json_t *m = json_object();
 
 		if (*other->merged_into || (strcmp(other->similar, c->signature) != 0 &&
 					    strcmp(other->signature, c->similar) != 0))
 			continue;
-		make_text(&m, "signature", other->signature);
-		crash_href(&m, "href", other->signature);
-		make_text(&m, "crash_type", other->crash_type);
-		make_text(&m, "top_frame", other->top_frame);
-		make_text(&m, "state", ledger_state_name(other->state));
-		if (json_array_append_new(all, taken(&m)) < 0) {
-			json_decref(all);
-			return NULL;
-		}
+		make_text(m, "signature", other->signature);
+		crash_href(m, "href", other->signature);
+		make_text(m, "crash_type", other->crash_type);
+		make_text(m, "top_frame", other->top_frame);
+		make_text(m, "state", ledger_state_name(other->state));
+		json_array_append_new(all, take_ptr(&m));
 	}
 	return all;
 }
 
 static json_t *details(struct serve_site *s, const struct ledger *l, const struct known_crash *c)
 {
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 
-	make_text(&m, "crash_type", c->crash_type);
-	make_text(&m, "kind", c->kind);
-	make_text(&m, "access", c->access);
-	make_number(&m, "access_size", c->access_size);
-	make_text(&m, "signal", c->signal);
-	make_set(&m, "frames", model_crash_texts(&c->frames));
-	make_set(&m, "crash_state", model_crash_texts(&c->crash_state));
-	make_text(&m, "note", c->note);
-	make_text(&m, "similar", c->similar);
-	make_set(&m, "alike", model_crash_alike(l, c));
-	crash_href(&m, "similar_href", c->similar);
-	make_text(&m, "merged_into", c->merged_into);
-	crash_href(&m, "merged_href", c->merged_into);
-	make_set(&m, "variants", variants_of(c));
-	make_number(&m, "input_bytes", c->input_bytes);
-	make_number(&m, "minimized_bytes", c->minimized_bytes);
-	make_text(&m, "crash_file", c->crash_file);
-	make_text(&m, "minimized", c->minimized);
-	make_text(&m, "first_commit", c->first_seen.commit);
-	make_text(&m, "last_commit", c->last_seen.commit);
-	make_text(&m, "fixed_commit", c->fixed.commit);
-	make_time(&m, "fixed_at", c->fixed.time);
-	make_set(&m, "runs", runs_of(s, c));
-	return taken(&m);
+	make_text(m, "crash_type", c->crash_type);
+	make_text(m, "kind", c->kind);
+	make_text(m, "access", c->access);
+	make_number(m, "access_size", c->access_size);
+	make_text(m, "signal", c->signal);
+	make_set(m, "frames", model_crash_texts(&c->frames));
+	make_set(m, "crash_state", model_crash_texts(&c->crash_state));
+	make_text(m, "note", c->note);
+	make_text(m, "similar", c->similar);
+	make_set(m, "alike", model_crash_alike(l, c));
+	crash_href(m, "similar_href", c->similar);
+	make_text(m, "merged_into", c->merged_into);
+	crash_href(m, "merged_href", c->merged_into);
+	make_set(m, "variants", variants_of(c));
+	make_number(m, "input_bytes", c->input_bytes);
+	make_number(m, "minimized_bytes", c->minimized_bytes);
+	make_text(m, "crash_file", c->crash_file);
+	make_text(m, "minimized", c->minimized);
+	make_text(m, "first_commit", c->first_seen.commit);
+	make_text(m, "last_commit", c->last_seen.commit);
+	make_text(m, "fixed_commit", c->fixed.commit);
+	make_time(m, "fixed_at", c->fixed.time);
+	make_set(m, "runs", runs_of(s, c));
+	return take_ptr(&m);
 }
 
 /* The target's entry of the crash. */
 static json_t *target_part(const struct known_crash *c)
 {
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 
-	make_text(&m, "name", c->fuzzer);
+	make_text(m, "name", c->fuzzer);
 	if (site_target_ok(c->fuzzer))
-		make_href(&m, "href", "targets/", c->fuzzer, ".html");
-	make_text(&m, "state", ledger_state_name(c->state));
-	make_set(&m, "open", json_boolean(ledger_state_open(c->state)));
-	make_text(&m, "severity", c->severity);
-	make_set(&m, "security", json_boolean(c->security));
-	make_number(&m, "count", c->count);
-	make_number(&m, "hits", c->reproduction.hits);
-	make_number(&m, "tries", c->reproduction.tries);
-	make_time(&m, "first_seen", c->first_seen.time);
-	make_time(&m, "last_seen", c->last_seen.time);
-	make_time(&m, "fixed_at", c->fixed.time);
-	make_text(&m, "fixed_commit", c->fixed.commit);
-	make_text(&m, "crash_file", c->crash_file);
-	make_text(&m, "minimized", c->minimized);
-	return taken(&m);
+		make_href(m, "href", "targets/", c->fuzzer, ".html");
+	make_text(m, "state", ledger_state_name(c->state));
+	make_set(m, "open", json_boolean(ledger_state_open(c->state)));
+	make_text(m, "severity", c->severity);
+	make_set(m, "security", json_boolean(c->security));
+	make_number(m, "count", c->count);
+	make_number(m, "hits", c->reproduction.hits);
+	make_number(m, "tries", c->reproduction.tries);
+	make_time(m, "first_seen", c->first_seen.time);
+	make_time(m, "last_seen", c->last_seen.time);
+	make_time(m, "fixed_at", c->fixed.time);
+	make_text(m, "fixed_commit", c->fixed.commit);
+	make_text(m, "crash_file", c->crash_file);
+	make_text(m, "minimized", c->minimized);
+	return take_ptr(&m);
 }
 
 static json_t *targets_of(const struct known_crash *c)
 {
 	json_t *all = json_array();
-	int bad = !all;
 
 	for (size_t i = 0; i < c->n_by; i++)
-		bad |= json_array_append_new(all, target_part(c->by[i]));
-	if (bad) {
-		json_decref(all);
-		return NULL;
-	}
+		json_array_append_new(all, target_part(c->by[i]));
 	return all;
 }
 
 /* The links to its files; {} if downloads are not allowed. */
-static int files_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
+static int files_part(const struct serve_site *s, const struct known_crash *c, json_t *m,
 		      struct err *e)
 {
 	static const char *const keys[] = {[DOWNLOAD_INPUT] = "input",
 					   [DOWNLOAD_MINIMIZED] = "minimized",
 					   [DOWNLOAD_REPORT] = "report"};
-	_automake_ struct make files = MAKE_INIT;
+	_autojson_ json_t *files = json_object();
 	bool allowed = download_allowed(s, c);
 	char name[VAULT_NAME], after[32];
-	json_t *made = NULL;
 	int r = vault_name(slice_of(c->signature), name, e);
 
-	for (enum download i = 0; r == 0 && allowed && i < DOWNLOAD_COUNT; i++) {
-		snprintf(after, sizeof(after), "/%s", download_name(i));
-		if (download_has(s, c, i))
-			make_href(&files, keys[i], "downloads/", name, after);
-	}
-	if (r == 0)
-		r = make_done(&files, &made, e);
 	if (r < 0)
 		return r;
-	make_set(m, "downloads", made);
+	for (enum download i = 0; allowed && i < DOWNLOAD_COUNT; i++) {
+		snprintf(after, sizeof(after), "/%s", download_name(i));
+		if (download_has(s, c, i))
+			make_href(files, keys[i], "downloads/", name, after);
+	}
+	make_set(m, "downloads", take_ptr(&files));
 	make_set(m, "withheld", json_boolean(!allowed));
 	return 0;
 }
 
 /* A command that works unchanged in any directory of this machine. */
 static int command_part(const struct serve_site *s, const struct known_crash *c, const char *verb,
-			struct make *m, struct err *e)
+			json_t *m, struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(16384);
-	int r = buf_addf(&b, e, "fuzzcell crash %s", verb);
+	int r;
 
+	buf_printf(&b, "fuzzcell crash %s", verb);
 	render_options(s->limits.say_config, s->limits.say_state, &b);
-	if (r == 0)
-		r = buf_check(&b, e);
-	if (r == 0)
-		r = buf_add(&b, c->signature[0] == '-' ? SLICE(" -- ") : SLICE(" "), e);
+	buf_puts(&b, c->signature[0] == '-' ? " -- " : " ");
 	render_word(c->signature, &b);
-	if (r == 0)
-		r = buf_check(&b, e);
+	r = buf_check(&b, e);
 	if (r == 0)
 		make_set(m, verb, json_stringn(buf_str(&b), b.n)); /* left out if incomplete */
 	return r;
@@ -235,7 +203,7 @@ static int command_part(const struct serve_site *s, const struct known_crash *c,
 
 int model_crash(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	const struct known_crash *c;
 	const struct ledger *l;
 	json_t *row = NULL;
@@ -246,21 +214,23 @@ int model_crash(struct serve_site *s, const char *name, json_t **ret, struct err
 	c = crash_named(l, name);
 	if (!c)
 		return err_set(e, ENOENT, "no such crash");
-	r = model_begin(s, &m, e);
+	r = model_begin(s, m, e);
 	if (r == 0)
 		r = row_crash(c, &row, e);
 	if (r < 0)
 		return r;
-	make_text(&m, "signature", c->signature);
-	make_set(&m, "row", row);
-	make_set(&m, "crash", details(s, l, c));
-	make_set(&m, "targets", targets_of(c));
-	r = command_part(s, c, "reproduce", &m, e);
+	make_text(m, "signature", c->signature);
+	make_set(m, "row", row);
+	make_set(m, "crash", details(s, l, c));
+	make_set(m, "targets", targets_of(c));
+	r = command_part(s, c, "reproduce", m, e);
 	if (r == 0)
-		r = command_part(s, c, "export", &m, e);
+		r = command_part(s, c, "export", m, e);
 	if (r == 0)
-		r = report_part(s, c, &m, e);
+		r = report_part(s, c, m, e);
 	if (r == 0)
-		r = files_part(s, c, &m, e);
-	return r < 0 ? r : make_done(&m, ret, e);
+		r = files_part(s, c, m, e);
+	if (r == 0)
+		*ret = take_ptr(&m);
+	return r;
 }

@@ -11,22 +11,17 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Edges at the end of each run, oldest first; NULL: no memory. */
+/* Edges at the end of each run, oldest first. */
 static json_t *trend(const json_t *lines)
 {
 	size_t n = json_array_size(lines);
 	json_t *all = json_array();
-	int bad = !all;
 
 	for (size_t i = n < MODEL_TREND ? n : MODEL_TREND; i-- > 0;) {
 		json_t *v = json_object_get(json_array_get(lines, i), "cov");
 
 		if (json_is_number(v))
-			bad |= json_array_append(all, v);
-	}
-	if (bad) {
-		json_decref(all);
-		return NULL;
+			json_array_append(all, v);
 	}
 	return all;
 }
@@ -37,7 +32,7 @@ static json_int_t history_size(const struct serve_site *s, const char *name)
 	_autofree_ char *path = xasprintf("stats/targets/%s.jsonl", name);
 	struct stat st;
 
-	if (!path || fstatat(s->state->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(s->state->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	return (json_int_t)st.st_size;
 }
@@ -74,8 +69,6 @@ static int read_lines(struct serve_site *s, const char *name, size_t n, struct m
 	if (r < 0 || t->trend)
 		return r;
 	t->trend = trend(t->lines);
-	if (!t->trend)
-		return err_set(e, ENOMEM, "build JSON");
 	if (size > 0)
 		keep_trend(s, name, size, t->trend);
 	return 0;
@@ -89,63 +82,51 @@ static bool knows(const json_t *living)
 }
 
 /* Fills values that the engine has not yet reported in this cell from the newest line. */
-static int model_facts_fill(json_t *now, const json_t *line, struct err *e)
+static void model_facts_fill(json_t *now, const json_t *line)
 {
 	static const char *const keys[] = {"cov", "edges", "ft", "corpus_units"};
-	int bad = 0;
 
 	for (size_t i = 0; i < COUNT(keys); i++)
 		if (get_number(now, keys[i]) == 0 && get_number(line, keys[i]) > 0)
-			bad |= json_object_set(now, keys[i], json_object_get(line, keys[i]));
+			json_object_set(now, keys[i], json_object_get(line, keys[i]));
 	if (get_number(now, "corpus_bytes") == 0)
 		(void)json_object_del(now, "corpus_bytes");
-	return bad ? err_set(e, ENOMEM, "build JSON") : 0;
 }
 
-static int newest_facts(const struct serve_site *s, const char *name, struct model_target *t,
-			struct err *e)
+static void newest_facts(const struct serve_site *s, const char *name, struct model_target *t)
 {
 	json_t *living = site_live_target(s, name), *line = json_array_get(t->lines, 0);
 
 	t->living = living;
 	t->live = living && (!line || knows(living));
 	t->now = t->live ? json_copy(living) : json_incref(line);
-	if (t->live && !t->now)
-		return err_set(e, ENOMEM, "build JSON");
-	return t->live ? model_facts_fill(t->now, line, e) : 0;
+	if (t->live)
+		model_facts_fill(t->now, line);
 }
 
 /* An unreadable history is reported, and other data is still shown. */
-static int no_lines(struct model_target *t, struct err *e)
+static void no_lines(struct model_target *t, const struct err *e)
 {
 	snprintf(t->damaged, sizeof(t->damaged), "%s", e->msg);
 	if (!t->lines)
 		t->lines = json_array();
 	if (!t->trend)
 		t->trend = json_array();
-	return t->lines && t->trend ? 0 : err_set(e, ENOMEM, "build JSON");
 }
 
 int target_facts(struct model_base *b, const char *name, size_t lines, struct model_target *ret,
 		 struct err *e)
 {
 	struct model_target t = {0};
-	int r;
 
 	if (!site_target_ok(name))
 		return err_set(e, ENOENT, "no such target");
-	r = read_lines(b->site, name, lines, &t, e);
-	if (r < 0 && r != -ENOMEM)
-		r = no_lines(&t, e);
-	if (r == 0)
-		r = newest_facts(b->site, name, &t, e);
-	if (r == 0)
-		r = target_findings(b, name, &t, e);
-	if (r < 0)
-		target_facts_done(&t);
-	else
-		*ret = t;
-	return r;
+	if (read_lines(b->site, name, lines, &t, e) < 0)
+		no_lines(&t, e);
+	newest_facts(b->site, name, &t);
+	target_findings(b, name, &t);
+	*ret = t;
+	return 0;
 }
 
 void target_facts_done(struct model_target *t)

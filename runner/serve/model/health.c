@@ -4,7 +4,6 @@
 #include "runner/serve/model/model.h"
 #include "runner/status/survey/survey.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { SEVERITIES = HEALTH_SEVERITY_COUNT };
@@ -35,33 +34,19 @@ const char *findings_severity(const json_t *findings)
 	return severity_name(worst);
 }
 
-/* Adds a finding, with a link to its target's page if it has a target. */
-static int model_health_add_finding(json_t *all, const struct health_finding *f, const char *target,
-				    struct err *e)
+/* The findings, each with a link to its target's page if it has a target. */
+static json_t *model_health_findings(const struct health *h, const char *target)
 {
-	_automake_ struct make m = {.j = health_finding_json(f, target)};
-	json_t *j;
-	int r;
+	json_t *all = json_array();
 
-	if (target)
-		make_href(&m, "href", "targets/", target, ".html");
-	r = make_done(&m, &j, e);
-	if (r == 0 && json_array_append_new(all, j) < 0)
-		r = err_set(e, ENOMEM, "build JSON");
-	return r;
-}
+	for (size_t i = 0; i < h->n; i++) {
+		json_t *m = health_finding_json(&h->v[i], target);
 
-static int model_health_findings(const struct health *h, const char *target, json_t **ret,
-				 struct err *e)
-{
-	_autojson_ json_t *all = json_array();
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < h->n; i++)
-		r = model_health_add_finding(all, &h->v[i], target, e);
-	if (r == 0)
-		*ret = json_incref(all);
-	return r;
+		if (target)
+			make_href(m, "href", "targets/", target, ".html");
+		json_array_append_new(all, m);
+	}
+	return all;
 }
 
 /* Earlier versions did not record "turn". */
@@ -71,7 +56,7 @@ static bool waited(const json_t *known)
 	       get_count(known, "turn") < get_count(known, "seen");
 }
 
-int target_findings(struct model_base *b, const char *name, struct model_target *t, struct err *e)
+void target_findings(struct model_base *b, const char *name, struct model_target *t)
 {
 	const json_t *known = json_object_get(b->fuzzed, name);
 	const struct health_target facts = {.stats = t->now,
@@ -87,10 +72,10 @@ int target_findings(struct model_base *b, const char *name, struct model_target 
 	survey_untriaged(b->site->state, name, t->now);
 	health_judge(&facts, &h);
 	t->known = h.known;
-	return model_health_findings(&h, name, &t->findings, e);
+	t->findings = model_health_findings(&h, name);
 }
 
-int service_findings(struct model_base *b, json_t **ret, struct err *e)
+json_t *service_findings(struct model_base *b)
 {
 	const struct serve_limits *l = &b->site->limits;
 	const struct survey_opts o = {.now = site_now(b->site),
@@ -106,7 +91,7 @@ int service_findings(struct model_base *b, json_t **ret, struct err *e)
 	survey_service(b->site->state, &o, &facts);
 	health_judge_service(&facts.service, &h);
 	survey_done(&facts);
-	return model_health_findings(&h, NULL, ret, e);
+	return model_health_findings(&h, NULL);
 }
 
 /* --- all targets ---------------------------------------------------------------- */
@@ -114,17 +99,12 @@ int service_findings(struct model_base *b, json_t **ret, struct err *e)
 static int one_target(struct model_base *b, const char *name, json_t **ret, struct err *e)
 {
 	_autotarget_ struct model_target t = {0};
-	json_t *row = NULL, *failures;
 	int r = target_facts(b, name, 1, &t, e);
 
 	if (r == 0)
-		r = row_target(b, name, &t, &row, e);
-	if (r < 0)
-		return r;
-	failures = json_object_get(t.now, "failures");
-	*ret =
-	    json_pack("{s:o, s:O, s:O?}", "row", row, "findings", t.findings, "failures", failures);
-	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
+		*ret = json_pack("{s:o, s:O, s:O?}", "row", row_target(b, name, &t), "findings",
+				 t.findings, "failures", json_object_get(t.now, "failures"));
+	return r;
 }
 
 /* True if the target has had no data for so long, compared with the others, that it counts as
@@ -155,10 +135,9 @@ int all_targets(struct model_base *b, json_t **ret, struct err *e)
 		uint64_t ended;
 
 		r = one_target(b, json_string_value(json_array_get(names, i)), &one, e);
-		if (r == 0 && json_array_append_new(all, one) < 0)
-			r = err_set(e, ENOMEM, "build JSON");
 		if (r < 0)
-			break;
+			return r;
+		json_array_append_new(all, one);
 		ended = get_time(json_object_get(one, "row"), "ended");
 		newest = ended > newest ? ended : newest;
 	}
@@ -190,42 +169,34 @@ static bool model_health_is_known(const json_t *one)
 static json_t *page_entry(const json_t *one)
 {
 	static const struct copy keys[] = {{"name", COPY_TEXT}, {"href", COPY_TEXT}};
-	_automake_ struct make m = MAKE_INIT;
-	struct err ignored;
-	json_t *ret = NULL;
+	_autojson_ json_t *m = json_object();
 
-	make_copy(&m, json_object_get(one, "row"), keys, 2);
-	make_text(&m, "severity", model_health_severity_of(one));
-	make_set(&m, "known", json_boolean(model_health_is_known(one)));
-	make_set(&m, "findings", json_incref(json_object_get(one, "findings")));
-	(void)!make_done(&m, &ret, &ignored); /* no memory: the result is NULL */
-	return ret;
+	make_copy(m, json_object_get(one, "row"), keys, 2);
+	make_text(m, "severity", model_health_severity_of(one));
+	make_set(m, "known", json_boolean(model_health_is_known(one)));
+	make_set(m, "findings", json_incref(json_object_get(one, "findings")));
+	return take_ptr(&m);
 }
 
 /* Sorts by severity, worst first; equal ones keep their order. */
-static int by_severity(const json_t *all, json_t **ret, struct err *e)
+static json_t *by_severity(const json_t *all)
 {
-	_autojson_ json_t *sorted = json_array();
+	json_t *sorted = json_array();
 
 	for (unsigned rank = SEVERITIES; rank-- > 0;)
 		for (size_t i = 0; i < json_array_size(all); i++) {
 			const json_t *one = json_array_get(all, i);
 
-			if (severity_rank(model_health_severity_of(one)) != rank)
-				continue;
-			if (json_array_append_new(sorted, page_entry(one)) < 0)
-				return err_set(e, ENOMEM, "build JSON");
+			if (severity_rank(model_health_severity_of(one)) == rank)
+				json_array_append_new(sorted, page_entry(one));
 		}
-	*ret = json_incref(sorted);
-	return 0;
+	return sorted;
 }
 
 json_t *severity_counts(const json_t *all, unsigned *ret_worst)
 {
 	uint64_t n[SEVERITIES] = {0}, unknown = 0;
-	_automake_ struct make m = MAKE_INIT;
-	struct err ignored;
-	json_t *ret = NULL;
+	_autojson_ json_t *m = json_object();
 
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
@@ -236,41 +207,38 @@ json_t *severity_counts(const json_t *all, unsigned *ret_worst)
 			unknown++;
 	}
 	for (unsigned i = 0; i < SEVERITIES; i++) {
-		make_number(&m, severity_name(i), n[i]);
+		make_number(m, severity_name(i), n[i]);
 		if (n[i])
 			*ret_worst = i;
 	}
-	make_number(&m, "unknown", unknown);
-	(void)!make_done(&m, &ret, &ignored); /* no memory: the result is NULL */
-	return ret;
+	make_number(m, "unknown", unknown);
+	return take_ptr(&m);
 }
 
 int model_health(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_autobase_ struct model_base b = {0};
-	_autojson_ json_t *all = NULL, *service = NULL, *sorted = NULL;
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *all = NULL, *service = NULL;
+	_autojson_ json_t *m = json_object();
 	unsigned worst = 0, service_rank;
 	json_t *counts;
 	int r = base_load(s, &b, e);
 
 	(void)name;
 	if (r == 0)
-		r = model_begin(s, &m, e);
+		r = model_begin(s, m, e);
 	if (r == 0)
 		r = all_targets(&b, &all, e);
-	if (r == 0)
-		r = service_findings(&b, &service, e);
-	if (r == 0)
-		r = by_severity(all, &sorted, e);
 	if (r < 0)
 		return r;
+	service = service_findings(&b);
 	counts = severity_counts(all, &worst);
 	service_rank = severity_rank(findings_severity(service));
-	make_text(&m, "severity", severity_name(service_rank > worst ? service_rank : worst));
-	make_set(&m, "counts", counts);
-	make_set(&m, "service", json_incref(service));
-	make_set(&m, "targets", json_incref(sorted));
-	make_number(&m, "total", json_array_size(all));
-	return make_done(&m, ret, e);
+	make_text(m, "severity", severity_name(service_rank > worst ? service_rank : worst));
+	make_set(m, "counts", counts);
+	make_set(m, "service", json_incref(service));
+	make_set(m, "targets", by_severity(all));
+	make_number(m, "total", json_array_size(all));
+	*ret = take_ptr(&m);
+	return 0;
 }

@@ -26,15 +26,13 @@ bool site_target_ok(const char *name)
 	return strlen(name) <= 240 && name[0] != '.' && fs_name_ok(slice_of(name));
 }
 
-static int newest_first(const json_t *lines, json_t **ret, struct err *e)
+static json_t *newest_first(const json_t *lines)
 {
-	_autojson_ json_t *all = json_array();
+	json_t *all = json_array();
 
 	for (size_t i = json_array_size(lines); i-- > 0;)
-		if (json_array_append(all, json_array_get(lines, i)) < 0)
-			return err_set(e, ENOMEM, "build JSON");
-	*ret = json_incref(all);
-	return 0;
+		json_array_append(all, json_array_get(lines, i));
+	return all;
 }
 
 static int site_lines(struct serve_site *s, const char *name, size_t n, json_t **ret,
@@ -43,7 +41,9 @@ static int site_lines(struct serve_site *s, const char *name, size_t n, json_t *
 	_autojson_ json_t *lines = NULL;
 	int r = history_last(s->state, name, n, &lines, ret_damaged, e);
 
-	return r < 0 ? r : newest_first(lines, ret, e);
+	if (r == 0)
+		*ret = newest_first(lines);
+	return r;
 }
 
 int site_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damaged, struct err *e)
@@ -116,11 +116,11 @@ static int newest_summary(struct serve_site *s, const json_t **ret, struct err *
 }
 
 /* A target's object in a summary, in the form of a line of the target's history. */
-static int line_of_summary(const json_t *summary, const char *target, json_t **ret, struct err *e)
+static json_t *line_of_summary(const json_t *summary, const char *target)
 {
 	static const char *const keys[] = {"run", "ended", "commit"};
 	const json_t *all = json_object_get(summary, "targets");
-	_autojson_ json_t *found = json_array(), *one = NULL;
+	json_t *found = json_array(), *one = NULL;
 
 	for (size_t i = 0; !one && i < json_array_size(all); i++)
 		if (strcmp(get_text(json_array_get(all, i), "name"), target) == 0)
@@ -128,13 +128,12 @@ static int line_of_summary(const json_t *summary, const char *target, json_t **r
 	for (size_t i = 0; one && i < sizeof(keys) / sizeof(keys[0]); i++) {
 		json_t *v = json_object_get(summary, keys[i]);
 
-		if (v && json_object_set(one, keys[i], v) < 0)
-			return err_set(e, ENOMEM, "build JSON");
+		if (v)
+			json_object_set(one, keys[i], v);
 	}
-	if (one && json_array_append(found, one) < 0)
-		return err_set(e, ENOMEM, "build JSON");
-	*ret = json_incref(found);
-	return 0;
+	if (one)
+		json_array_append_new(found, one);
+	return found;
 }
 
 int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t **ret,
@@ -160,7 +159,9 @@ int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t
 		return err_set(e, EBADMSG, "stats/%s: none of its lines can be read", name);
 	/* The target only waited, or only older versions had it. */
 	r = newest_summary(s, &summary, e);
-	return r < 0 ? r : line_of_summary(summary, target, ret, e);
+	if (r == 0)
+		*ret = line_of_summary(summary, target);
+	return r;
 }
 
 int site_log(struct serve_site *s, const char *run, const char *file, json_t **ret, struct err *e)
@@ -170,8 +171,6 @@ int site_log(struct serve_site *s, const char *run, const char *file, json_t **r
 	if (!site_run_ok(run) || !fs_name_ok(slice_of(file)))
 		return err_set(e, ENOENT, "no such run");
 	path = xasprintf("logs/%s/%s", run, file);
-	if (!path)
-		return err_sys(e, "allocate a path");
 	return json_load(s->state->dirfd, path, SITE_STATS_MAX, ret, e);
 }
 
@@ -229,23 +228,19 @@ static int model_history_by_name(const void *a, const void *b)
 }
 
 /* names: an object that has the names as keys. */
-static int sorted(json_t *names, json_t **ret, struct err *e)
+static json_t *sorted(json_t *names)
 {
 	size_t n = json_object_size(names), i = 0;
 	_autofree_ const char **v = xcalloc(n + 1, sizeof(*v));
-	_autojson_ json_t *all = json_array();
+	json_t *all = json_array();
 	const char *key;
 	json_t *value;
 
-	if (!v || !all)
-		return err_set(e, ENOMEM, "sort names");
 	json_object_foreach(names, key, value) v[i++] = key;
 	qsort(v, n, sizeof(*v), model_history_by_name);
 	for (i = 0; i < n; i++)
-		if (json_array_append_new(all, json_string(v[i])) < 0)
-			return err_set(e, ENOMEM, "sort names");
-	*ret = json_incref(all);
-	return 0;
+		json_array_append_new(all, json_string(v[i]));
+	return all;
 }
 
 json_t *site_times(struct serve_site *s)
@@ -293,7 +288,9 @@ int site_targets(struct serve_site *s, json_t **ret, struct err *e)
 	_autojson_ json_t *names = json_object();
 	int r = model_history_add_all(s, names, e);
 
-	return r < 0 ? r : sorted(names, ret, e);
+	if (r == 0)
+		*ret = sorted(names);
+	return r;
 }
 
 int site_target_pages(struct serve_site *s, json_t **ret, struct err *e)
@@ -311,14 +308,16 @@ int site_target_pages(struct serve_site *s, json_t **ret, struct err *e)
 		for (size_t k = 0; k < c->targets.n; k++)
 			model_history_add_name(names, c->targets.v[k]);
 	}
-	return r < 0 ? r : sorted(names, ret, e);
+	if (r == 0)
+		*ret = sorted(names);
+	return r;
 }
 
 static bool has_history(const struct serve_site *s, const char *name)
 {
 	_autofree_ char *path = xasprintf("stats/targets/%s.jsonl", name);
 
-	return path && faccessat(s->state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return faccessat(s->state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static bool was_seen(struct serve_site *s, const char *name)
@@ -352,6 +351,8 @@ bool site_knows_target(struct serve_site *s, const char *name)
 	if (site_live_target(s, name) || has_history(s, name) || was_seen(s, name) ||
 	    found_a_crash(s, name))
 		return true;
-	return newest_summary(s, &summary, &ignored) == 0 && summary &&
-	       line_of_summary(summary, name, &lines, &ignored) == 0 && json_array_size(lines) > 0;
+	if (newest_summary(s, &summary, &ignored) < 0)
+		return false;
+	lines = line_of_summary(summary, name);
+	return json_array_size(lines) > 0;
 }

@@ -5,19 +5,12 @@
 #include "base/cleanup.h"
 #include "runner/serve/page/html.h"
 
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 
-void make_set(struct make *m, const char *key, json_t *taken)
+void make_set(json_t *m, const char *key, json_t *taken)
 {
-	if (!m->j) {
-		json_decref(taken);
-		m->bad = true;
-		return;
-	}
-	if (json_object_set_new(m->j, key, taken) < 0)
-		m->bad = true;
+	(void)json_object_set_new(m, key, taken);
 }
 
 /* The length of text, at most n bytes, without splitting a character. */
@@ -40,17 +33,17 @@ json_t *json_text(const char *text)
 	return j ? j : json_string("(not UTF-8)");
 }
 
-void make_text(struct make *m, const char *key, const char *text)
+void make_text(json_t *m, const char *key, const char *text)
 {
 	make_set(m, key, json_text(text));
 }
 
-void make_number(struct make *m, const char *key, uint64_t n)
+void make_number(json_t *m, const char *key, uint64_t n)
 {
 	make_set(m, key, json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n));
 }
 
-void make_time(struct make *m, const char *key, uint64_t unix_seconds)
+void make_time(json_t *m, const char *key, uint64_t unix_seconds)
 {
 	time_t t = (time_t)unix_seconds;
 	char out[40];
@@ -63,8 +56,7 @@ void make_time(struct make *m, const char *key, uint64_t unix_seconds)
 		make_set(m, key, json_string(out));
 }
 
-void make_href(struct make *m, const char *key, const char *before, const char *name,
-	       const char *end)
+void make_href(json_t *m, const char *key, const char *before, const char *name, const char *end)
 {
 	_autobuf_ struct buf b = BUF_INIT(4096);
 	struct err e;
@@ -74,14 +66,6 @@ void make_href(struct make *m, const char *key, const char *before, const char *
 	buf_puts(&b, end);
 	if (buf_check(&b, &e) == 0)
 		make_set(m, key, json_string(buf_str(&b)));
-}
-
-int make_done(struct make *m, json_t **ret, struct err *e)
-{
-	if (m->bad || !m->j)
-		return err_set(e, ENOMEM, "build JSON");
-	*ret = take_ptr(&m->j);
-	return 0;
 }
 
 static bool is_kind(const json_t *v, enum copy_kind kind)
@@ -98,7 +82,7 @@ static bool is_kind(const json_t *v, enum copy_kind kind)
 	}
 }
 
-void make_copy(struct make *m, const json_t *from, const struct copy *c, size_t n)
+void make_copy(json_t *m, const json_t *from, const struct copy *c, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		json_t *v = json_object_get(from, c[i].key);

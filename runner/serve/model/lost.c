@@ -33,8 +33,6 @@ static int lost_row(struct serve_site *s, const char *run, bool damaged, json_t 
 	/* A lost run gets its line in the history from the next run. */
 	if (!line)
 		line = model_lost_row_of(s, run, damaged);
-	if (r == 0 && !line)
-		r = err_set(e, ENOMEM, "build JSON");
 	return r < 0 ? r : row_run(s, line, ret, e);
 }
 

@@ -236,15 +236,12 @@ static int model_metrics_runs(struct serve_site *s, struct buf *out, struct err 
 	return 0;
 }
 
-static int model_metrics_crashes(struct model_base *b, struct buf *out, struct err *e)
+static void model_metrics_crashes(struct model_base *b, struct buf *out)
 {
-	_autojson_ json_t *counts = NULL;
+	_autojson_ json_t *counts = crash_counts(b->ledger);
 	const char *state;
 	json_t *n;
-	int r = crash_counts(b->ledger, &counts, e);
 
-	if (r < 0)
-		return r;
 	model_metrics_head(out, "fuzzcell_crashes", "gauge", "Crashes that are known, by state.");
 	json_object_foreach(counts, state, n)
 	{
@@ -253,7 +250,6 @@ static int model_metrics_crashes(struct model_base *b, struct buf *out, struct e
 		buf_puts(out, "}");
 		model_metrics_value(out, json_number_value(n));
 	}
-	return 0;
 }
 
 static void service_finding(struct buf *out, const char *severity, const char *code)
@@ -265,13 +261,10 @@ static void service_finding(struct buf *out, const char *severity, const char *c
 	model_metrics_value(out, 1);
 }
 
-static int service_health(struct model_base *b, struct buf *out, struct err *e)
+static void service_health(struct model_base *b, struct buf *out)
 {
-	_autojson_ json_t *f = NULL;
-	int r = service_findings(b, &f, e);
+	_autojson_ json_t *f = service_findings(b);
 
-	if (r < 0)
-		return r;
 	model_metrics_head(out, "fuzzcell_service_health", "gauge",
 			   "1 for each finding of the service; ok without findings.");
 	for (size_t i = 0; i < json_array_size(f); i++)
@@ -279,18 +272,14 @@ static int service_health(struct model_base *b, struct buf *out, struct err *e)
 				get_text(json_array_get(f, i), "code"));
 	if (json_array_size(f) == 0)
 		service_finding(out, "ok", "healthy");
-	return 0;
 }
 
-static int service(struct serve_site *s, struct buf *out, struct err *e)
+static void service(struct serve_site *s, struct buf *out)
 {
-	_autojson_ json_t *outbox = NULL;
+	_autojson_ json_t *outbox = outbox_part(s);
 	uint64_t oldest, now = site_now(s);
 	struct statvfs fs;
-	int r = outbox_part(s, &outbox, e);
 
-	if (r < 0)
-		return r;
 	oldest = get_time(outbox, "oldest");
 	if (json_is_object(outbox)) {
 		gauge(out, "fuzzcell_outbox_pending", "Notifications that wait to be sent.",
@@ -304,7 +293,6 @@ static int service(struct serve_site *s, struct buf *out, struct err *e)
 		      (double)fs.f_bavail * (double)fs.f_frsize);
 	gauge(out, "fuzzcell_disk_reserve_bytes", "Free space below which nothing new is started.",
 	      (double)s->limits.disk_reserve);
-	return 0;
 }
 
 static int everything(struct serve_site *site, struct buf *out, struct err *e)
@@ -323,11 +311,12 @@ static int everything(struct serve_site *site, struct buf *out, struct err *e)
 	r = model_metrics_runs(site, out, e);
 	if (r == 0)
 		r = model_metrics_targets(&b, out, e);
-	if (r == 0)
-		r = model_metrics_crashes(&b, out, e);
-	if (r == 0)
-		r = service_health(&b, out, e);
-	return r < 0 ? r : service(site, out, e);
+	if (r < 0)
+		return r;
+	model_metrics_crashes(&b, out);
+	service_health(&b, out);
+	service(site, out);
+	return 0;
 }
 
 /* On errors, a scrape gets a metric that says that nothing can be read, not only a failed

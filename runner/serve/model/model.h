@@ -49,8 +49,7 @@ MUST_CHECK int target_facts(struct model_base *b, const char *name, size_t lines
 			    struct model_target *ret, struct err *e);
 void target_facts_done(struct model_target *t);
 
-MUST_CHECK int row_target(struct model_base *b, const char *name, const struct model_target *t,
-			  json_t **ret, struct err *e);
+json_t *row_target(struct model_base *b, const char *name, const struct model_target *t);
 MUST_CHECK int row_run(struct serve_site *s, const json_t *line, json_t **ret, struct err *e);
 /* The row and the targets of a run without a usable summary; damaged: the summary exists but is
  * damaged.  -ENOENT: nothing of the run exists. */
@@ -84,13 +83,13 @@ MUST_CHECK int download_get(struct serve_site *s, const char *name, enum downloa
 			    struct serve_answer *a, struct err *e);
 
 /* Sets "seed", "place", "report" and "report_cut" from the files beside the crash's input. */
-MUST_CHECK int report_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
+MUST_CHECK int report_part(const struct serve_site *s, const struct known_crash *c, json_t *m,
 			   struct err *e);
 
 /* The page of a crash; sets nothing for an invalid signature. */
-void crash_href(struct make *m, const char *key, const char *signature);
+void crash_href(json_t *m, const char *key, const char *signature);
 /* {"new": 1, ...} */
-MUST_CHECK int crash_counts(const struct ledger *l, json_t **ret, struct err *e);
+json_t *crash_counts(const struct ledger *l);
 
 /* The rank of a severity: 0 ok, 1 note, 2 warning, 3 error. */
 unsigned severity_rank(const char *severity);
@@ -98,15 +97,14 @@ const char *severity_name(unsigned rank);
 /* The worst severity in a list of findings; "ok" for an empty list. */
 const char *findings_severity(const json_t *findings);
 
-/* {"ok": 1, ..., "unknown": 2} from the result of all_targets(); *ret_worst: the worst rank.
- * NULL: no memory. */
+/* {"ok": 1, ..., "unknown": 2} from the result of all_targets(); *ret_worst: the worst rank. */
 json_t *severity_counts(const json_t *all, unsigned *ret_worst);
 
 /* "v", "updated", "shows" (the run of the figures), "commits" (the URL of commits' pages). */
-MUST_CHECK int model_begin(struct serve_site *s, struct make *m, struct err *e);
+MUST_CHECK int model_begin(struct serve_site *s, json_t *m, struct err *e);
 
 /* {"pending": 0, "oldest": null}; JSON null when the outbox cannot be read. */
-MUST_CHECK int outbox_part(struct serve_site *s, json_t **ret, struct err *e);
+json_t *outbox_part(struct serve_site *s);
 
 /* The number of pages for this number of targets. */
 size_t target_pages(size_t targets);
@@ -115,9 +113,8 @@ size_t target_pages(size_t targets);
 MUST_CHECK int all_targets(struct model_base *b, json_t **ret, struct err *e);
 
 /* The findings of the service: the outbox, the disk. */
-MUST_CHECK int service_findings(struct model_base *b, json_t **ret, struct err *e);
+json_t *service_findings(struct model_base *b);
 /* Sets t's findings, and whether anything is known of the target. */
-MUST_CHECK int target_findings(struct model_base *b, const char *name, struct model_target *t,
-			       struct err *e);
+void target_findings(struct model_base *b, const char *name, struct model_target *t);
 
 #endif

@@ -7,26 +7,24 @@
 
 DEFINE_CLEANUP(struct outbox *, outbox_close)
 
-int outbox_part(struct serve_site *s, json_t **ret, struct err *e)
+json_t *outbox_part(struct serve_site *s)
 {
 	CLEANUP(outbox_close_p) struct outbox *o = NULL;
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	uint64_t oldest = 0;
 	struct err why;
 
 	/* An outbox that is damaged or not accessible is a finding of `fuzzcell doctor`.  The
 	 * page is still shown. */
-	if (outbox_read(s->state->dirfd, &o, &why) < 0) {
-		*ret = json_null();
-		return 0;
-	}
+	if (outbox_read(s->state->dirfd, &o, &why) < 0)
+		return json_null();
 	for (size_t i = 0; i < outbox_count(o); i++) {
 		uint64_t t = outbox_at(o, i)->created;
 
 		if (!oldest || t < oldest)
 			oldest = t;
 	}
-	make_number(&m, "pending", outbox_count(o));
-	make_time(&m, "oldest", oldest);
-	return make_done(&m, ret, e);
+	make_number(m, "pending", outbox_count(o));
+	make_time(m, "oldest", oldest);
+	return take_ptr(&m);
 }

@@ -18,99 +18,75 @@ static unsigned rank_of(const json_t *one)
 	return severity_rank(findings_severity(model_overview_part(one, "findings")));
 }
 
-static int model_overview_append(json_t *to, json_t *v, struct err *e)
-{
-	return json_array_append(to, v) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
-}
-
 /* At most max rows, by name; if there are more targets, those with the worst health. */
-static int target_rows(const json_t *all, size_t max, json_t **ret, struct err *e)
+static json_t *target_rows(const json_t *all, size_t max)
 {
-	_autojson_ json_t *rows = json_array();
+	json_t *rows = json_array();
 	size_t n = json_array_size(all), room = max;
 	_autofree_ bool *shown = xcalloc(n + 1, sizeof(*shown));
-	int r = 0;
 
-	if (!shown)
-		return err_sys(e, "allocate a list of targets");
 	for (unsigned rank = 4; rank-- > 0;)
 		for (size_t i = 0; i < n && room > 0; i++)
 			if (rank_of(json_array_get(all, i)) == rank) {
 				shown[i] = true;
 				room--;
 			}
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (shown[i])
-			r = model_overview_append(
-			    rows, model_overview_part(json_array_get(all, i), "row"), e);
-	if (r == 0)
-		*ret = json_incref(rows);
-	return r;
+			json_array_append(rows, model_overview_part(json_array_get(all, i), "row"));
+	return rows;
 }
 
 /* All findings, worst first; among equals, those of the service come first. */
-static int worst_findings(const json_t *all, json_t *service, json_t **ret, size_t *ret_total,
-			  struct err *e)
+static json_t *worst_findings(const json_t *all, json_t *service, size_t *ret_total)
 {
-	_autojson_ json_t *everything = json_array(), *worst = json_array();
-	int r = json_array_extend(everything, service) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
+	_autojson_ json_t *everything = json_array();
+	json_t *worst = json_array();
 
-	for (size_t i = 0; r == 0 && i < json_array_size(all); i++)
-		if (json_array_extend(everything,
-				      model_overview_part(json_array_get(all, i), "findings")) < 0)
-			r = err_set(e, ENOMEM, "build JSON");
+	json_array_extend(everything, service);
+	for (size_t i = 0; i < json_array_size(all); i++)
+		json_array_extend(everything,
+				  model_overview_part(json_array_get(all, i), "findings"));
 	for (unsigned rank = 4; rank-- > 0;)
-		for (size_t i = 0; r == 0 && i < json_array_size(everything); i++) {
+		for (size_t i = 0; i < json_array_size(everything); i++) {
 			json_t *f = json_array_get(everything, i);
 
 			if (json_array_size(worst) < FINDINGS_SHOWN &&
 			    severity_rank(get_text(f, "severity")) == rank)
-				r = model_overview_append(worst, f, e);
+				json_array_append(worst, f);
 		}
 	*ret_total = json_array_size(everything);
-	if (r == 0)
-		*ret = json_incref(worst);
-	return r;
+	return worst;
 }
 
-static int health_part(const json_t *all, json_t *service, struct make *m, struct err *e)
+static void health_part(const json_t *all, json_t *service, json_t *m)
 {
 	unsigned worst = 0, rank = severity_rank(findings_severity(service));
-	json_t *counts = severity_counts(all, &worst), *findings = NULL, *j;
-	size_t total = 0;
-	int r = worst_findings(all, service, &findings, &total, e);
+	json_t *counts = severity_counts(all, &worst), *findings, *j;
+	size_t total;
 
-	if (r < 0) {
-		json_decref(counts);
-		return r;
-	}
+	findings = worst_findings(all, service, &total);
 	j = json_pack("{s:s, s:o, s:o, s:I}", "severity",
 		      severity_name(rank > worst ? rank : worst), "counts", counts, "findings",
 		      findings, "total", (json_int_t)total);
 	make_set(m, "health", j);
-	return 0;
 }
 
-static int targets_part(struct model_base *b, struct make *m, struct err *e)
+static int targets_part(struct model_base *b, json_t *m, struct err *e)
 {
 	_autojson_ json_t *all = NULL, *service = NULL;
-	json_t *rows = NULL;
 	int r = all_targets(b, &all, e);
 
-	if (r == 0)
-		r = service_findings(b, &service, e);
-	if (r == 0)
-		r = health_part(all, service, m, e);
-	if (r == 0)
-		r = target_rows(all, MODEL_TARGETS, &rows, e);
 	if (r < 0)
 		return r;
-	make_set(m, "targets", rows);
+	service = service_findings(b);
+	health_part(all, service, m);
+	make_set(m, "targets", target_rows(all, MODEL_TARGETS));
 	make_number(m, "targets_total", json_array_size(all));
 	return 0;
 }
 
-static int model_overview_runs_part(struct serve_site *s, struct make *m, struct err *e)
+static int model_overview_runs_part(struct serve_site *s, json_t *m, struct err *e)
 {
 	uint64_t damaged, total = 0;
 	json_t *live = NULL, *rows = NULL;
@@ -128,10 +104,10 @@ static int model_overview_runs_part(struct serve_site *s, struct make *m, struct
 	return r;
 }
 
-static int crashes_part(struct model_base *b, struct make *m, size_t n, const char *total_key,
+static int crashes_part(struct model_base *b, json_t *m, size_t n, const char *total_key,
 			const char *counts_key, struct err *e)
 {
-	json_t *rows = NULL, *counts = NULL;
+	json_t *rows = NULL;
 	size_t total = 0;
 	int r = rows_crashes(b->ledger, NULL, n, &rows, &total, e);
 
@@ -139,57 +115,51 @@ static int crashes_part(struct model_base *b, struct make *m, size_t n, const ch
 		return r;
 	make_set(m, "crashes", rows);
 	make_number(m, total_key, total);
-	r = crash_counts(b->ledger, &counts, e);
-	if (r == 0)
-		make_set(m, counts_key, counts);
-	return r;
+	make_set(m, counts_key, crash_counts(b->ledger));
+	return 0;
 }
 
 int model_overview(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_autobase_ struct model_base b = {0};
-	_automake_ struct make m = MAKE_INIT;
-	json_t *outbox = NULL;
+	_autojson_ json_t *m = json_object();
 	int r = base_load(s, &b, e);
 
 	(void)name;
 	if (r == 0)
-		r = model_begin(s, &m, e);
-	make_text(&m, "version", FUZZCELL_VERSION);
+		r = model_begin(s, m, e);
+	make_text(m, "version", FUZZCELL_VERSION);
 	if (r == 0)
-		r = model_overview_runs_part(s, &m, e);
+		r = model_overview_runs_part(s, m, e);
 	if (r == 0)
-		r = targets_part(&b, &m, e);
+		r = targets_part(&b, m, e);
 	if (r == 0)
-		r = crashes_part(&b, &m, MODEL_NEWEST, "crashes_total", "crash_counts", e);
-	if (r == 0)
-		r = outbox_part(s, &outbox, e);
+		r = crashes_part(&b, m, MODEL_NEWEST, "crashes_total", "crash_counts", e);
 	if (r < 0)
 		return r;
-	make_set(&m, "outbox", outbox);
-	return make_done(&m, ret, e);
+	make_set(m, "outbox", outbox_part(s));
+	*ret = take_ptr(&m);
+	return 0;
 }
 
 int model_targets(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_autobase_ struct model_base b = {0};
 	_autojson_ json_t *all = NULL;
-	_automake_ struct make m = MAKE_INIT;
-	json_t *rows = NULL;
+	_autojson_ json_t *m = json_object();
 	int r = base_load(s, &b, e);
 
 	(void)name;
 	if (r == 0)
-		r = model_begin(s, &m, e);
+		r = model_begin(s, m, e);
 	if (r == 0)
 		r = all_targets(&b, &all, e);
-	if (r == 0)
-		r = target_rows(all, SITE_TARGETS_MAX, &rows, e);
 	if (r < 0)
 		return r;
-	make_set(&m, "targets", rows);
-	make_number(&m, "total", json_array_size(all));
-	return make_done(&m, ret, e);
+	make_set(m, "targets", target_rows(all, SITE_TARGETS_MAX));
+	make_number(m, "total", json_array_size(all));
+	*ret = take_ptr(&m);
+	return 0;
 }
 
 size_t target_pages(size_t targets)
@@ -210,57 +180,53 @@ static size_t page_number_of(const char *name)
 	return n > 1 ? (size_t)n : 0;
 }
 
-static int page_rows(const json_t *all, size_t page, json_t **ret, struct err *e)
+static json_t *page_rows(const json_t *all, size_t page)
 {
-	_autojson_ json_t *rows = json_array();
+	json_t *rows = json_array();
 	size_t from = (page - 1) * MODEL_PAGE, n = json_array_size(all);
-	int r = 0;
 
-	for (size_t i = from; r == 0 && i < n && i < from + MODEL_PAGE; i++)
-		r = model_overview_append(rows, model_overview_part(json_array_get(all, i), "row"),
-					  e);
-	if (r == 0)
-		*ret = json_incref(rows);
-	return r;
+	for (size_t i = from; i < n && i < from + MODEL_PAGE; i++)
+		json_array_append(rows, model_overview_part(json_array_get(all, i), "row"));
+	return rows;
 }
 
 int model_targets_page(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_autobase_ struct model_base b = {0};
 	_autojson_ json_t *all = NULL;
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	size_t page = page_number_of(name), pages;
-	json_t *rows = NULL;
 	int r = page ? base_load(s, &b, e) : err_set(e, ENOENT, "no such page");
 
 	if (r == 0)
-		r = model_begin(s, &m, e);
+		r = model_begin(s, m, e);
 	if (r == 0)
 		r = all_targets(&b, &all, e);
 	pages = target_pages(json_array_size(all));
 	if (r == 0 && page > pages)
 		r = err_set(e, ENOENT, "no such page");
-	if (r == 0)
-		r = page_rows(all, page, &rows, e);
 	if (r < 0)
 		return r;
-	make_set(&m, "targets", rows);
-	make_number(&m, "total", json_array_size(all));
-	make_number(&m, "page", page);
-	make_number(&m, "pages", pages);
-	return make_done(&m, ret, e);
+	make_set(m, "targets", page_rows(all, page));
+	make_number(m, "total", json_array_size(all));
+	make_number(m, "page", page);
+	make_number(m, "pages", pages);
+	*ret = take_ptr(&m);
+	return 0;
 }
 
 int model_crashes(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_autobase_ struct model_base b = {0};
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	int r = base_load(s, &b, e);
 
 	(void)name;
 	if (r == 0)
-		r = model_begin(s, &m, e);
+		r = model_begin(s, m, e);
 	if (r == 0)
-		r = crashes_part(&b, &m, MODEL_CRASHES, "total", "counts", e);
-	return r < 0 ? r : make_done(&m, ret, e);
+		r = crashes_part(&b, m, MODEL_CRASHES, "total", "counts", e);
+	if (r == 0)
+		*ret = take_ptr(&m);
+	return r;
 }

@@ -22,7 +22,7 @@ static const struct crash_frame *model_report_place_of(const struct crash_report
 }
 
 static void set_link(const struct sources *from, const char *path, const char *commit,
-		     uint64_t line, struct make *m)
+		     uint64_t line, json_t *m)
 {
 	_autobuf_ struct buf url = BUF_INIT(8192);
 	struct err none;
@@ -32,30 +32,25 @@ static void set_link(const struct sources *from, const char *path, const char *c
 }
 
 /* The file's path in the repository if known, else as in the report. */
-static int set_place(const struct serve_site *s, const struct crash_frame *f, const char *commit,
-		     struct make *m, struct err *e)
+static void set_place(const struct serve_site *s, const struct crash_frame *f, const char *commit,
+		      json_t *m)
 {
-	_automake_ struct make place = MAKE_INIT;
+	_autojson_ json_t *place = json_object();
 	char path[SOURCE_PATH_MAX];
 	bool known = s->limits.sources && source_path(s->limits.sources, f->file, path);
-	json_t *made = NULL;
-	int r;
 
-	make_text(&place, "function", f->function);
-	make_text(&place, "file", known ? path : f->file);
-	make_number(&place, "line", f->line);
-	make_number(&place, "column", f->column);
-	make_text(&place, "commit", commit);
+	make_text(place, "function", f->function);
+	make_text(place, "file", known ? path : f->file);
+	make_number(place, "line", f->line);
+	make_number(place, "column", f->column);
+	make_text(place, "commit", commit);
 	if (known)
-		set_link(s->limits.sources, path, commit, f->line, &place);
-	r = make_done(&place, &made, e);
-	if (r == 0)
-		make_set(m, "place", made);
-	return r;
+		set_link(s->limits.sources, path, commit, f->line, place);
+	make_set(m, "place", take_ptr(&place));
 }
 
 static int set_place_of(const struct serve_site *s, const struct known_crash *c, struct slice text,
-			const char *commit, struct make *m, struct err *e)
+			const char *commit, json_t *m, struct err *e)
 {
 	const struct crash_options o = {.target = c->fuzzer};
 	struct crash_report report = {0};
@@ -67,11 +62,11 @@ static int set_place_of(const struct serve_site *s, const struct known_crash *c,
 	crash_parse(text, &o, &report);
 	f = model_report_place_of(&report);
 	if (f)
-		r = set_place(s, f, commit, m, e);
+		set_place(s, f, commit, m);
 	else
 		make_set(m, "place", json_null());
 	crash_report_done(&report);
-	return r;
+	return 0;
 }
 
 /* meta.json; NULL: there is none, or it is damaged. */
@@ -90,7 +85,7 @@ static json_t *meta_of(const struct serve_site *s, const struct known_crash *c)
 }
 
 /* The seed's path in the repository, if known. */
-static void set_seed(const struct serve_site *s, const char *seed, struct make *m)
+static void set_seed(const struct serve_site *s, const char *seed, json_t *m)
 {
 	char path[SOURCE_PATH_MAX];
 
@@ -103,8 +98,7 @@ static void set_seed(const struct serve_site *s, const char *seed, struct make *
 }
 
 /* A missing or unreadable report is left out. */
-int report_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
-		struct err *e)
+int report_part(const struct serve_site *s, const struct known_crash *c, json_t *m, struct err *e)
 {
 	_autobuf_ struct buf clean = BUF_INIT(8 * (size_t)SERVE_REPORT_MAX);
 	_autojson_ json_t *meta = meta_of(s, c);

@@ -42,8 +42,6 @@ int base_load(struct serve_site *s, struct model_base *ret, struct err *e)
 	if (r < 0)
 		return r;
 	b.open = json_object();
-	if (!b.open)
-		return err_set(e, ENOMEM, "build JSON");
 	for (size_t i = 0; i < ledger_count(b.ledger); i++)
 		count_crash(b.open, ledger_at(b.ledger, i));
 	b.fuzzed = site_times(s);
@@ -59,28 +57,25 @@ void base_done(struct model_base *b)
 }
 
 /* From the living run, else from the newest run. */
-static int shows_part(struct serve_site *s, struct make *m, struct err *e)
+static int shows_part(struct serve_site *s, json_t *m, struct err *e)
 {
 	static const struct copy keys[] = {{"run", COPY_TEXT}, {"commit", COPY_TEXT}};
-	_automake_ struct make shows = MAKE_INIT;
+	_autojson_ json_t *shows = json_object();
 	_autojson_ json_t *runs = NULL;
 	const json_t *run = json_object_get(site_live(s), "run");
-	json_t *made = NULL;
 	uint64_t damaged;
 	int r = run ? 0 : site_runs(s, 1, &runs, &damaged, e);
 
 	if (!run)
 		run = json_array_get(runs, 0);
-	make_text(&shows, "version", FUZZCELL_VERSION);
-	make_copy(&shows, run, keys, COUNT(keys));
+	make_text(shows, "version", FUZZCELL_VERSION);
+	make_copy(shows, run, keys, COUNT(keys));
 	if (r == 0)
-		r = make_done(&shows, &made, e);
-	if (r == 0)
-		make_set(m, "shows", made);
+		make_set(m, "shows", take_ptr(&shows));
 	return r;
 }
 
-static int commits_part(const struct serve_site *s, struct make *m, struct err *e)
+static int commits_part(const struct serve_site *s, json_t *m, struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(8192);
 	const struct sources *from = s->limits.sources;
@@ -94,7 +89,7 @@ static int commits_part(const struct serve_site *s, struct make *m, struct err *
 	return r;
 }
 
-int model_begin(struct serve_site *s, struct make *m, struct err *e)
+int model_begin(struct serve_site *s, json_t *m, struct err *e)
 {
 	uint64_t updated;
 	int r = site_updated(s, &updated, e);
@@ -144,49 +139,45 @@ static json_t *model_rows_verdict(const struct model_target *t)
 					   {"reason", COPY_TEXT},
 					   {"advice", COPY_TEXT}};
 	const json_t *worst = json_array_get(t->findings, 0);
-	_automake_ struct make m = MAKE_INIT;
-	json_t *ret = NULL;
-	struct err ignored; /* no memory: the result is NULL */
+	_autojson_ json_t *m = json_object();
 
 	if (worst)
-		make_copy(&m, worst, keys, COUNT(keys));
+		make_copy(m, worst, keys, COUNT(keys));
 	else
-		make_text(&m, "severity", "ok");
-	make_set(&m, "known", json_boolean(t->known));
-	(void)!make_done(&m, &ret, &ignored);
-	return ret;
+		make_text(m, "severity", "ok");
+	make_set(m, "known", json_boolean(t->known));
+	return take_ptr(&m);
 }
 
-int row_target(struct model_base *b, const char *name, const struct model_target *t, json_t **ret,
-	       struct err *e)
+json_t *row_target(struct model_base *b, const char *name, const struct model_target *t)
 {
 	const json_t *run = json_object_get(site_live(b->site), "run");
 	const json_t *known = json_object_get(b->fuzzed, name);
 	const json_t *corpus = json_object_get(t->now, "corpus");
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 
-	make_text(&m, "name", name);
-	make_href(&m, "href", "targets/", name, ".html");
-	make_href(&m, "api", "api/v1/targets/", name, ".json");
-	make_set(&m, "live", json_boolean(t->living != NULL));
-	make_copy(&m, t->now, target_keys, COUNT(target_keys));
-	make_copy(&m, t->living, living_keys, COUNT(living_keys));
+	make_text(m, "name", name);
+	make_href(m, "href", "targets/", name, ".html");
+	make_href(m, "api", "api/v1/targets/", name, ".json");
+	make_set(m, "live", json_boolean(t->living != NULL));
+	make_copy(m, t->now, target_keys, COUNT(target_keys));
+	make_copy(m, t->living, living_keys, COUNT(living_keys));
 	if (t->live) {
 		static const struct copy keys[] = {{"run", COPY_TEXT}, {"commit", COPY_TEXT}};
 
-		make_copy(&m, run, keys, COUNT(keys));
+		make_copy(m, run, keys, COUNT(keys));
 	}
 	if (json_is_object(corpus) && !json_object_get(t->now, "corpus_bytes")) {
 		json_t *v = json_object_get(corpus, "bytes");
 
 		if (json_is_number(v))
-			make_set(&m, "corpus_bytes", json_incref(v));
+			make_set(m, "corpus_bytes", json_incref(v));
 	}
-	make_set(&m, "trend", json_incref(t->trend));
-	make_time(&m, "last_fuzzed", get_count(known, "fuzzed"));
-	make_set(&m, "health", model_rows_verdict(t));
-	make_number(&m, "crashes_open", get_count(b->open, name));
-	return make_done(&m, ret, e);
+	make_set(m, "trend", json_incref(t->trend));
+	make_time(m, "last_fuzzed", get_count(known, "fuzzed"));
+	make_set(m, "health", model_rows_verdict(t));
+	make_number(m, "crashes_open", get_count(b->open, name));
+	return take_ptr(&m);
 }
 
 /* --- a run ------------------------------------------------------------------------- */
@@ -200,7 +191,7 @@ static const struct copy run_keys[] = {
     {"new_inputs", COPY_NUMBER},  {"continuous", COPY_FLAG},
 };
 
-static void run_links(struct serve_site *s, struct make *m, const char *run)
+static void run_links(struct serve_site *s, json_t *m, const char *run)
 {
 	if (!site_run_kept(s, run))
 		return;
@@ -212,7 +203,7 @@ static void run_links(struct serve_site *s, struct make *m, const char *run)
 static int lean_copy(const json_t *run, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *copy = json_deep_copy(run);
-	int r = copy ? history_lean(copy, e) : err_set(e, ENOMEM, "build JSON");
+	int r = history_lean(copy, e);
 
 	if (r == 0)
 		*ret = json_incref(copy);
@@ -222,15 +213,16 @@ static int lean_copy(const json_t *run, json_t **ret, struct err *e)
 int row_run(struct serve_site *s, const json_t *line, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *lean = NULL;
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	int r = lean_copy(line, &lean, e);
 
 	if (r < 0)
 		return r;
-	make_copy(&m, lean, run_keys, COUNT(run_keys));
-	make_set(&m, "live", json_false());
-	run_links(s, &m, get_text(line, "run"));
-	return make_done(&m, ret, e);
+	make_copy(m, lean, run_keys, COUNT(run_keys));
+	make_set(m, "live", json_false());
+	run_links(s, m, get_text(line, "run"));
+	*ret = take_ptr(&m);
+	return 0;
 }
 
 /* The living run's line: its own values, and sums over its targets. */
@@ -239,8 +231,8 @@ static int model_rows_live_line(const json_t *live, json_t **ret, struct err *e)
 	_autojson_ json_t *run = json_copy(json_object_get(live, "run"));
 	json_t *targets = json_object_get(live, "targets");
 
-	if (!run || (targets && json_object_set(run, "targets", targets) < 0))
-		return err_set(e, ENOMEM, "build JSON");
+	if (targets)
+		json_object_set(run, "targets", targets);
 	return lean_copy(run, ret, e);
 }
 
@@ -251,7 +243,7 @@ int row_live(struct serve_site *s, json_t **ret, struct err *e)
 					   {"paused", COPY_FLAG},
 					   {"pid", COPY_NUMBER}};
 	_autojson_ json_t *run = NULL;
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	int r;
 
 	*ret = NULL;
@@ -260,18 +252,14 @@ int row_live(struct serve_site *s, json_t **ret, struct err *e)
 	r = model_rows_live_line(site_live(s), &run, e);
 	if (r < 0)
 		return r;
-	make_copy(&m, run, run_keys, COUNT(run_keys));
-	make_copy(&m, run, more, COUNT(more));
-	make_text(&m, "status", "running");
-	make_set(&m, "live", json_true());
-	make_set(&m, "ended", json_null());
-	run_links(s, &m, get_text(run, "run"));
-	return make_done(&m, ret, e);
-}
-
-static int add_row(json_t *rows, json_t *taken, struct err *e)
-{
-	return json_array_append_new(rows, taken) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
+	make_copy(m, run, run_keys, COUNT(run_keys));
+	make_copy(m, run, more, COUNT(more));
+	make_text(m, "status", "running");
+	make_set(m, "live", json_true());
+	make_set(m, "ended", json_null());
+	run_links(s, m, get_text(run, "run"));
+	*ret = take_ptr(&m);
+	return 0;
 }
 
 int rows_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damaged, struct err *e)
@@ -283,7 +271,7 @@ int rows_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damage
 	if (r == 0)
 		r = row_live(s, &row, e);
 	if (r == 0 && row)
-		r = add_row(rows, row, e);
+		json_array_append_new(rows, row);
 	for (size_t i = 0; r == 0 && i < json_array_size(lines); i++) {
 		const json_t *line = json_array_get(lines, i);
 
@@ -292,7 +280,7 @@ int rows_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damage
 			continue;
 		r = row_run(s, line, &row, e);
 		if (r == 0)
-			r = add_row(rows, row, e);
+			json_array_append_new(rows, row);
 	}
 	if (r == 0)
 		*ret = json_incref(rows);
@@ -320,34 +308,35 @@ static bool web_address(const char *url)
 
 int row_crash(const struct known_crash *c, json_t **ret, struct err *e)
 {
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	char name[VAULT_NAME];
 	int r = vault_name(slice_of(c->signature), name, e);
 
 	if (r < 0)
 		return r;
-	make_text(&m, "signature", c->signature);
-	make_href(&m, "href", "crashes/", name, ".html");
-	make_href(&m, "api", "api/v1/crashes/", name, ".json");
-	make_text(&m, "state", ledger_state_name(c->state));
-	make_set(&m, "open", json_boolean(ledger_state_open(c->state)));
-	make_text(&m, "crash_type", c->crash_type);
-	make_text(&m, "top_frame", c->top_frame);
-	make_text(&m, "target", c->fuzzer);
+	make_text(m, "signature", c->signature);
+	make_href(m, "href", "crashes/", name, ".html");
+	make_href(m, "api", "api/v1/crashes/", name, ".json");
+	make_text(m, "state", ledger_state_name(c->state));
+	make_set(m, "open", json_boolean(ledger_state_open(c->state)));
+	make_text(m, "crash_type", c->crash_type);
+	make_text(m, "top_frame", c->top_frame);
+	make_text(m, "target", c->fuzzer);
 	if (site_target_ok(c->fuzzer))
-		make_href(&m, "target_href", "targets/", c->fuzzer, ".html");
-	make_number(&m, "targets", c->n_by);
-	make_number(&m, "variants", c->aliases.n + 1);
-	make_set(&m, "security", json_boolean(c->security));
-	make_text(&m, "severity", c->severity);
-	make_number(&m, "count", c->count);
-	make_number(&m, "hits", c->reproduction.hits);
-	make_number(&m, "tries", c->reproduction.tries);
-	make_time(&m, "first_seen", c->first_seen.time);
-	make_time(&m, "last_seen", c->last_seen.time);
+		make_href(m, "target_href", "targets/", c->fuzzer, ".html");
+	make_number(m, "targets", c->n_by);
+	make_number(m, "variants", c->aliases.n + 1);
+	make_set(m, "security", json_boolean(c->security));
+	make_text(m, "severity", c->severity);
+	make_number(m, "count", c->count);
+	make_number(m, "hits", c->reproduction.hits);
+	make_number(m, "tries", c->reproduction.tries);
+	make_time(m, "first_seen", c->first_seen.time);
+	make_time(m, "last_seen", c->last_seen.time);
 	if (web_address(c->issue_url))
-		make_text(&m, "issue_url", c->issue_url);
-	return make_done(&m, ret, e);
+		make_text(m, "issue_url", c->issue_url);
+	*ret = take_ptr(&m);
+	return 0;
 }
 
 struct listed {
@@ -375,8 +364,6 @@ int rows_crashes(const struct ledger *l, const char *target, size_t n, json_t **
 	size_t have = 0;
 	int r = 0;
 
-	if (!v)
-		return err_sys(e, "allocate a list of crashes");
 	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);
 
@@ -389,7 +376,7 @@ int rows_crashes(const struct ledger *l, const char *target, size_t n, json_t **
 
 		r = row_crash(v[i].crash, &row, e);
 		if (r == 0)
-			r = add_row(rows, row, e);
+			json_array_append_new(rows, row);
 	}
 	*ret_total = have;
 	if (r == 0)
@@ -397,15 +384,15 @@ int rows_crashes(const struct ledger *l, const char *target, size_t n, json_t **
 	return r;
 }
 
-int crash_counts(const struct ledger *l, json_t **ret, struct err *e)
+json_t *crash_counts(const struct ledger *l)
 {
 	uint64_t n[LEDGER_STATE_COUNT] = {0};
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 
 	for (size_t i = 0; i < ledger_count(l); i++)
 		if (!*ledger_at(l, i)->merged_into)
 			n[ledger_at(l, i)->state]++;
 	for (unsigned s = 0; s < LEDGER_STATE_COUNT; s++)
-		make_number(&m, ledger_state_name((enum ledger_state)s), n[s]);
-	return make_done(&m, ret, e);
+		make_number(m, ledger_state_name((enum ledger_state)s), n[s]);
+	return take_ptr(&m);
 }

@@ -11,10 +11,10 @@ enum { RUN_CRASHES = 400 };
 
 int model_runs(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	uint64_t damaged = 0, total = 0;
 	json_t *rows = NULL;
-	int r = model_begin(s, &m, e);
+	int r = model_begin(s, m, e);
 
 	(void)name;
 	if (r == 0)
@@ -22,10 +22,12 @@ int model_runs(struct serve_site *s, const char *name, json_t **ret, struct err 
 	if (r < 0)
 		return r;
 	r = runs_total(s, rows, damaged, &total, e);
-	make_number(&m, "total", total);
-	make_set(&m, "runs", rows);
-	make_number(&m, "damaged", damaged);
-	return r < 0 ? r : make_done(&m, ret, e);
+	make_number(m, "total", total);
+	make_set(m, "runs", rows);
+	make_number(m, "damaged", damaged);
+	if (r == 0)
+		*ret = take_ptr(&m);
+	return r;
 }
 
 static const struct copy target_keys[] = {
@@ -50,21 +52,16 @@ static const struct copy target_keys[] = {
     {"crashes_new", COPY_NUMBER},
 };
 
-static int model_run_add_target(struct serve_site *s, json_t *rows, const json_t *t, struct err *e)
+static void model_run_add_target(struct serve_site *s, json_t *rows, const json_t *t)
 {
 	const char *name = get_text(t, "name");
-	_automake_ struct make m = MAKE_INIT;
-	json_t *row = NULL;
-	int r;
+	_autojson_ json_t *m = json_object();
 
-	make_text(&m, "name", name);
+	make_text(m, "name", name);
 	if (site_knows_target(s, name))
-		make_href(&m, "href", "targets/", name, ".html");
-	make_copy(&m, t, target_keys, COUNT(target_keys));
-	r = make_done(&m, &row, e);
-	if (r == 0 && json_array_append_new(rows, row) < 0)
-		r = err_set(e, ENOMEM, "build JSON");
-	return r;
+		make_href(m, "href", "targets/", name, ".html");
+	make_copy(m, t, target_keys, COUNT(target_keys));
+	json_array_append_new(rows, take_ptr(&m));
 }
 
 static const struct copy crash_keys[] = {
@@ -73,45 +70,35 @@ static const struct copy crash_keys[] = {
     {"security", COPY_FLAG},
 };
 
-static int model_run_add_crashes(json_t *rows, const json_t *t, struct err *e)
+static void model_run_add_crashes(json_t *rows, const json_t *t)
 {
 	const json_t *all = json_object_get(t, "crashes");
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < json_array_size(all); i++) {
+	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *c = json_array_get(all, i);
-		_automake_ struct make m = MAKE_INIT;
-		json_t *row = NULL;
+		_autojson_ json_t *m = json_object();
 
 		if (json_array_size(rows) >= RUN_CRASHES)
-			return 0;
-		make_text(&m, "target", get_text(t, "name"));
-		make_copy(&m, c, crash_keys, COUNT(crash_keys));
-		crash_href(&m, "href", get_text(c, "signature"));
-		r = make_done(&m, &row, e);
-		if (r == 0 && json_array_append_new(rows, row) < 0)
-			r = err_set(e, ENOMEM, "build JSON");
+			return;
+		make_text(m, "target", get_text(t, "name"));
+		make_copy(m, c, crash_keys, COUNT(crash_keys));
+		crash_href(m, "href", get_text(c, "signature"));
+		json_array_append_new(rows, take_ptr(&m));
 	}
-	return r;
 }
 
-static int model_run_lists(struct serve_site *s, struct make *m, const json_t *all, struct err *e)
+static void model_run_lists(struct serve_site *s, json_t *m, const json_t *all)
 {
-	_autojson_ json_t *targets = json_array(), *crashes = json_array();
-	int r = 0;
+	json_t *targets = json_array(), *crashes = json_array();
 
-	for (size_t i = 0; r == 0 && i < json_array_size(all); i++) {
+	for (size_t i = 0; i < json_array_size(all); i++) {
 		if (i < MODEL_RUN_TARGETS)
-			r = model_run_add_target(s, targets, json_array_get(all, i), e);
-		if (r == 0)
-			r = model_run_add_crashes(crashes, json_array_get(all, i), e);
+			model_run_add_target(s, targets, json_array_get(all, i));
+		model_run_add_crashes(crashes, json_array_get(all, i));
 	}
-	if (r < 0)
-		return r;
-	make_set(m, "targets", json_incref(targets));
+	make_set(m, "targets", targets);
 	make_number(m, "total", json_array_size(all));
-	make_set(m, "crashes", json_incref(crashes));
-	return 0;
+	make_set(m, "crashes", crashes);
 }
 
 static int one_run(struct serve_site *s, const json_t *run, const json_t *targets, json_t *row,
@@ -121,17 +108,18 @@ static int one_run(struct serve_site *s, const json_t *run, const json_t *target
 					   {"version", COPY_TEXT},
 					   {"own_cpu_seconds", COPY_NUMBER},
 					   {"own_peak_rss_bytes", COPY_NUMBER}};
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	int r;
 
-	make_set(&m, "row", row);
+	make_set(m, "row", row);
 	if (problem && *problem)
-		make_text(&m, "problem", problem);
-	r = model_begin(s, &m, e);
-	make_copy(&m, run, keys, COUNT(keys));
+		make_text(m, "problem", problem);
+	r = model_begin(s, m, e);
+	make_copy(m, run, keys, COUNT(keys));
+	model_run_lists(s, m, targets);
 	if (r == 0)
-		r = model_run_lists(s, &m, targets, e);
-	return r < 0 ? r : make_done(&m, ret, e);
+		*ret = take_ptr(&m);
+	return r;
 }
 
 static int of_summary(struct serve_site *s, const json_t *summary, json_t **ret, struct err *e)
@@ -169,8 +157,6 @@ int model_run(struct serve_site *s, const char *name, json_t **ret, struct err *
 				       json_object_get(live, "targets"), row, NULL, ret, e);
 	}
 	r = site_log(s, name, "summary.json", &summary, &why);
-	if (r == -ENOMEM)
-		return err_set(e, ENOMEM, "%s", why.msg);
 	if (r == 0 && json_is_object(summary))
 		return of_summary(s, summary, ret, e);
 	if (r == 0)

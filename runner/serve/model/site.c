@@ -16,8 +16,7 @@ int serve_open(const struct state *s, struct serve_site **ret, struct err *e)
 	struct serve_site *site = xcalloc(1, sizeof(*site));
 	struct err why;
 
-	if (!site)
-		return err_sys(e, "allocate the site");
+	(void)e;
 	site->state = s;
 	if (moment_read(&site->boot, &why) < 0)
 		site->boot = (struct moment){0}; /* then the trigger's facts are unknown */

@@ -16,14 +16,10 @@ static const char *const growth_keys[] = {
 static json_t *growth_columns(void)
 {
 	json_t *all = json_array();
-	int bad = json_array_append_new(all, json_string("time"));
 
+	json_array_append_new(all, json_string("time"));
 	for (size_t i = 0; i < COUNT(growth_keys); i++)
-		bad |= json_array_append_new(all, json_string(growth_keys[i]));
-	if (bad) {
-		json_decref(all);
-		return NULL;
-	}
+		json_array_append_new(all, json_string(growth_keys[i]));
 	return all;
 }
 
@@ -37,32 +33,26 @@ static json_t *model_target_number_or_null(const json_t *j, const char *key)
 static json_t *growth_point(const json_t *line, uint64_t ended)
 {
 	json_t *point = json_array();
-	int bad = json_array_append_new(point, json_integer((json_int_t)ended));
 
+	json_array_append_new(point, json_integer((json_int_t)ended));
 	for (size_t i = 0; i < COUNT(growth_keys); i++)
-		bad |=
-		    json_array_append_new(point, model_target_number_or_null(line, growth_keys[i]));
-	if (bad) {
-		json_decref(point);
-		return NULL;
-	}
+		json_array_append_new(point, model_target_number_or_null(line, growth_keys[i]));
 	return point;
 }
 
 /* lines: newest first; points: oldest first. */
-static int growth_points(const json_t *lines, json_t **ret, struct err *e)
+static json_t *growth_points(const json_t *lines)
 {
-	_autojson_ json_t *all = json_array();
+	json_t *all = json_array();
 
 	for (size_t i = json_array_size(lines); i-- > 0;) {
 		const json_t *line = json_array_get(lines, i);
 		uint64_t ended = get_time(line, "ended");
 
-		if (ended && json_array_append_new(all, growth_point(line, ended)) < 0)
-			return err_set(e, ENOMEM, "build JSON");
+		if (ended)
+			json_array_append_new(all, growth_point(line, ended));
 	}
-	*ret = json_incref(all);
-	return 0;
+	return all;
 }
 
 /* Makes no pages for unknown names. */
@@ -76,41 +66,36 @@ int model_growth(struct serve_site *s, const char *name, json_t **ret, struct er
 {
 	_autobase_ struct model_base b = {0};
 	_autotarget_ struct model_target t = {0};
-	_automake_ struct make m = MAKE_INIT;
-	json_t *points = NULL;
+	_autojson_ json_t *m = json_object();
 	int r = base_load(s, &b, e);
 
 	if (r == 0)
 		r = target_facts(&b, name, MODEL_POINTS, &t, e);
 	if (r == 0)
 		r = model_target_known(s, name, &t, e);
-	if (r == 0)
-		r = growth_points(t.lines, &points, e);
 	if (r < 0)
 		return r;
-	make_number(&m, "v", 1);
-	make_text(&m, "target", name);
-	make_text(&m, "x", "time");
-	make_set(&m, "columns", growth_columns());
-	make_set(&m, "points", points);
-	return make_done(&m, ret, e);
+	make_number(m, "v", 1);
+	make_text(m, "target", name);
+	make_text(m, "x", "time");
+	make_set(m, "columns", growth_columns());
+	make_set(m, "points", growth_points(t.lines));
+	*ret = take_ptr(&m);
+	return 0;
 }
 
 /* The curves of a target's newest run; NULL: it has none. */
-static int newest_series(struct serve_site *s, const char *name, const struct model_target *t,
-			 json_t **ret, struct err *e)
+static json_t *newest_series(struct serve_site *s, const char *name, const struct model_target *t)
 {
 	const char *run = t->live ? site_live_run(s) : get_text(t->now, "run");
-	struct err why;
-	int r = series_read(s->state, run, name, MODEL_POINTS, ret, &why);
+	json_t *series = NULL;
+	struct err ignored;
 
-	if (r == 0)
-		return 0;
-	*ret = NULL;
-	return r == -ENOMEM ? err_set(e, ENOMEM, "%s", why.msg) : 0;
+	return series_read(s->state, run, name, MODEL_POINTS, &series, &ignored) < 0 ? NULL
+										     : series;
 }
 
-static void limit_part(const struct model_target *t, struct make *m)
+static void limit_part(const struct model_target *t, json_t *m)
 {
 	static const struct copy keys[] = {{"memory_limit_bytes", COPY_NUMBER}};
 
@@ -123,27 +108,27 @@ int model_series(struct serve_site *s, const char *name, json_t **ret, struct er
 	_autobase_ struct model_base b = {0};
 	_autotarget_ struct model_target t = {0};
 	_autojson_ json_t *series = NULL;
-	_automake_ struct make m = MAKE_INIT;
+	_autojson_ json_t *m = json_object();
 	int r = base_load(s, &b, e);
 
 	if (r == 0)
 		r = target_facts(&b, name, 1, &t, e);
 	if (r == 0)
 		r = model_target_known(s, name, &t, e);
-	if (r == 0)
-		r = newest_series(s, name, &t, &series, e);
-	if (r == 0 && !series)
-		r = err_set(e, ENOENT, "no curves of this target");
 	if (r < 0)
 		return r;
-	make_number(&m, "v", 1);
-	make_text(&m, "target", name);
-	make_copy(&m, series, keys, COUNT(keys));
-	make_text(&m, "x", "t");
-	make_set(&m, "columns", json_incref(json_object_get(series, "columns")));
-	make_set(&m, "points", json_incref(json_object_get(series, "points")));
-	limit_part(&t, &m);
-	return make_done(&m, ret, e);
+	series = newest_series(s, name, &t);
+	if (!series)
+		return err_set(e, ENOENT, "no curves of this target");
+	make_number(m, "v", 1);
+	make_text(m, "target", name);
+	make_copy(m, series, keys, COUNT(keys));
+	make_text(m, "x", "t");
+	make_set(m, "columns", json_incref(json_object_get(series, "columns")));
+	make_set(m, "points", json_incref(json_object_get(series, "points")));
+	limit_part(&t, m);
+	*ret = take_ptr(&m);
+	return 0;
 }
 
 /* A sample of the points that fits a page, always with the first and the last. */
@@ -151,48 +136,37 @@ static json_t *sample_of(const json_t *points)
 {
 	size_t n = json_array_size(points), some = n < MODEL_SAMPLE ? n : MODEL_SAMPLE;
 	json_t *all = json_array();
-	int bad = !all;
 
 	for (size_t i = 0; i < some; i++)
-		bad |= json_array_append(
-		    all, json_array_get(points, some > 1 ? i * (n - 1) / (some - 1) : 0));
-	if (bad) {
-		json_decref(all);
-		return NULL;
-	}
+		json_array_append(all,
+				  json_array_get(points, some > 1 ? i * (n - 1) / (some - 1) : 0));
 	return all;
 }
 
 static json_t *series_note(const char *name, const json_t *series)
 {
 	static const struct copy keys[] = {{"run", COPY_TEXT}};
-	_automake_ struct make m = MAKE_INIT;
-	json_t *ret = NULL;
-	struct err ignored; /* no memory: the result is NULL */
+	_autojson_ json_t *m = json_object();
 
 	if (!series)
 		return json_null();
-	make_href(&m, "api", "api/v1/series/", name, ".json");
-	make_copy(&m, series, keys, 1);
-	make_set(&m, "columns", json_incref(json_object_get(series, "columns")));
-	make_number(&m, "points", json_array_size(json_object_get(series, "points")));
-	make_set(&m, "sample", sample_of(json_object_get(series, "points")));
-	(void)!make_done(&m, &ret, &ignored);
-	return ret;
+	make_href(m, "api", "api/v1/series/", name, ".json");
+	make_copy(m, series, keys, 1);
+	make_set(m, "columns", json_incref(json_object_get(series, "columns")));
+	make_number(m, "points", json_array_size(json_object_get(series, "points")));
+	make_set(m, "sample", sample_of(json_object_get(series, "points")));
+	return take_ptr(&m);
 }
 
 static json_t *growth_note(const char *name, const json_t *points)
 {
-	_automake_ struct make m = MAKE_INIT;
-	json_t *ret = NULL;
-	struct err ignored;
+	_autojson_ json_t *m = json_object();
 
-	make_href(&m, "api", "api/v1/growth/", name, ".json");
-	make_set(&m, "columns", growth_columns());
-	make_number(&m, "points", json_array_size(points));
-	make_set(&m, "sample", sample_of(points));
-	(void)!make_done(&m, &ret, &ignored); /* no memory: the result is NULL */
-	return ret;
+	make_href(m, "api", "api/v1/growth/", name, ".json");
+	make_set(m, "columns", growth_columns());
+	make_number(m, "points", json_array_size(points));
+	make_set(m, "sample", sample_of(points));
+	return take_ptr(&m);
 }
 
 static const struct copy run_keys[] = {
@@ -212,51 +186,42 @@ static const struct copy run_keys[] = {
     {"failures_total", COPY_NUMBER},
 };
 
-static int model_target_runs_part(struct serve_site *s, const json_t *lines, json_t **ret,
-				  struct err *e)
+static json_t *model_target_runs_part(struct serve_site *s, const json_t *lines)
 {
-	_autojson_ json_t *rows = json_array();
+	json_t *rows = json_array();
 
 	for (size_t i = 0; i < json_array_size(lines) && i < MODEL_TARGET_RUNS; i++) {
 		const json_t *line = json_array_get(lines, i);
-		_automake_ struct make m = MAKE_INIT;
-		json_t *row = NULL;
-		int r;
+		_autojson_ json_t *m = json_object();
 
-		make_copy(&m, line, run_keys, COUNT(run_keys));
+		make_copy(m, line, run_keys, COUNT(run_keys));
 		if (site_run_kept(s, get_text(line, "run")))
-			make_href(&m, "href", "runs/", get_text(line, "run"), ".html");
-		r = make_done(&m, &row, e);
-		if (r < 0)
-			return r;
-		if (json_array_append_new(rows, row) < 0)
-			return err_set(e, ENOMEM, "build JSON");
+			make_href(m, "href", "runs/", get_text(line, "run"), ".html");
+		json_array_append_new(rows, take_ptr(&m));
 	}
-	*ret = json_incref(rows);
-	return 0;
+	return rows;
 }
 
 /* All values of the newest run; the file in its logs has more than the history. */
-static int stats_part(struct serve_site *s, const char *name, const struct model_target *t,
-		      json_t **ret)
+static json_t *stats_part(struct serve_site *s, const char *name, const struct model_target *t)
 {
+	json_t *stats = NULL;
 	char file[300];
 	struct err why;
 
 	if (!t->live) {
 		snprintf(file, sizeof(file), "%s.stats", name);
-		if (site_log(s, get_text(t->now, "run"), file, ret, &why) == 0)
-			return 0;
+		if (site_log(s, get_text(t->now, "run"), file, &stats, &why) == 0)
+			return stats;
 	}
-	*ret = t->now ? json_incref(t->now) : json_null();
-	return 0;
+	return t->now ? json_incref(t->now) : json_null();
 }
 
 static int model_target_lists(struct model_base *b, const char *name, const struct model_target *t,
-			      struct make *m, struct err *e)
+			      json_t *m, struct err *e)
 {
 	_autojson_ json_t *points = NULL, *series = NULL;
-	json_t *rows = NULL, *stats = NULL;
+	json_t *rows = NULL;
 	size_t total = 0;
 	int r = rows_crashes(b->ledger, name, MODEL_NEWEST, &rows, &total, e);
 
@@ -264,28 +229,20 @@ static int model_target_lists(struct model_base *b, const char *name, const stru
 		return r;
 	make_set(m, "crashes", rows);
 	make_number(m, "crashes_total", total);
-	r = model_target_runs_part(b->site, t->lines, &rows, e);
-	if (r < 0)
-		return r;
-	make_set(m, "runs", rows);
-	r = stats_part(b->site, name, t, &stats);
-	if (r == 0)
-		make_set(m, "stats", stats);
-	if (r == 0)
-		r = newest_series(b->site, name, t, &series, e);
-	if (r == 0)
-		r = growth_points(t->lines, &points, e);
+	make_set(m, "runs", model_target_runs_part(b->site, t->lines));
+	make_set(m, "stats", stats_part(b->site, name, t));
+	series = newest_series(b->site, name, t);
+	points = growth_points(t->lines);
 	make_set(m, "series", series_note(name, series));
 	make_set(m, "growth", growth_note(name, points));
-	return r;
+	return 0;
 }
 
 int model_target(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_autobase_ struct model_base b = {0};
 	_autotarget_ struct model_target t = {0};
-	_automake_ struct make m = MAKE_INIT;
-	json_t *row = NULL;
+	_autojson_ json_t *m = json_object();
 	int r = base_load(s, &b, e);
 
 	if (r == 0)
@@ -293,19 +250,19 @@ int model_target(struct serve_site *s, const char *name, json_t **ret, struct er
 	if (r == 0)
 		r = model_target_known(s, name, &t, e);
 	if (r == 0)
-		r = model_begin(s, &m, e);
-	if (r == 0)
-		r = row_target(&b, name, &t, &row, e);
+		r = model_begin(s, m, e);
 	if (r < 0)
 		return r;
-	make_text(&m, "name", name);
+	make_text(m, "name", name);
 	if (*t.damaged)
-		make_text(&m, "problem", t.damaged);
-	make_set(&m, "row", row);
-	make_set(&m, "health",
+		make_text(m, "problem", t.damaged);
+	make_set(m, "row", row_target(&b, name, &t));
+	make_set(m, "health",
 		 json_pack("{s:s, s:O}", "severity", findings_severity(t.findings), "findings",
 			   t.findings));
-	limit_part(&t, &m);
-	r = model_target_lists(&b, name, &t, &m, e);
-	return r < 0 ? r : make_done(&m, ret, e);
+	limit_part(&t, m);
+	r = model_target_lists(&b, name, &t, m, e);
+	if (r == 0)
+		*ret = take_ptr(&m);
+	return r;
 }
