@@ -159,7 +159,6 @@ static struct serve_limits limits_of(struct config *c)
 static int serve(struct serve *a)
 {
 	struct serve_limits limits;
-	struct err e;
 	int r = session_load(&a->session);
 
 	if (r == EXIT_DONE)
@@ -174,8 +173,7 @@ static int serve(struct serve *a)
 	limits.say_config = a->said.config;
 	limits.say_state = a->said.state;
 	sources_open(a->session.common.config, &a->sources);
-	if (serve_open(a->session.state, &a->site, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
+	a->site = serve_open(a->session.state);
 	serve_set_limits(a->site, &limits);
 	return a->export ? serve_export_all(a) : serve_all(a);
 }

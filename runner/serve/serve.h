@@ -32,7 +32,7 @@ struct sources;
 
 struct serve_site;
 /* Opens the site of the state directory s.  The caller keeps s open as long as the site. */
-MUST_CHECK int serve_open(const struct state *s, struct serve_site **ret, struct err *e);
+struct serve_site *serve_open(const struct state *s);
 void serve_close(struct serve_site *site); /* NULL is fine */
 
 /* Limits from the configuration.  A default is the value before serve_set_limits(). */

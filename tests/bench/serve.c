@@ -268,8 +268,9 @@ static int look(const char *path)
 	struct err e;
 	int r;
 
-	if (state_open(path, STATE_READ, &s, &e) < 0 || serve_open(s, &l.site, &e) < 0)
+	if (state_open(path, STATE_READ, &s, &e) < 0)
 		die(e.msg);
+	l.site = serve_open(s);
 	for (size_t i = 0; i < LOOKS; i++) {
 		struct serve_answer a;
 		uint64_t began = clock_mono_us();

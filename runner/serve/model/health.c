@@ -49,13 +49,6 @@ static json_t *model_health_findings(const struct health *h, const char *target)
 	return all;
 }
 
-/* Earlier versions did not record "turn". */
-static bool waited(const json_t *known)
-{
-	return json_object_get(known, "turn") &&
-	       get_count(known, "turn") < get_count(known, "seen");
-}
-
 void target_findings(struct model_base *b, const char *name, struct model_target *t)
 {
 	const json_t *known = json_object_get(b->fuzzed, name);
@@ -64,7 +57,8 @@ void target_findings(struct model_base *b, const char *name, struct model_target
 					    .fuzzed = get_count(known, "fuzzed"),
 					    .first = get_count(known, "first"),
 					    .grown = get_count(known, "grown"),
-					    .waited = !t->live && waited(known),
+					    .waited = !t->live && get_count(known, "turn") <
+								      get_count(known, "seen"),
 					    .silent_s = b->site->limits.silent_s,
 					    .damaged = *t->damaged ? t->damaged : NULL};
 	struct health h;

@@ -157,7 +157,7 @@ int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t
 	}
 	if (damaged > 0)
 		return err_set(e, EBADMSG, "stats/%s: none of its lines can be read", name);
-	/* The target only waited, or only older versions had it. */
+	/* The target only waited. */
 	r = newest_summary(s, &summary, e);
 	if (r == 0)
 		*ret = line_of_summary(summary, target);

@@ -3,8 +3,6 @@
 #include "base/cleanup.h"
 #include "runner/serve/model/model.h"
 
-#include <errno.h>
-
 DEFINE_CLEANUP(struct outbox *, outbox_close)
 
 json_t *outbox_part(struct serve_site *s)

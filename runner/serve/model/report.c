@@ -7,8 +7,6 @@
 #include "runner/publish/render/source_link.h"
 #include "runner/serve/model/model.h"
 
-#include <errno.h>
-
 /* Bytes of a report that are parsed for the place of the failure. */
 enum { PARSED_MAX = 1 << 20 };
 

@@ -8,7 +8,6 @@
 #include "runner/crash/vault.h"
 #include "runner/publish/render/source_link.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

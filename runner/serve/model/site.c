@@ -11,19 +11,17 @@
 #include <fcntl.h>
 #include <string.h>
 
-int serve_open(const struct state *s, struct serve_site **ret, struct err *e)
+struct serve_site *serve_open(const struct state *s)
 {
 	struct serve_site *site = xcalloc(1, sizeof(*site));
 	struct err why;
 
-	(void)e;
 	site->state = s;
 	if (moment_read(&site->boot, &why) < 0)
 		site->boot = (struct moment){0}; /* then the trigger's facts are unknown */
 	site->limits = (struct serve_limits){
 	    .disk_reserve = UINT64_C(1) << 30, .silent_s = UINT64_C(7) * 86400, .downloads = true};
-	*ret = site;
-	return 0;
+	return site;
 }
 
 void serve_close(struct serve_site *site)

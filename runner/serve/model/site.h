@@ -74,8 +74,8 @@ MUST_CHECK int site_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t 
 json_t *site_times(struct serve_site *s);
 /* The number of runs in the history. */
 MUST_CHECK int site_runs_total(struct serve_site *s, uint64_t *ret, struct err *e);
-/* The lines of a target's history, newest first.  A target that only waited, or that only older
- * versions fuzzed, has none; then its entry in the newest summary is used.  Each line has "run"
+/* The lines of a target's history, newest first.  A target that only waited has none;
+ * then its entry in the newest summary is used.  Each line has "run"
  * and "ended".  -EBADMSG: there are lines, but none can be read. */
 MUST_CHECK int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t **ret,
 				 struct err *e);
