@@ -70,7 +70,7 @@ static bool read_pcs(struct look *l)
 	if (l->n == 0 || l->n > INSTRUMENTED_EDGES_MAX)
 		return false;
 	l->pcs = xcalloc(l->n, sizeof(*l->pcs));
-	if (!l->pcs || !elf_read(l->elf, l->pcs, l->n * sizeof(*l->pcs), l->at.at))
+	if (!elf_read(l->elf, l->pcs, l->n * sizeof(*l->pcs), l->at.at))
 		return false;
 	if (!instrumented_find(l->elf, SHT_RELA, ".rela.dyn", &s))
 		return true;

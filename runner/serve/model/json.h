@@ -7,8 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sets a member of an object.  taken: takes ownership of the value; NULL: the member is left out.
- */
+/* Sets a member of an object.  taken: takes ownership; NULL: the member is left out. */
 void make_set(json_t *m, const char *key, json_t *taken);
 /* A string, cut to MAKE_TEXT_MAX bytes; invalid UTF-8 becomes "(not UTF-8)". */
 enum { MAKE_TEXT_MAX = 2048 };

@@ -65,12 +65,10 @@ struct survey_target *survey_add(struct survey *s, const struct survey_opts *o, 
 	return t;
 }
 
-static int survey_add_known(void *arg, const struct fuzzed_times *t, struct err *e)
+static void survey_add_times(struct reading *a, const struct fuzzed_times *t)
 {
-	struct reading *a = arg;
 	struct survey_target *to = survey_add(a->survey, a->opts, t->target);
 
-	(void)e;
 	to->facts.fuzzed = t->fuzzed;
 	to->facts.first = t->first;
 	to->facts.grown = t->grown;
@@ -82,12 +80,18 @@ static int survey_add_known(void *arg, const struct fuzzed_times *t, struct err 
 	survey_untriaged(a->state, t->target, to->stats);
 	to->facts.stats = to->stats;
 	to->facts.damaged = to->damaged;
+}
+
+static int survey_add_known(void *arg, const struct fuzzed_times *t, struct err *e)
+{
+	(void)e;
+	survey_add_times(arg, t);
 	return 0;
 }
 
 /* Adds a target that has a history but is missing in last_fuzzed.json, which may have been
  * damaged. */
-static int survey_add_file(struct reading *a, int dirfd, const char *file, struct err *e)
+static void survey_add_file(struct reading *a, int dirfd, const char *file)
 {
 	size_t n = strlen(file), end = strlen(".jsonl");
 	struct fuzzed_times t = {0};
@@ -96,24 +100,22 @@ static int survey_add_file(struct reading *a, int dirfd, const char *file, struc
 
 	if (file[0] == '.' || n <= end || strcmp(file + n - end, ".jsonl") != 0 ||
 	    fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
+		return;
 	snprintf(name, sizeof(name), "%.*s", (int)(n - end), file);
 	if (survey_find(a->survey, name))
-		return 0;
+		return;
 	t.target = name;
 	t.seen = t.turn = (uint64_t)st.st_mtim.tv_sec;
-	return survey_add_known(a, &t, e);
+	survey_add_times(a, &t);
 }
 
-static int survey_add_files(struct reading *a, struct err *e)
+static void survey_add_files(struct reading *a)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->state->dirfd, "stats/targets");
 	const struct dirent *ent;
-	int r = 0;
 
-	while (r == 0 && d && (ent = sys_readdir(d)))
-		r = survey_add_file(a, dirfd(d), ent->d_name, e);
-	return r;
+	while (d && (ent = sys_readdir(d)))
+		survey_add_file(a, dirfd(d), ent->d_name);
 }
 
 static int survey_by_name(const void *a, const void *b)
@@ -130,12 +132,11 @@ int survey_read(const struct state *s, const struct survey_opts *o, struct surve
 	struct reading a = {s, o, &all};
 	int r = fuzzed_each(s, survey_add_known, &a, e);
 
-	if (r == 0)
-		r = survey_add_files(&a, e);
 	if (r < 0) {
 		survey_done(&all);
 		return r;
 	}
+	survey_add_files(&a);
 	if (all.n > 1)
 		qsort(all.v, all.n, sizeof(*all.v), survey_by_name);
 	*ret = all;

@@ -453,7 +453,7 @@ static void test_record(void **state)
 	tree_done(&t);
 }
 
-/* A full disk, no memory: an error, and the old record or the new one. */
+/* A full disk: an error, and the old record or the new one. */
 static void test_record_faults(void **state)
 {
 	char type[] = "bazel", path[] = "/a";
