@@ -13,46 +13,33 @@ static size_t name_len(const char *flag)
 	return strcspn(flag, "=");
 }
 
-static int add_own(const struct engine_fuzz *job, struct strv *v, struct err *e)
+static void add_own(const struct engine_fuzz *job, struct strv *v)
 {
-	int r = strv_add(v, job->binary, e);
-
-	if (r == 0)
-		r = strv_addf(v, e, "-artifact_prefix=%s/", job->artifact_dir);
-	if (r == 0)
-		r = strv_addf(v, e, "-max_total_time=%u", libfuzzer_int(job->max_time_s));
-	if (r == 0)
-		r = strv_addf(v, e, "-timeout=%u", libfuzzer_int(job->input_timeout_s));
-	/* -malloc_limit_mb stays at its default, which is this limit.  A single malloc above the
+	strv_push(v, job->binary);
+	strv_pushf(v, "-artifact_prefix=%s/", job->artifact_dir);
+	strv_pushf(v, "-max_total_time=%u", libfuzzer_int(job->max_time_s));
+	/* -malloc_limit_mb stays at its default, which is -rss_limit_mb.  A single malloc above the
 	 * limit is reported before the kernel has to act. */
-	if (r == 0)
-		r = strv_addf(v, e, "-rss_limit_mb=%u", libfuzzer_int(job->rss_limit_mib));
-	if (r == 0)
-		r = strv_add(v, "-print_final_stats=1", e);
+	libfuzzer_add_limits(job->input_timeout_s, job->rss_limit_mib, v);
+	strv_push(v, "-print_final_stats=1");
 	/* -print_funcs starts a symbolizer, which uses hundreds of MiB inside the limit. */
-	if (r == 0)
-		r = strv_add(v, "-print_funcs=0", e);
+	strv_push(v, "-print_funcs=0");
 	/* No other process writes to the corpus.  Reading a directory that the target deleted would
 	 * end libFuzzer with a usage error. */
-	if (r == 0)
-		r = strv_add(v, "-reload=0", e);
-	return r;
+	strv_push(v, "-reload=0");
 }
 
-static int add_chosen(const struct engine_fuzz *job, struct strv *v, struct err *e)
+static void add_chosen(const struct engine_fuzz *job, struct strv *v)
 {
-	int r = 0;
-
 	if (job->dict && job->dict[0])
-		r = strv_addf(v, e, "-dict=%s", job->dict);
-	if (r == 0 && job->max_len)
-		r = strv_addf(v, e, "-max_len=%u", libfuzzer_int(job->max_len));
+		strv_pushf(v, "-dict=%s", job->dict);
+	if (job->max_len)
+		strv_pushf(v, "-max_len=%u", libfuzzer_int(job->max_len));
 	/* -seed is an unsigned int; 0 means that libFuzzer chooses. */
-	if (r == 0 && job->seed)
-		r = strv_addf(v, e, "-seed=%u", (unsigned)((job->seed - 1) % UINT_MAX + 1));
-	if (r == 0 && job->runs)
-		r = strv_addf(v, e, "-runs=%u", libfuzzer_int(job->runs));
-	return r;
+	if (job->seed)
+		strv_pushf(v, "-seed=%u", (unsigned)((job->seed - 1) % UINT_MAX + 1));
+	if (job->runs)
+		strv_pushf(v, "-runs=%u", libfuzzer_int(job->runs));
 }
 
 static void drop_at(struct strv *v, size_t at)
@@ -62,13 +49,18 @@ static void drop_at(struct strv *v, size_t at)
 	v->n--;
 }
 
+void libfuzzer_add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v)
+{
+	strv_pushf(v, "-timeout=%u", libfuzzer_int(timeout_s));
+	strv_pushf(v, "-rss_limit_mb=%u", libfuzzer_int(rss_mib));
+}
+
 /* libFuzzer uses the last of a repeated flag.  One flag per name is easier to read in the log. */
 int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v, struct err *e)
 {
 	for (size_t i = 0; flags && flags[i]; i++) {
 		size_t n = name_len(flags[i]);
 		char why[160];
-		int r;
 
 		if (!libfuzzer_flag_ok(slice_of(flags[i]), why))
 			return err_set(e, EINVAL, "flag '%s': %s", flags[i], why);
@@ -77,20 +69,16 @@ int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v, s
 		for (size_t k = v->n; k-- > 1;)
 			if (name_len(v->v[k]) == n && memcmp(v->v[k], flags[i], n) == 0)
 				drop_at(v, k);
-		r = strv_add(v, flags[i], e);
-		if (r < 0)
-			return r;
+		strv_push(v, flags[i]);
 	}
 	return 0;
 }
 
-static int libfuzzer_add_dirs(const struct engine_fuzz *job, struct strv *v, struct err *e)
+static void libfuzzer_add_dirs(const struct engine_fuzz *job, struct strv *v)
 {
-	int r = strv_add(v, job->corpus_dir, e);
-
-	for (size_t i = 0; r == 0 && job->seed_dirs && job->seed_dirs[i]; i++)
-		r = strv_add(v, job->seed_dirs[i], e);
-	return r;
+	strv_push(v, job->corpus_dir);
+	for (size_t i = 0; job->seed_dirs && job->seed_dirs[i]; i++)
+		strv_push(v, job->seed_dirs[i]);
 }
 
 /* libFuzzer prints its own choice of -max_len, but not a given value. */
@@ -130,16 +118,13 @@ static int libfuzzer_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret,
 				    .known_leaks = job->known_leaks,
 				    .known_undefined = job->known_undefined};
 	struct engine_cmd c = {0};
-	int r = add_own(job, &c.argv, e);
+	int r;
 
-	if (r == 0)
-		r = add_chosen(job, &c.argv, e);
-	if (r == 0)
-		r = libfuzzer_add_flags(job->flags, false, &c.argv, e);
-	if (r == 0)
-		r = libfuzzer_add_dirs(job, &c.argv, e);
-	if (r == 0)
-		c.max_len = max_len_of(&c.argv);
+	add_own(job, &c.argv);
+	add_chosen(job, &c.argv);
+	r = libfuzzer_add_flags(job->flags, false, &c.argv, e);
+	libfuzzer_add_dirs(job, &c.argv);
+	c.max_len = max_len_of(&c.argv);
 	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }
 

@@ -197,42 +197,42 @@ static const char *suppressions_for(const struct libfuzzer_env *o, const struct 
 }
 
 /* Adds the forced options.  They follow all others, because the last value of an option counts. */
-static int add_last(const struct libfuzzer_env *o, const struct san *s, struct buf *b,
-		    struct err *e)
+static void add_last(const struct libfuzzer_env *o, const struct san *s, struct buf *b)
 {
 	const char *suppressions = suppressions_for(o, s);
-	int r = buf_addf(b, e, ":%s", s->forced);
 
-	if (r == 0 && o->ub_goes_on && s == &sans[UBSAN])
-		r = buf_add(b, SLICE(":halt_on_error=0"), e);
-	if (r == 0 && o->symbolizer)
-		r = buf_addf(b, e, ":symbolize=1:external_symbolizer_path=%s", o->symbolizer);
-	else if (r == 0)
-		r = buf_add(b, SLICE(":symbolize=0"), e);
-	return r == 0 && suppressions ? buf_addf(b, e, ":suppressions=%s", suppressions) : r;
+	buf_printf(b, ":%s", s->forced);
+	if (o->ub_goes_on && s == &sans[UBSAN])
+		buf_puts(b, ":halt_on_error=0");
+	if (o->symbolizer)
+		buf_printf(b, ":symbolize=1:external_symbolizer_path=%s", o->symbolizer);
+	else
+		buf_puts(b, ":symbolize=0");
+	if (suppressions)
+		buf_printf(b, ":suppressions=%s", suppressions);
 }
 
 static int add_options(const struct libfuzzer_env *o, const struct san *s, struct strv *io,
 		       struct err *e)
 {
-	CLEANUP(buf_done) struct buf b = BUF_INIT(ENV_MAX);
-	int r = buf_addf(&b, e, "%s=%s", s->name, s->own);
+	_autobuf_ struct buf b = BUF_INIT(ENV_MAX);
 
+	buf_printf(&b, "%s=%s", s->name, s->own);
 	/* Freed memory in the quarantine (256 MiB by default) counts as rss. */
-	if (r == 0 && s == &sans[ASAN] && o->rss_limit_mib) {
+	if (s == &sans[ASAN] && o->rss_limit_mib) {
 		uint64_t q = o->rss_limit_mib / 8 + 1;
 
-		r = buf_addf(&b, e, ":quarantine_size_mb=%u",
-			     (unsigned)(q < QUARANTINE_MAX_MIB ? q : QUARANTINE_MAX_MIB));
+		buf_printf(&b, ":quarantine_size_mb=%u",
+			   (unsigned)(q < QUARANTINE_MAX_MIB ? q : QUARANTINE_MAX_MIB));
 	}
-	for (size_t i = 0; r == 0 && o->env && o->env[i]; i++)
+	for (size_t i = 0; o->env && o->env[i]; i++)
 		if (is_var(o->env[i], s->name))
-			r = buf_addf(&b, e, ":%s", o->env[i] + strlen(s->name) + 1);
-	if (r == 0)
-		r = add_last(o, s, &b, e);
-	if (r < 0)
+			buf_printf(&b, ":%s", o->env[i] + strlen(s->name) + 1);
+	add_last(o, s, &b);
+	if (buf_check(&b, e) < 0)
 		return err_wrap(e, "%s", s->name);
-	return strv_add(io, buf_str(&b), e);
+	strv_push(io, buf_str(&b));
+	return 0;
 }
 
 static bool is_sanitizer_var(const char *entry)
@@ -247,13 +247,10 @@ static bool is_sanitizer_var(const char *entry)
 static int set_var(const char *entry, struct strv *io, struct err *e)
 {
 	size_t n = strcspn(entry, "=");
-	int r;
 
 	if (n == 0 || entry[n] != '=')
 		return err_set(e, EINVAL, "environment '%s': write NAME=value", entry);
-	r = strv_add(io, entry, e);
-	if (r < 0)
-		return r;
+	strv_push(io, entry);
 	for (size_t i = 0; i + 1 < io->n; i++) {
 		if (strncmp(io->v[i], entry, n + 1) != 0)
 			continue;
@@ -275,8 +272,8 @@ int libfuzzer_env(const struct libfuzzer_env *o, struct strv *io, struct err *e)
 	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(plain) / sizeof(plain[0]); i++)
-		r = strv_add(io, plain[i], e);
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		strv_push(io, plain[i]);
 	for (size_t i = 0; r == 0 && i < sizeof(sans) / sizeof(sans[0]); i++)
 		r = add_options(o, &sans[i], io, e);
 	for (size_t i = 0; r == 0 && o->env && o->env[i]; i++)

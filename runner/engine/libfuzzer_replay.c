@@ -3,15 +3,6 @@
  * of -minimize_crash. */
 #include "runner/engine/libfuzzer.h"
 
-static int add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v, struct err *e)
-{
-	int r = strv_addf(v, e, "-timeout=%u", libfuzzer_int(timeout_s));
-
-	if (r == 0)
-		r = strv_addf(v, e, "-rss_limit_mb=%u", libfuzzer_int(rss_mib));
-	return r;
-}
-
 int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret, struct err *e)
 {
 	struct libfuzzer_env env = {.env = job->env,
@@ -19,14 +10,13 @@ int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret, st
 				    .symbolizer = job->symbolizer,
 				    .ub_goes_on = job->ub_goes_on};
 	struct engine_cmd c = {0};
-	int r = strv_add(&c.argv, job->binary, e);
+	int r;
 
-	if (r == 0)
-		r = add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv, e);
-	if (r == 0)
-		r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
-	for (size_t i = 0; r == 0 && job->inputs && job->inputs[i]; i++)
-		r = strv_add(&c.argv, job->inputs[i], e);
+	strv_push(&c.argv, job->binary);
+	libfuzzer_add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv);
+	r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	for (size_t i = 0; job->inputs && job->inputs[i]; i++)
+		strv_push(&c.argv, job->inputs[i]);
 	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }
 
@@ -35,20 +25,15 @@ int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret, 
 	struct libfuzzer_env env = {
 	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .ub_goes_on = true};
 	struct engine_cmd c = {0};
-	int r = strv_add(&c.argv, job->binary, e);
+	int r;
 
-	if (r == 0)
-		r = strv_addf(&c.argv, e, "-artifact_prefix=%s/", job->artifact_dir);
-	if (r == 0)
-		r = strv_addf(&c.argv, e, "-merge_control_file=%s", job->control);
-	if (r == 0)
-		r = strv_addf(&c.argv, e, "-merge_inner=%d", job->only_new ? 1 : 2);
-	if (r == 0)
-		r = strv_addf(&c.argv, e, "-max_len=%u", libfuzzer_int(job->max_len));
-	if (r == 0)
-		r = add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv, e);
-	if (r == 0)
-		r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	strv_push(&c.argv, job->binary);
+	strv_pushf(&c.argv, "-artifact_prefix=%s/", job->artifact_dir);
+	strv_pushf(&c.argv, "-merge_control_file=%s", job->control);
+	strv_pushf(&c.argv, "-merge_inner=%d", job->only_new ? 1 : 2);
+	strv_pushf(&c.argv, "-max_len=%u", libfuzzer_int(job->max_len));
+	libfuzzer_add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv);
+	r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
 	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }
 
@@ -58,21 +43,15 @@ int libfuzzer_shorten(const struct engine_shorten *job, struct engine_cmd *ret, 
 	struct libfuzzer_env env = {
 	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .ub_goes_on = job->ub_goes_on};
 	struct engine_cmd c = {0};
-	int r = strv_add(&c.argv, job->binary, e);
+	int r;
 
-	if (r == 0)
-		r = strv_add(&c.argv, "-minimize_crash_internal_step=1", e);
-	if (r == 0)
-		r = strv_addf(&c.argv, e, "-exact_artifact_path=%s", job->output);
-	if (r == 0)
-		r = strv_addf(&c.argv, e, "-runs=%u", libfuzzer_int(job->runs));
-	if (r == 0)
-		r = strv_addf(&c.argv, e, "-max_total_time=%u", libfuzzer_int(job->max_time_s));
-	if (r == 0)
-		r = add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv, e);
-	if (r == 0)
-		r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
-	if (r == 0)
-		r = strv_add(&c.argv, job->input, e);
+	strv_push(&c.argv, job->binary);
+	strv_push(&c.argv, "-minimize_crash_internal_step=1");
+	strv_pushf(&c.argv, "-exact_artifact_path=%s", job->output);
+	strv_pushf(&c.argv, "-runs=%u", libfuzzer_int(job->runs));
+	strv_pushf(&c.argv, "-max_total_time=%u", libfuzzer_int(job->max_time_s));
+	libfuzzer_add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv);
+	r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	strv_push(&c.argv, job->input);
 	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }

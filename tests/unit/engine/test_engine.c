@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "base/fault.h"
 #include "runner/engine/engine.h"
 
 static void grows(void **state)
 {
 	struct strv s = {0};
-	struct err e;
 
 	(void)state;
-	assert_int_equal(strv_add(&s, "one", &e), 0);
-	assert_int_equal(strv_addf(&s, &e, "-n=%d", 2), 0);
-	assert_int_equal(strv_add(&s, "", &e), 0);
+	strv_push(&s, "one");
+	strv_pushf(&s, "-n=%d", 2);
+	strv_push(&s, "");
 	assert_int_equal(s.n, 3);
 	assert_string_equal(s.v[0], "one");
 	assert_string_equal(s.v[1], "-n=2");

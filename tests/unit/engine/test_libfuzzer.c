@@ -2,7 +2,6 @@
 #include "tests/unit/unit.h"
 
 #include "runner/engine/libfuzzer.h"
-#include "tests/unit/engine/commands.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +9,7 @@
 
 static const char *const seeds[] = {"/seeds/a", "/seeds/b", NULL};
 
-static struct engine_fuzz job_of(const char *const *flags, const char *const *env)
+static struct engine_fuzz job_of(const char *const *flags)
 {
 	return (struct engine_fuzz){
 	    .binary = "/out/t",
@@ -21,7 +20,6 @@ static struct engine_fuzz job_of(const char *const *flags, const char *const *en
 	    .input_timeout_s = 25,
 	    .rss_limit_mib = 400,
 	    .flags = flags,
-	    .env = env,
 	};
 }
 
@@ -51,7 +49,7 @@ static void plain_command(void **state)
 					   "/seeds/a",
 					   "/seeds/b",
 					   NULL};
-	struct engine_fuzz job = job_of(NULL, NULL);
+	struct engine_fuzz job = job_of(NULL);
 	struct engine_cmd c;
 	struct err e;
 
@@ -79,7 +77,7 @@ static void chosen_values(void **state)
 					   "-runs=2147483647",
 					   "/job/corpus",
 					   NULL};
-	struct engine_fuzz job = job_of(NULL, NULL);
+	struct engine_fuzz job = job_of(NULL);
 	struct engine_cmd c;
 	struct err e;
 
@@ -116,7 +114,7 @@ static void the_persons_flag_wins_once(void **state)
 					   "/seeds/a",
 					   "/seeds/b",
 					   NULL};
-	struct engine_fuzz job = job_of(flags, NULL);
+	struct engine_fuzz job = job_of(flags);
 	struct engine_cmd c;
 	struct err e;
 
@@ -136,7 +134,7 @@ static void odd_lengths_are_the_engines_choice(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		const char *const flags[] = {odd[i], NULL};
-		struct engine_fuzz job = job_of(flags, NULL);
+		struct engine_fuzz job = job_of(flags);
 		struct engine_cmd c;
 		struct err e;
 
@@ -149,7 +147,7 @@ static void odd_lengths_are_the_engines_choice(void **state)
 static void a_refused_flag_is_an_error(void **state)
 {
 	static const char *const flags[] = {"-max_len=10", "-fork=2", NULL};
-	struct engine_fuzz job = job_of(flags, NULL);
+	struct engine_fuzz job = job_of(flags);
 	struct engine_cmd c = {0};
 	struct err e;
 
@@ -157,21 +155,6 @@ static void a_refused_flag_is_an_error(void **state)
 	assert_int_equal(engine_libfuzzer.fuzz(&job, &c, &e), -EINVAL);
 	assert_non_null(strstr(e.msg, "libFuzzer command of '/out/t': flag '-fork=2': "));
 	assert_null(c.argv.v);
-}
-
-static int fuzz(struct engine_cmd *ret, struct err *e)
-{
-	static const char *const flags[] = {"-max_len=10", NULL};
-	static const char *const env[] = {"ASAN_OPTIONS=a=1", "X=y", NULL};
-	struct engine_fuzz job = job_of(flags, env);
-
-	return engine_libfuzzer.fuzz(&job, ret, e);
-}
-
-static void every_allocation_may_fail(void **state)
-{
-	(void)state;
-	assert_true(fail_each_allocation(fuzz) > 40);
 }
 
 static void artifact_names(void **state)
@@ -330,7 +313,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_persons_flag_wins_once),
     cmocka_unit_test(odd_lengths_are_the_engines_choice),
     cmocka_unit_test(a_refused_flag_is_an_error),
-    cmocka_unit_test(every_allocation_may_fail),
     cmocka_unit_test(artifact_names),
     cmocka_unit_test(saved_names),
     cmocka_unit_test(classifies),

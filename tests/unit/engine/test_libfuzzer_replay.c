@@ -2,7 +2,6 @@
 #include "tests/unit/unit.h"
 
 #include "runner/engine/libfuzzer.h"
-#include "tests/unit/engine/commands.h"
 
 static const char *const inputs[] = {"/seeds/inputs/a", "/seeds/inputs/b", NULL};
 static const char *const flags[] = {"-max_len=64", "-malloc_limit_mb=100", "-use_value_profile=1",
@@ -162,41 +161,11 @@ static void shortens_one_input(void **state)
 	engine_cmd_done(&c);
 }
 
-static int shorten(struct engine_cmd *ret, struct err *e)
-{
-	struct engine_shorten job = shorten_job();
-
-	return engine_libfuzzer.shorten(&job, ret, e);
-}
-
-static int replay(struct engine_cmd *ret, struct err *e)
-{
-	struct engine_replay job = replay_job();
-
-	return engine_libfuzzer.replay(&job, ret, e);
-}
-
-static int measure(struct engine_cmd *ret, struct err *e)
-{
-	struct engine_measure job = measure_job();
-
-	return engine_libfuzzer.measure(&job, ret, e);
-}
-
-static void every_allocation_may_fail(void **state)
-{
-	(void)state;
-	assert_true(fail_each_allocation(replay) > 20);
-	assert_true(fail_each_allocation(measure) > 20);
-	assert_true(fail_each_allocation(shorten) > 20);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(replays_inputs_without_the_mutators_flags),
     cmocka_unit_test(symbolizes_only_when_told),
     cmocka_unit_test(measures_by_a_control_file),
     cmocka_unit_test(shortens_one_input),
-    cmocka_unit_test(every_allocation_may_fail),
 };
 
 UNIT_MAIN(tests)
