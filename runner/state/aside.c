@@ -20,11 +20,9 @@ static int find_place(int at, const char *path, char **ret, struct err *e)
 	for (unsigned i = 1; i < NAMES_TRIED; i++) {
 		_autofree_ char *to =
 		    i == 1 ? xasprintf(ASIDE "/%s", path) : xasprintf(ASIDE "/%s~%u", path, i);
-		char *slash = to ? strrchr(to, '/') : NULL;
+		char *slash = strrchr(to, '/'); /* at least that behind ASIDE */
 		int r;
 
-		if (!to || !slash)
-			return err_set(e, ENOMEM, "allocate a path");
 		*slash = '\0';
 		r = fs_mkdirs(at, to, MODE_DIR, e);
 		*slash = '/';

@@ -18,12 +18,12 @@ static int fuzzed_load(int stats, json_t **ret, struct err *e)
 
 	if (r == 0 && json_is_object(*ret))
 		return 0;
-	if (r == -EIO || r == -ENOMEM)
+	if (r == -EIO)
 		return r;
 	if (r == 0)
 		json_decref(*ret);
 	*ret = json_object();
-	return *ret ? 0 : err_set(e, ENOMEM, "read when targets were fuzzed");
+	return 0;
 }
 
 static uint64_t fuzzed_time_of(const json_t *record, const char *key)
@@ -39,20 +39,12 @@ static uint64_t not_after(uint64_t t, uint64_t now)
 	return t < now ? t : now;
 }
 
-/* Records of earlier versions have no "turn".  Their targets had a turn in their last run, or their
- * histories show that they had none. */
-static uint64_t turn_of(const json_t *record)
-{
-	return fuzzed_time_of(record, json_object_get(record, "turn") ? "turn" : "seen");
-}
-
 /* Sets the coverage keys of the record, from the record before (NULL: none). */
-static int note_growth(json_t *record, const json_t *old, const struct fuzzed_target *t,
-		       uint64_t now)
+static void note_growth(json_t *record, const json_t *old, const struct fuzzed_target *t,
+			uint64_t now)
 {
 	bool same = json_object_get(old, "grown") && fuzzed_time_of(old, "edges") == t->edges;
 	uint64_t most = same ? fuzzed_time_of(old, "cov") : 0, grown = fuzzed_time_of(old, "grown");
-	json_t *more;
 
 	if (!t->fuzzed) { /* its coverage is unknown in this run */
 		most = fuzzed_time_of(old, "cov");
@@ -60,29 +52,25 @@ static int note_growth(json_t *record, const json_t *old, const struct fuzzed_ta
 		most = t->cov;
 		grown = now;
 	}
-	more = json_pack("{s:I, s:I, s:I}", "cov", (json_int_t)most, "edges",
-			 (json_int_t)(t->fuzzed ? t->edges : fuzzed_time_of(old, "edges")), "grown",
-			 (json_int_t)grown);
-	return json_object_update_new(record, more);
+	json_object_set_new(record, "cov", json_integer((json_int_t)most));
+	json_object_set_new(
+	    record, "edges",
+	    json_integer((json_int_t)(t->fuzzed ? t->edges : fuzzed_time_of(old, "edges"))));
+	json_object_set_new(record, "grown", json_integer((json_int_t)grown));
 }
 
-static int note(json_t *all, const struct fuzzed_target *t, uint64_t now, struct err *e)
+static void note(json_t *all, const struct fuzzed_target *t, uint64_t now)
 {
 	const json_t *old = json_object_get(all, t->name);
 	uint64_t first = fuzzed_time_of(old, "first");
 	json_int_t last = (json_int_t)(t->fuzzed ? now : fuzzed_time_of(old, "fuzzed"));
-	json_int_t turn = (json_int_t)(t->waited ? turn_of(old) : now);
+	json_int_t turn = (json_int_t)(t->waited ? fuzzed_time_of(old, "turn") : now);
 	json_t *record =
 	    json_pack("{s:I, s:I, s:I, s:I}", "fuzzed", last, "first",
 		      (json_int_t)(first ? first : now), "seen", (json_int_t)now, "turn", turn);
 
-	if (!record || note_growth(record, old, t, now) < 0) {
-		json_decref(record);
-		return err_set(e, ENOMEM, "note that a target was fuzzed");
-	}
-	if (json_object_set_new(all, t->name, record) < 0)
-		return err_set(e, ENOMEM, "note that a target was fuzzed");
-	return 0;
+	note_growth(record, old, t, now);
+	json_object_set_new(all, t->name, record);
 }
 
 static void fuzzed_forget(json_t *all, uint64_t now)
@@ -110,10 +98,10 @@ int fuzzed_note(struct state *s, const struct fuzzed_target *v, size_t n, uint64
 
 	if (r == 0)
 		r = fuzzed_load(stats, &all, e);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = note(all, &v[i], now, e);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < n; i++)
+		note(all, &v[i], now);
 	fuzzed_forget(all, now);
 	r = json_print(all, 1, &text, e);
 	return r < 0 ? r : fs_replace(stats, file, slice_of(text), e);
@@ -165,7 +153,7 @@ int fuzzed_each(const struct state *s, fuzzed_each_fn *fn, void *arg, struct err
 					 fuzzed_time_of(record, "fuzzed"),
 					 fuzzed_time_of(record, "first"),
 					 fuzzed_time_of(record, "seen"),
-					 turn_of(record),
+					 fuzzed_time_of(record, "turn"),
 					 fuzzed_time_of(record, "grown")};
 
 		r = fn(arg, &t, e);

@@ -44,8 +44,6 @@ static int read_tail(int fd, char **ret, struct slice *ret_text, struct err *e)
 	size = (uint64_t)st.st_size;
 	at = size > HISTORY_READ_MAX ? size - HISTORY_READ_MAX : 0;
 	text = xmalloc((size_t)(size - at) + 1);
-	if (!text)
-		return err_sys(e, "allocate");
 	in.p = text;
 	r = history_pread(fd, text, (size_t)(size - at), at, &in.n, e);
 	if (r < 0)
@@ -81,11 +79,8 @@ int history_open(const struct state *s, const char *name, int *ret_fd, struct er
 {
 	_autofree_ char *path = xasprintf("stats/%s", name);
 	_autoclose_ int fd = -1;
-	int r;
+	int r = fs_open_file(s->dirfd, path, O_RDONLY, 0, &fd, e);
 
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = fs_open_file(s->dirfd, path, O_RDONLY, 0, &fd, e);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	*ret_fd = take_fd(&fd);

@@ -29,7 +29,7 @@ MUST_CHECK int history_last(const struct state *s, const char *name, size_t n, j
 /* Makes a run's object (of summary.json) lean, in place.  The array "targets" becomes its length.
  * Totals of the targets are added: "fuzzed" (how many were), "cpu_seconds", "execs", "new_inputs"
  * (sums).  Other objects stay unchanged. */
-MUST_CHECK int history_lean(json_t *run, struct err *e);
+void history_lean(json_t *run);
 
 /* "targets/<target>.jsonl", in a new string (free() it).  It has a line for each run in which the
  * target had a turn, and for each day of a continuous run.  -EINVAL: not a valid target name. */

@@ -44,18 +44,14 @@ static int back_begin(struct back *b, struct err *e)
 static int back_read(struct back *b, struct err *e)
 {
 	size_t more = b->at - b->from < b->block ? (size_t)(b->at - b->from) : b->block, got;
-	char *p = b->p;
 	int r;
 
 	if (b->n + more > b->room) {
-		p = xreallocarray(b->p, b->n + more, 1);
-		if (!p)
-			return err_sys(e, "allocate");
-		b->p = p;
 		b->room = b->n + more;
+		b->p = xreallocarray(b->p, b->room, 1);
 	}
-	memmove(p + more, p, b->n);
-	r = history_pread(b->fd, p, more, b->at - more, &got, e);
+	memmove(b->p + more, b->p, b->n);
+	r = history_pread(b->fd, b->p, more, b->at - more, &got, e);
 	if (r < 0)
 		return r;
 	if (got < more)
@@ -120,26 +116,19 @@ static int history_last_collect(struct back *b, size_t n, json_t *to, uint64_t *
 			++*damaged;
 			continue;
 		}
-		r = history_lean(j, e);
-		if (r < 0)
-			return r;
-		if (json_array_append(to, j) < 0)
-			return err_set(e, ENOMEM, "build JSON");
+		history_lean(j);
+		json_array_append(to, j);
 	}
 	return 0;
 }
 
-static int turn_round(const json_t *from, json_t **ret, struct err *e)
+static json_t *turn_round(const json_t *from)
 {
-	_autojson_ json_t *to = json_array();
+	json_t *to = json_array();
 
-	for (size_t i = json_array_size(from); to && i-- > 0;)
-		if (json_array_append(to, json_array_get(from, i)) < 0)
-			return err_set(e, ENOMEM, "build JSON");
-	if (!to)
-		return err_set(e, ENOMEM, "build JSON");
-	*ret = json_incref(to);
-	return 0;
+	for (size_t i = json_array_size(from); i-- > 0;)
+		json_array_append(to, json_array_get(from, i));
+	return to;
 }
 
 int history_last(const struct state *s, const char *name, size_t n, json_t **ret,
@@ -148,7 +137,7 @@ int history_last(const struct state *s, const char *name, size_t n, json_t **ret
 	_autojson_ json_t *lines = json_array();
 	_autoclose_ int fd = -1;
 	CLEANUP(back_done) struct back b = {.fd = -1};
-	int r = lines ? history_open(s, name, &fd, e) : err_set(e, ENOMEM, "build JSON");
+	int r = history_open(s, name, &fd, e);
 
 	*ret_damaged = 0;
 	b.fd = fd;
@@ -158,7 +147,8 @@ int history_last(const struct state *s, const char *name, size_t n, json_t **ret
 		r = history_last_collect(&b, n, lines, ret_damaged, e);
 	if (r < 0)
 		return err_wrap(e, "history 'stats/%s'", name);
-	return turn_round(lines, ret, e);
+	*ret = turn_round(lines);
+	return 0;
 }
 
 /* --- lines of earlier versions -------------------------------------------------- */
@@ -201,42 +191,31 @@ static void history_last_add_target(const json_t *t, struct sums *s)
 	s->has_cpu |= json_object_get(t, "cpu_seconds") != NULL;
 }
 
-static bool history_last_set(json_t *run, bool known, const char *key, json_t *take)
-{
-	if (known)
-		return json_object_set_new(run, key, take) == 0;
-	json_decref(take);
-	return true;
-}
-
-int history_lean(json_t *run, struct err *e)
+void history_lean(json_t *run)
 {
 	const json_t *all = json_object_get(run, "targets");
 	json_int_t n = (json_int_t)json_array_size(all);
 	struct sums s = {0};
 
 	if (!json_is_array(all))
-		return 0;
+		return;
 	for (size_t i = 0; i < json_array_size(all); i++)
 		history_last_add_target(json_array_get(all, i), &s);
-	if (!history_last_set(run, true, "targets", json_integer(n)) ||
-	    !history_last_set(run, s.has_fuzzed, "fuzzed", json_integer(s.fuzzed)) ||
-	    !history_last_set(run, s.has_cpu, "cpu_seconds", json_real(s.cpu)) ||
-	    !history_last_set(run, s.has_execs, "execs", json_integer(s.execs)) ||
-	    !history_last_set(run, s.has_inputs, "new_inputs", json_integer(s.inputs)))
-		return err_set(e, ENOMEM, "build JSON");
-	return 0;
+	json_object_set_new(run, "targets", json_integer(n));
+	if (s.has_fuzzed)
+		json_object_set_new(run, "fuzzed", json_integer(s.fuzzed));
+	if (s.has_cpu)
+		json_object_set_new(run, "cpu_seconds", json_real(s.cpu));
+	if (s.has_execs)
+		json_object_set_new(run, "execs", json_integer(s.execs));
+	if (s.has_inputs)
+		json_object_set_new(run, "new_inputs", json_integer(s.inputs));
 }
 
 int history_target_name(const char *target, char **ret, struct err *e)
 {
-	char *name;
-
 	if (!fs_name_ok(slice_of(target)) || *target == '.')
 		return err_set(e, EINVAL, "this is no name of a target");
-	name = xasprintf("targets/%s.jsonl", target);
-	if (!name)
-		return err_sys(e, "allocate a path");
-	*ret = name;
+	*ret = xasprintf("targets/%s.jsonl", target);
 	return 0;
 }

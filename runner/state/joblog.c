@@ -17,17 +17,14 @@ enum { NOTE_ROOM = 16384, NOTE_MAX = 4096 };
 
 int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, struct err *e)
 {
-	_autofree_ char *own = xstrdup(name);
-	int fd, r;
+	int fd;
 
-	if (!own)
-		return err_sys(e, "open a log");
-	r = fs_open_file(dirfd, name, O_WRONLY | O_CREAT | O_APPEND, 0640, &fd, e);
-	if (r < 0)
+	if (fs_open_file(dirfd, name, O_WRONLY | O_CREAT | O_APPEND, 0640, &fd, e) < 0)
 		return err_wrap(e, "open a log");
-	*l = (struct joblog){.fd = fd, .dirfd = dirfd, .cap = cap < JOBLOG_MIN ? JOBLOG_MIN : cap};
-	l->name = own;
-	own = NULL;
+	*l = (struct joblog){.fd = fd,
+			     .dirfd = dirfd,
+			     .name = xstrdup(name),
+			     .cap = cap < JOBLOG_MIN ? JOBLOG_MIN : cap};
 	return 0;
 }
 
@@ -55,10 +52,6 @@ static void ring(struct joblog *l, const char *p, size_t n)
 {
 	if (!l->tail)
 		l->tail = xmalloc(JOBLOG_TAIL);
-	if (!l->tail) {
-		l->dropped += n;
-		return;
-	}
 	for (size_t i = n > JOBLOG_TAIL ? n - JOBLOG_TAIL : 0; i < n;) {
 		size_t at = (size_t)((l->tail_n + i) % JOBLOG_TAIL);
 		size_t run = n - i < JOBLOG_TAIL - at ? n - i : JOBLOG_TAIL - at;

@@ -55,9 +55,11 @@ static int series_add_head(const struct series_of *of, struct buf *to, struct er
 {
 	_autojson_ json_t *head = head_json(of);
 	_autofree_ char *text = NULL;
-	int r = head ? json_print(head, 0, &text, e) : err_set(e, ENOMEM, "build JSON");
+	int r = json_print(head, 0, &text, e);
 
-	return r < 0 ? r : buf_addf(to, e, "%s\n", text);
+	if (r == 0)
+		buf_printf(to, "%s\n", text);
+	return r;
 }
 
 static double series_share(const struct series *s, size_t i)
@@ -67,19 +69,21 @@ static double series_share(const struct series *s, size_t i)
 	return s->stalled_us[i] < s->wall_us ? (double)s->stalled_us[i] / (double)s->wall_us : 1;
 }
 
-static int series_add_point(const struct series *s, const struct series_point *p, struct buf *to,
-			    struct err *e)
+static void series_add_point(const struct series *s, const struct series_point *p, struct buf *to)
 {
-	int r = buf_addf(to, e, "[%.1f,%llu,%llu,%llu,%llu,%llu,%llu,%.2f",
-			 (double)p->t_us / (double)USEC_PER_SEC, (unsigned long long)p->execs,
-			 (unsigned long long)p->cov, (unsigned long long)p->ft,
-			 (unsigned long long)p->corpus_units, (unsigned long long)p->corpus_bytes,
-			 (unsigned long long)p->rss, (double)p->cpu_us / (double)USEC_PER_SEC);
+	buf_printf(to, "[%.1f,%llu,%llu,%llu,%llu,%llu,%llu,%.2f",
+		   (double)p->t_us / (double)USEC_PER_SEC, (unsigned long long)p->execs,
+		   (unsigned long long)p->cov, (unsigned long long)p->ft,
+		   (unsigned long long)p->corpus_units, (unsigned long long)p->corpus_bytes,
+		   (unsigned long long)p->rss, (double)p->cpu_us / (double)USEC_PER_SEC);
 
-	for (size_t i = 0; r == 0 && i < 3; i++)
-		r = series_share(s, i) > 0 ? buf_addf(to, e, ",%.3f", series_share(s, i))
-					   : buf_add(to, SLICE(",0"), e);
-	return r == 0 ? buf_add(to, SLICE("]\n"), e) : r;
+	for (size_t i = 0; i < 3; i++) {
+		if (series_share(s, i) > 0)
+			buf_printf(to, ",%.3f", series_share(s, i));
+		else
+			buf_puts(to, ",0");
+	}
+	buf_puts(to, "]\n");
 }
 
 static int series_put(const struct series *s, int logs, const struct series_of *of,
@@ -88,11 +92,9 @@ static int series_put(const struct series *s, int logs, const struct series_of *
 	_autofree_ char *name = xasprintf("%s.series", of->target);
 	_autoclose_ int fd = -1;
 	/* Truncates what a failed write left of the first line. */
-	int r, how = s->written ? 0 : O_CREAT | O_TRUNC;
+	int how = s->written ? 0 : O_CREAT | O_TRUNC;
+	int r = fs_open_file(logs, name, O_WRONLY | O_APPEND | how, 0640, &fd, e);
 
-	if (!name)
-		return err_sys(e, "allocate a name");
-	r = fs_open_file(logs, name, O_WRONLY | O_APPEND | how, 0640, &fd, e);
 	if (r < 0)
 		return r;
 	return sys_write_all(fd, text->p, text->n) < 0 ? err_sys(e, "write '%s'", name) : 0;
@@ -110,9 +112,10 @@ static void write_point(struct series *s, int logs, const struct series_of *of,
 	if (!s->written)
 		r = series_add_head(of, &text, &e);
 	else if (s->cut)
-		r = buf_add(&text, SLICE("\n"), &e);
+		buf_puts(&text, "\n");
+	series_add_point(s, p, &text);
 	if (r == 0)
-		r = series_add_point(s, p, &text, &e);
+		r = buf_check(&text, &e);
 	if (r == 0)
 		r = series_put(s, logs, of, &text, &e);
 	s->cut = r < 0;

@@ -19,13 +19,8 @@
 
 enum { END_BYTES = 8192 };
 
-static int series_left_no_memory(struct err *e)
-{
-	return err_set(e, ENOMEM, "build JSON");
-}
-
 /* Copies the values of the last point. */
-static int take_point(const json_t *series, json_t *target, struct err *e)
+static void take_point(const json_t *series, json_t *target)
 {
 	static const char *const columns[] = {"execs", "cov", "ft", "corpus_units", "cpu_seconds"};
 	const json_t *names = json_object_get(series, "columns");
@@ -33,23 +28,18 @@ static int take_point(const json_t *series, json_t *target, struct err *e)
 
 	for (size_t i = 0; point && i < json_array_size(names); i++)
 		for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
-			if (strcmp(json_string_value(json_array_get(names, i)), columns[k]) == 0 &&
-			    json_object_set(target, columns[k], json_array_get(point, i)) < 0)
-				return series_left_no_memory(e);
-	return 0;
+			if (strcmp(json_string_value(json_array_get(names, i)), columns[k]) == 0)
+				json_object_set(target, columns[k], json_array_get(point, i));
 }
 
-static int add_speed(json_t *target, struct err *e)
+static void add_speed(json_t *target)
 {
 	uint64_t ms = json_get_us(target, "cpu_seconds") / USEC_PER_MSEC;
 	uint64_t execs = json_get_u64(target, "execs");
 
-	if (ms == 0 || execs > INT64_MAX / 1000)
-		return 0;
-	return json_object_set_new(target, "execs_per_cpu_second",
-				   json_integer((json_int_t)(execs * 1000 / ms))) < 0
-		   ? series_left_no_memory(e)
-		   : 0;
+	if (ms > 0 && execs <= INT64_MAX / 1000)
+		json_object_set_new(target, "execs_per_cpu_second",
+				    json_integer((json_int_t)(execs * 1000 / ms)));
 }
 
 /* --- the two ends of a file ----------------------------------------------------------- */
@@ -62,19 +52,21 @@ static int read_ends(int fd, uint64_t size, struct buf *out, struct err *e)
 	struct slice in = {text, 0}, line;
 	int r = history_pread(fd, text, sizeof(text), 0, &in.n, e);
 
-	if (r < 0 || size <= sizeof(text))
-		return r < 0 ? r : buf_add(out, in, e);
-	if (!scan_line(&in, &line) || in.n == 0)
-		return err_set(e, EBADMSG, "line 1: it is too long");
-	r = buf_add(out, line, e);
-	if (r == 0)
-		r = buf_add(out, SLICE("\n"), e);
-	in = (struct slice){text, 0};
-	if (r == 0)
+	if (r < 0)
+		return r;
+	if (size > sizeof(text)) {
+		if (!scan_line(&in, &line) || in.n == 0)
+			return err_set(e, EBADMSG, "line 1: it is too long");
+		buf_put(out, line);
+		buf_puts(out, "\n");
+		in = (struct slice){text, 0};
 		r = history_pread(fd, text, sizeof(text), size - sizeof(text), &in.n, e);
-	if (r == 0)
+		if (r < 0)
+			return r;
 		(void)scan_line(&in, &line); /* this line is incomplete */
-	return r == 0 ? buf_add(out, in, e) : r;
+	}
+	buf_put(out, in);
+	return buf_check(out, e);
 }
 
 /* Like series_read(), but only the last point counts. */
@@ -95,21 +87,18 @@ static int read_last(int dir, const char *file, json_t **ret, struct err *e)
 
 /* --- all of a run ----------------------------------------------------------------------- */
 
-static int series_left_add_target(int dir, const char *name, json_t *all, struct err *e)
+static void series_left_add_target(int dir, const char *name, json_t *all)
 {
 	_autofree_ char *file = xasprintf("%s" SUFFIX, name);
 	_autojson_ json_t *series = NULL;
 	_autojson_ json_t *t = json_pack("{s:s, s:s}", "name", name, "reason", "unfinished");
-	int r = file && t ? read_last(dir, file, &series, e) : series_left_no_memory(e);
+	struct err why;
 
-	if (r == -ENOMEM)
-		return r;
-	r = series ? take_point(series, t, e) : 0; /* a damaged series still names a target */
-	if (r == 0)
-		r = add_speed(t, e);
-	if (r == 0 && json_array_append(all, t) < 0)
-		r = series_left_no_memory(e);
-	return r;
+	if (read_last(dir, file, &series, &why) == 0) { /* a damaged series still names a target */
+		take_point(series, t);
+		add_speed(t);
+	}
+	json_array_append(all, t);
 }
 
 /* The file's name without the suffix.  NULL: it is not a series, or not UTF-8, as every target's
@@ -150,10 +139,9 @@ static int list_names(int dir, size_t max, json_t *names, struct err *e)
 	while ((ent = sys_readdir(d))) {
 		json_t *name = series_left_series_of(ent->d_name);
 
-		if (name &&
-		    json_array_insert_new(
-			names, series_left_place_of(names, json_string_value(name)), name) < 0)
-			return series_left_no_memory(e);
+		if (name)
+			json_array_insert_new(
+			    names, series_left_place_of(names, json_string_value(name)), name);
 		if (json_array_size(names) > max)
 			(void)json_array_remove(names, max);
 	}
@@ -167,17 +155,15 @@ int series_left(const struct state *s, const char *run, size_t max, json_t **ret
 	_autoclose_ int dir = -1;
 	int r;
 
-	if (!all || !names || !path)
-		return series_left_no_memory(e);
 	if (!fs_name_ok(slice_of(run)))
 		return err_set(e, EINVAL, "'%.100s' is no run's name", run);
 	r = fs_open_dir(s->dirfd, path, &dir, e);
 	if (r == 0)
 		r = list_names(dir, max, names, e);
-	for (size_t i = 0; r == 0 && i < json_array_size(names); i++)
-		r = series_left_add_target(dir, json_string_value(json_array_get(names, i)), all,
-					   e);
-	if (r == 0)
-		*ret = json_incref(all);
-	return r;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < json_array_size(names); i++)
+		series_left_add_target(dir, json_string_value(json_array_get(names, i)), all);
+	*ret = json_incref(all);
+	return 0;
 }

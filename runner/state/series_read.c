@@ -77,7 +77,7 @@ static bool is_point(const struct reading *r, const json_t *j)
 }
 
 /* Replaces the last point by the present one. */
-static int replace_last(struct reading *r, json_t *point, struct err *e)
+static void replace_last(struct reading *r, json_t *point)
 {
 	size_t at = json_array_size(r->points) - 1;
 	const json_t *old = json_array_get(r->points, at);
@@ -86,24 +86,24 @@ static int replace_last(struct reading *r, json_t *point, struct err *e)
 		json_t *was = json_array_get(old, i);
 
 		if (r->peaks[i] &&
-		    json_number_value(was) > json_number_value(json_array_get(point, i)) &&
-		    json_array_set(point, i, was) < 0)
-			return err_set(e, ENOMEM, "build JSON");
+		    json_number_value(was) > json_number_value(json_array_get(point, i)))
+			json_array_set(point, i, was);
 	}
-	return json_array_set(r->points, at, point) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
+	json_array_set(r->points, at, point);
 }
 
-static int series_read_add_point(struct reading *r, struct slice line, struct err *e)
+static void series_read_add_point(struct reading *r, struct slice line)
 {
 	_autojson_ json_t *j = NULL;
 	struct err why;
 
 	if (json_parse(line, &j, &why) < 0 || !is_point(r, j))
-		return 0;
+		return;
 	r->last_t = json_number_value(json_array_get(j, 0));
 	if (r->have++ % r->each != 0)
-		return replace_last(r, j, e);
-	return json_array_append(r->points, j) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
+		replace_last(r, j);
+	else
+		json_array_append(r->points, j);
 }
 
 int series_parse(struct slice in, size_t max_points, json_t **ret, struct err *e)
@@ -113,19 +113,16 @@ int series_parse(struct slice in, size_t max_points, json_t **ret, struct err *e
 	struct reading r = {.each = 1, .points = points};
 	struct slice line;
 	size_t n;
-	int rc = points ? series_read_head(&in, &r, &head, e) : err_set(e, ENOMEM, "build JSON");
+	int rc = series_read_head(&in, &r, &head, e);
 
 	if (rc < 0)
 		return rc;
 	n = series_read_count_lines(in);
 	if (max_points > 0 && n > max_points)
 		r.each = (n + max_points - 1) / max_points;
-	while (rc == 0 && scan_line(&in, &line))
-		rc = series_read_add_point(&r, line, e);
-	if (rc < 0)
-		return rc;
-	if (json_object_set(head, "points", points) < 0)
-		return err_set(e, ENOMEM, "build JSON");
+	while (scan_line(&in, &line))
+		series_read_add_point(&r, line);
+	json_object_set(head, "points", points);
 	*ret = json_incref(head);
 	return 0;
 }
@@ -142,13 +139,9 @@ int series_read(const struct state *s, const char *run, const char *target, size
 	    *target == '.')
 		return err_set(e, EINVAL, "this is no name of a run or a target");
 	path = xasprintf("logs/%s/%s.series", run, target);
-	if (!path)
-		return err_sys(e, "allocate a path");
 	r = fs_read(s->dirfd, path, FILE_MAX, &text, &n, e);
-	if (r == 0) {
-		r = series_parse((struct slice){text, n}, max_points, ret, e);
-		if (r < 0)
-			(void)err_wrap(e, "%s", path);
-	}
-	return r;
+	if (r < 0)
+		return r;
+	r = series_parse((struct slice){text, n}, max_points, ret, e);
+	return r < 0 ? err_wrap(e, "%s", path) : 0;
 }

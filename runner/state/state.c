@@ -20,19 +20,15 @@ static int default_path(char **ret, struct err *e)
 {
 	const char *env = getenv("FUZZCELL_STATE_DIR");
 	const char *home = getenv("HOME");
-	char *p;
 
 	if (env && *env)
-		p = xstrdup(env);
+		*ret = xstrdup(env);
 	else if (home && *home == '/')
-		p = xasprintf("%s/.fuzzcell", home);
+		*ret = xasprintf("%s/.fuzzcell", home);
 	else
 		return err_set(
 		    e, ENOENT,
 		    "no state directory: give --state-dir, or set FUZZCELL_STATE_DIR or HOME");
-	if (!p)
-		return err_sys(e, "allocate a path");
-	*ret = p;
 	return 0;
 }
 
@@ -118,8 +114,6 @@ int state_open(const char *path, enum state_use use, struct state **ret, struct 
 	struct state *s = xcalloc(1, sizeof(*s));
 	int r = 0;
 
-	if (!s)
-		return err_sys(e, "allocate the state");
 	*s = (struct state){.dirfd = -1, .lock_fd = -1};
 	if (!path)
 		r = default_path(&def, e);
@@ -192,7 +186,7 @@ static int open_run(struct state *s, struct run_dirs *r, struct err *e)
 	if (rc < 0)
 		return rc;
 	r->work_path = xasprintf("%s/%s", s->path, path);
-	return r->work_path ? 0 : err_sys(e, "allocate a path");
+	return 0;
 }
 
 static int note_start(struct state *s, uint64_t real_us, struct err *e)
@@ -248,7 +242,7 @@ int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct e
 {
 	_autofree_ char *path = xasprintf("corpus/%s", target);
 
-	return path ? state_open_made(s->dirfd, path, ret_fd, e) : err_sys(e, "allocate a path");
+	return state_open_made(s->dirfd, path, ret_fd, e);
 }
 
 uint64_t state_waiting(const struct state *s, const char *target)
@@ -258,7 +252,7 @@ uint64_t state_waiting(const struct state *s, const char *target)
 	const struct dirent *ent;
 	uint64_t n = 0;
 
-	if (!path || !fs_name_ok(slice_of(target)))
+	if (!fs_name_ok(slice_of(target)))
 		return 0;
 	d = sys_opendirat(s->dirfd, path);
 	while (d && (ent = sys_readdir(d)))
@@ -270,13 +264,11 @@ int state_append_history(struct state *s, struct fs_batch *batch, const char *na
 			 const json_t *line, struct err *e)
 {
 	_autofree_ char *path = xasprintf("stats/%s", name);
-	char *slash = path ? strrchr(path, '/') : NULL;
+	char *slash = strrchr(path, '/'); /* at least that behind "stats" */
 	_autoclose_ int dir = -1;
 	_autofree_ char *text = NULL;
 	int r;
 
-	if (!path || !slash)
-		return err_sys(e, "allocate a path");
 	*slash = '\0'; /* a target's history may be the first in its directory */
 	r = state_open_made(s->dirfd, path, &dir, e);
 	if (r == 0)

@@ -33,7 +33,10 @@ static int lost_row(struct serve_site *s, const char *run, bool damaged, json_t 
 	/* A lost run gets its line in the history from the next run. */
 	if (!line)
 		line = model_lost_row_of(s, run, damaged);
-	return r < 0 ? r : row_run(s, line, ret, e);
+	if (r < 0)
+		return r;
+	*ret = row_run(s, line);
+	return 0;
 }
 
 int run_without_summary(struct serve_site *s, const char *run, bool damaged, json_t **ret_row,

@@ -89,11 +89,9 @@ static int targets_part(struct model_base *b, json_t *m, struct err *e)
 static int model_overview_runs_part(struct serve_site *s, json_t *m, struct err *e)
 {
 	uint64_t damaged, total = 0;
-	json_t *live = NULL, *rows = NULL;
-	int r = row_live(s, &live, e);
+	json_t *live = row_live(s), *rows = NULL;
+	int r;
 
-	if (r < 0)
-		return r;
 	make_set(m, "live", live ? live : json_null());
 	r = rows_runs(s, MODEL_NEWEST, &rows, &damaged, e);
 	if (r < 0)

@@ -199,91 +199,77 @@ static void run_links(struct serve_site *s, json_t *m, const char *run)
 }
 
 /* Copies a run; a list of targets, if present, is replaced by their number and sums. */
-static int lean_copy(const json_t *run, json_t **ret, struct err *e)
+static json_t *lean_copy(const json_t *run)
 {
-	_autojson_ json_t *copy = json_deep_copy(run);
-	int r = history_lean(copy, e);
+	json_t *copy = json_deep_copy(run);
 
-	if (r == 0)
-		*ret = json_incref(copy);
-	return r;
+	history_lean(copy);
+	return copy;
 }
 
-int row_run(struct serve_site *s, const json_t *line, json_t **ret, struct err *e)
+json_t *row_run(struct serve_site *s, const json_t *line)
 {
-	_autojson_ json_t *lean = NULL;
-	_autojson_ json_t *m = json_object();
-	int r = lean_copy(line, &lean, e);
+	_autojson_ json_t *lean = lean_copy(line);
+	json_t *m = json_object();
 
-	if (r < 0)
-		return r;
 	make_copy(m, lean, run_keys, COUNT(run_keys));
 	make_set(m, "live", json_false());
 	run_links(s, m, get_text(line, "run"));
-	*ret = take_ptr(&m);
-	return 0;
+	return m;
 }
 
 /* The living run's line: its own values, and sums over its targets. */
-static int model_rows_live_line(const json_t *live, json_t **ret, struct err *e)
+static json_t *model_rows_live_line(const json_t *live)
 {
 	_autojson_ json_t *run = json_copy(json_object_get(live, "run"));
 	json_t *targets = json_object_get(live, "targets");
 
 	if (targets)
 		json_object_set(run, "targets", targets);
-	return lean_copy(run, ret, e);
+	return lean_copy(run);
 }
 
-int row_live(struct serve_site *s, json_t **ret, struct err *e)
+json_t *row_live(struct serve_site *s)
 {
 	static const struct copy more[] = {{"total_seconds", COPY_NUMBER},
 					   {"running", COPY_NUMBER},
 					   {"paused", COPY_FLAG},
 					   {"pid", COPY_NUMBER}};
 	_autojson_ json_t *run = NULL;
-	_autojson_ json_t *m = json_object();
-	int r;
+	json_t *m;
 
-	*ret = NULL;
 	if (!site_live(s))
-		return 0;
-	r = model_rows_live_line(site_live(s), &run, e);
-	if (r < 0)
-		return r;
+		return NULL;
+	m = json_object();
+	run = model_rows_live_line(site_live(s));
 	make_copy(m, run, run_keys, COUNT(run_keys));
 	make_copy(m, run, more, COUNT(more));
 	make_text(m, "status", "running");
 	make_set(m, "live", json_true());
 	make_set(m, "ended", json_null());
 	run_links(s, m, get_text(run, "run"));
-	*ret = take_ptr(&m);
-	return 0;
+	return m;
 }
 
 int rows_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damaged, struct err *e)
 {
 	_autojson_ json_t *lines = NULL, *rows = json_array();
-	json_t *row = NULL;
 	int r = site_runs(s, n, &lines, ret_damaged, e);
 
-	if (r == 0)
-		r = row_live(s, &row, e);
-	if (r == 0 && row)
-		json_array_append_new(rows, row);
-	for (size_t i = 0; r == 0 && i < json_array_size(lines); i++) {
+	if (r < 0)
+		return r;
+	if (site_live(s))
+		json_array_append_new(rows, row_live(s));
+	for (size_t i = 0; i < json_array_size(lines); i++) {
 		const json_t *line = json_array_get(lines, i);
 
 		/* The living run ended after it was asked. */
 		if (*site_live_run(s) && strcmp(get_text(line, "run"), site_live_run(s)) == 0)
 			continue;
-		r = row_run(s, line, &row, e);
-		if (r == 0)
-			json_array_append_new(rows, row);
+		json_array_append_new(rows, row_run(s, line));
 	}
-	if (r == 0)
-		*ret = json_incref(rows);
-	return r;
+	*ret = json_incref(rows);
+	return 0;
 }
 
 int runs_total(struct serve_site *s, const json_t *rows, uint64_t damaged, uint64_t *ret,

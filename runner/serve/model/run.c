@@ -124,11 +124,8 @@ static int one_run(struct serve_site *s, const json_t *run, const json_t *target
 
 static int of_summary(struct serve_site *s, const json_t *summary, json_t **ret, struct err *e)
 {
-	json_t *row = NULL;
-	int r = row_run(s, summary, &row, e);
-
-	return r < 0 ? r
-		     : one_run(s, summary, json_object_get(summary, "targets"), row, NULL, ret, e);
+	return one_run(s, summary, json_object_get(summary, "targets"), row_run(s, summary), NULL,
+		       ret, e);
 }
 
 /* The run did not complete, or its summary is damaged. */
@@ -146,16 +143,12 @@ int model_run(struct serve_site *s, const char *name, json_t **ret, struct err *
 {
 	_autojson_ json_t *summary = NULL;
 	const json_t *live = site_live(s);
-	json_t *row = NULL;
 	struct err why = {0};
 	int r;
 
-	if (*name && strcmp(name, site_live_run(s)) == 0) {
-		r = row_live(s, &row, e);
-		return r < 0 ? r
-			     : one_run(s, json_object_get(live, "run"),
-				       json_object_get(live, "targets"), row, NULL, ret, e);
-	}
+	if (*name && strcmp(name, site_live_run(s)) == 0)
+		return one_run(s, json_object_get(live, "run"), json_object_get(live, "targets"),
+			       row_live(s), NULL, ret, e);
 	r = site_log(s, name, "summary.json", &summary, &why);
 	if (r == 0 && json_is_object(summary))
 		return of_summary(s, summary, ret, e);

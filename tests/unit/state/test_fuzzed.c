@@ -182,16 +182,6 @@ static void a_run_in_which_it_waited_is_no_turn(void **state)
 	assert_string_equal(turns_of_all(), "t 3 1;u 5 5;");
 }
 
-/* The target had a turn in its last known run. */
-static void a_record_of_an_earlier_version(void **state)
-{
-	(void)state;
-	put_file("{\"t\": {\"fuzzed\": 0, \"first\": 1700000000, \"seen\": 1700172800}}");
-	assert_string_equal(turns_of_all(), "t 2 2;");
-	waits("t", T0 + 3 * DAY);
-	assert_string_equal(turns_of_all(), "t 3 2;");
-}
-
 /* Whichever call fails, the old or the new file exists. */
 static void a_failure_at_any_step(void **state)
 {
@@ -217,7 +207,6 @@ static const struct CMUnitTest tests[] = {
     CASE(a_clock_that_went_back),
     CASE(a_damaged_file_is_begun_anew),
     CASE(a_run_in_which_it_waited_is_no_turn),
-    CASE(a_record_of_an_earlier_version),
     CASE(when_it_grew),
     CASE(a_failure_at_any_step),
 };

@@ -100,7 +100,7 @@ static void test_large(void **state)
 	assert_true(fd >= 0);
 	assert_true(write(fd, "{\"n\": 1}\n", 9) == 9);
 	while (block.n + sizeof(line) < 1 << 20)
-		assert_int_equal(buf_add(&block, slice_of(line), &e), 0);
+		buf_puts(&block, line);
 	for (; written <= HISTORY_READ_MAX; written += block.n)
 		assert_int_equal(write(fd, block.p, block.n), (ssize_t)block.n);
 	close(fd);
@@ -131,7 +131,7 @@ static void test_faults(void **state)
 		assert_true(r < 0);
 		assert_string_not_equal(e.msg, "");
 	}
-	assert_true(at > 3);
+	assert_true(at > 2);
 }
 
 static const struct CMUnitTest tests[] = {

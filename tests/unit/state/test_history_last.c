@@ -84,12 +84,10 @@ static void test_hostile(void **state)
 static void test_borders(void **state)
 {
 	struct buf b = BUF_INIT(64 << 20);
-	struct err e;
 
 	(void)state;
 	for (int i = 1; i <= 700; i++) {
-		assert_int_equal(buf_addf(&b, &e, "{\"n\": %d, \"f\": \"%0*d\"}\n", i, i * 7, 0),
-				 0);
+		buf_printf(&b, "{\"n\": %d, \"f\": \"%0*d\"}\n", i, i * 7, 0);
 		if (i % 50 && i > 5)
 			continue;
 		write_buf(&b);
@@ -106,11 +104,9 @@ static void test_exact_blocks(void **state)
 	(void)state;
 	for (int size = 4090; size <= 4102; size++) {
 		struct buf b = BUF_INIT(1 << 20);
-		struct err e;
 		int fill = size - (int)strlen("{\"n\": 2, \"f\": \"\"}\n");
 
-		assert_int_equal(
-		    buf_addf(&b, &e, "{\"n\": 1}\n{\"n\": 2, \"f\": \"%0*d\"}\n", fill, 0), 0);
+		buf_printf(&b, "{\"n\": 1}\n{\"n\": 2, \"f\": \"%0*d\"}\n", fill, 0);
 		write_buf(&b);
 		expect(1, 1, 2, 2, 0);
 		expect(9, 2, 1, 2, 0);
@@ -122,11 +118,10 @@ static void test_exact_blocks(void **state)
 static void test_reads_the_end_only(void **state)
 {
 	struct buf b = BUF_INIT(64 << 20);
-	struct err e;
 
 	(void)state;
 	for (int i = 1; i <= 50000; i++)
-		assert_int_equal(buf_addf(&b, &e, i < 49000 ? "damaged\n" : "{\"n\": %d}\n", i), 0);
+		buf_printf(&b, i < 49000 ? "damaged\n" : "{\"n\": %d}\n", i);
 	write_buf(&b);
 	buf_done(&b);
 	expect(1, 1, 50000, 50000, 0);
@@ -174,19 +169,17 @@ static void test_huge_lines(void **state)
 {
 	struct buf b = BUF_INIT(64 << 20);
 	uint64_t damaged;
-	struct err e;
 	json_t *j;
 
 	(void)state;
 	for (int run = 0; run < 3; run++) {
-		assert_int_equal(buf_addf(&b, &e, "{\"n\": %d, \"targets\": [", run), 0);
+		buf_printf(&b, "{\"n\": %d, \"targets\": [", run);
 		for (int i = 0; i < 5000; i++)
-			assert_int_equal(buf_addf(&b, &e,
-						  "%s{\"name\": \"%0400d\", \"fuzzed\": true, "
-						  "\"execs\": 2}",
-						  i ? "," : "", i),
-					 0);
-		assert_int_equal(buf_add(&b, SLICE("]}\n"), &e), 0);
+			buf_printf(&b,
+				   "%s{\"name\": \"%0400d\", \"fuzzed\": true, "
+				   "\"execs\": 2}",
+				   i ? "," : "", i);
+		buf_puts(&b, "]}\n");
 	}
 	write_buf(&b);
 	buf_done(&b);
@@ -234,7 +227,8 @@ static int on_line(void *arg, const json_t *line, struct err *e)
 {
 	json_t *copy = json_deep_copy(line);
 
-	assert_int_equal(history_lean(copy, e), 0);
+	(void)e;
+	history_lean(copy);
 	return json_array_append_new(arg, copy);
 }
 
@@ -259,9 +253,8 @@ static void test_as_from_the_beginning(void **state)
 
 		for (int k = 0; k < 40; k++) {
 			dice = dice * 1664525 + 1013904223;
-			assert_int_equal(buf_addf(&b, &e, "%s%*s", pieces[(dice >> 16) % 7],
-						  (int)((dice >> 8) % 5 ? 0 : dice >> 20), ""),
-					 0);
+			buf_printf(&b, "%s%*s", pieces[(dice >> 16) % 7],
+				   (int)((dice >> 8) % 5 ? 0 : dice >> 20), "");
 		}
 		write_buf(&b);
 		buf_done(&b);
@@ -300,7 +293,7 @@ static void test_faults(void **state)
 	}
 	assert_int_equal(json_array_size(j), 1);
 	json_decref(j);
-	assert_true(at > 3);
+	assert_true(at > 2);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -110,15 +110,13 @@ static void test_names(void **state)
 static void test_thinning(void **state)
 {
 	struct buf b = BUF_INIT(1 << 20);
-	struct err e;
 	json_t *j;
 
 	(void)state;
-	assert_int_equal(buf_add(&b, SLICE(HEAD), &e), 0);
+	buf_puts(&b, HEAD);
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(buf_addf(&b, &e, "[%d, %d, %d, %s]\n", i, i * 2,
-					  i == 501 ? 99999 : 100, i == 702 ? "0.5" : "0"),
-				 0);
+		buf_printf(&b, "[%d, %d, %d, %s]\n", i, i * 2, i == 501 ? 99999 : 100,
+			   i == 702 ? "0.5" : "0");
 	put(b.p);
 	buf_done(&b);
 	for (size_t max = 1; max < 1200; max = max * 3 / 2 + 1) {
@@ -233,7 +231,7 @@ static void test_full_disk(void **state)
 	int logs = logs_dir();
 
 	(void)state;
-	for (unsigned bad = 1; bad < 60; bad++) {
+	for (unsigned bad = 1; bad < 39; bad++) { /* two calls a point */
 		struct series s = {.written = 0};
 		json_t *j;
 
@@ -375,14 +373,14 @@ static void test_left_long(void **state)
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(buf_add(&b, SLICE(HEAD), &e), 0);
+	buf_puts(&b, HEAD);
 	for (int t = 1; t <= 5000; t++)
-		assert_int_equal(buf_addf(&b, &e, "[%d, %d, 0, 0]\n", t, t), 0);
-	assert_int_equal(buf_add(&b, SLICE("[5001, 50"), &e), 0);
+		buf_printf(&b, "[%d, %d, 0, 0]\n", t, t);
+	buf_puts(&b, "[5001, 50");
 	put(buf_str(&b));
 	buf_done(&b);
 	for (int i = 0; i < 20000; i++)
-		assert_int_equal(buf_add(&b, SLICE("x"), &e), 0);
+		buf_puts(&b, "x");
 	scratch_write(dir.fd, "logs/r/b.series", buf_str(&b));
 	buf_done(&b);
 	assert_int_equal(series_left(&state_of, "r", 9, &j, &e), 0);
