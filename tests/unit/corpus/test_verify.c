@@ -38,12 +38,9 @@ static int each_teardown(void **state)
 static void on_found(void *arg, const struct verify_finding *f)
 {
 	static const char *const fixes[] = {"left", "aside", "renamed", "mended"};
-	struct err e;
 
 	(void)arg;
-	assert_int_equal(buf_addf(&told, &e, "%s|%s|%s|%s\n", f->path, f->what, fixes[f->fix],
-				  f->to ? f->to : ""),
-			 0);
+	buf_printf(&told, "%s|%s|%s|%s\n", f->path, f->what, fixes[f->fix], f->to ? f->to : "");
 }
 
 static int try_verify(bool repair, struct verify_sum *ret, struct err *e)
