@@ -28,8 +28,6 @@ static int answer_make(struct control_server *s, const json_t *o, struct control
 	if (n > ERROR_MAX && s->pending + n > CONTROL_PENDING_MAX)
 		return err_set(e, EBUSY, "too many answers are pending: try again later");
 	a = xmalloc(sizeof(*a) + n);
-	if (!a)
-		return err_sys(e, "allocate an answer");
 	*a = (struct control_answer){.refs = 1, .n = n};
 	memcpy(a->text, text, n - 1);
 	a->text[n - 1] = '\n';
@@ -47,7 +45,7 @@ struct control_answer *control_answer_error(struct control_server *s, const char
 	/* json_pack() fails if why is not UTF-8. */
 	if (!o)
 		o = json_pack("{s:b, s:s}", "ok", 0, "error", "the request failed");
-	return o && answer_make(s, o, &a, &ignored) == 0 ? a : NULL;
+	return answer_make(s, o, &a, &ignored) == 0 ? a : NULL;
 }
 
 void control_answer_drop(struct control_server *s, struct control_answer *a)
@@ -68,8 +66,8 @@ static int answer_ask(struct control_server *s, const struct control_request *q,
 
 	if (r < 0)
 		return r;
-	if (!o || (got && json_object_update(o, got) < 0))
-		return err_set(e, ENOMEM, "build JSON");
+	if (got)
+		json_object_update(o, got);
 	return answer_make(s, o, ret, e);
 }
 

@@ -72,8 +72,6 @@ static int client_say(int fd, const struct control_request *q, struct err *e)
 	if (r < 0)
 		return r;
 	line = xasprintf("%s\n", text);
-	if (!line)
-		return err_sys(e, "build a request");
 	/* A request fits into the socket's buffer, so send() takes all of it.  EPIPE: the server
 	 * closed the connection, but its refusal may be readable. */
 	if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
@@ -94,7 +92,8 @@ static int hear_some(int fd, char *chunk, struct buf *answer, struct err *e)
 	if (n <= 0)
 		return err_set(e, EPROTO, "the run closed the connection without an answer");
 	end = memchr(chunk, '\n', (size_t)n);
-	if (buf_add(answer, (struct slice){chunk, (size_t)(end ? end - chunk : n)}, e) < 0)
+	buf_put(answer, (struct slice){chunk, (size_t)(end ? end - chunk : n)});
+	if (buf_check(answer, e) < 0)
 		return err_set(e, EPROTO, "the run's answer is too long");
 	return end ? 1 : 0;
 }
@@ -105,8 +104,6 @@ static int client_hear(int fd, uint64_t until_us, struct buf *answer, struct err
 	_autofree_ char *chunk = xmalloc(CHUNK);
 	int r = 0;
 
-	if (!chunk)
-		return err_sys(e, "allocate an answer");
 	while (r == 0) {
 		r = set_timeout(fd, SO_RCVTIMEO, until_us, e);
 		if (r == 0)

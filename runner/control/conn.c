@@ -131,21 +131,17 @@ static void conn_on_io(void *arg, uint32_t events)
 	conn_go_on(c);
 }
 
-void control_conn_new(struct control_server *s, size_t place, int *take_fd,
-		      enum control_right right)
+void control_conn_new(struct control_server *s, size_t place, int take_fd, enum control_right right)
 {
 	struct control_conn *c = xmalloc(sizeof(*c));
 
-	if (!c)
-		return;
 	*c = (struct control_conn){
 	    .server = s,
 	    .place = place,
-	    .fd = *take_fd,
+	    .fd = take_fd,
 	    .right = right,
 	    .since_us = clock_mono_us(),
 	};
-	*take_fd = -1;
 	s->v[place] = c;
 	s->n++;
 	conn_go_on(c);

@@ -58,13 +58,12 @@ struct control_server {
  * the next second. */
 bool control_server_spend(struct control_server *s, enum purse p);
 
-/* Takes *take_fd.  Without memory, leaves it to the caller, which closes it. */
-void control_conn_new(struct control_server *s, size_t place, int *take_fd,
+void control_conn_new(struct control_server *s, size_t place, int take_fd,
 		      enum control_right right);
 void control_conn_second(struct control_conn *c, uint64_t now_us);
 void control_conn_free(struct control_conn *c); /* NULL is fine */
 
-/* The answer to a request line; NULL: no memory. */
+/* The answer to a request line; NULL: it cannot be printed. */
 struct control_answer *control_answer_to(struct control_server *s, enum control_right right,
 					 struct slice line);
 struct control_answer *control_answer_error(struct control_server *s, const char *why);

@@ -133,16 +133,14 @@ int control_request_parse(struct slice line, struct control_request *ret, struct
 int control_request_json(const struct control_request *q, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *o = json_pack("{s:s}", "cmd", control_cmd_name(q->cmd));
-	int bad = !o;
 
-	if (!bad && *q->target)
-		bad = json_object_set_new(o, "target", json_string(q->target));
-	if (!bad && q->workers)
-		bad = json_object_set_new(o, "workers", json_integer(q->workers));
-	if (!bad && q->now)
-		bad = json_object_set_new(o, "now", json_true());
-	if (bad)
-		return err_set(e, ENOMEM, "build JSON");
+	/* A user's text may not be UTF-8. */
+	if (*q->target && json_object_set_new(o, "target", json_string(q->target)) < 0)
+		return err_set(e, EINVAL, "build JSON");
+	if (q->workers)
+		json_object_set_new(o, "workers", json_integer(q->workers));
+	if (q->now)
+		json_object_set_new(o, "now", json_true());
 	*ret = json_incref(o);
 	return 0;
 }

@@ -132,7 +132,7 @@ static void welcome(struct control_server *s, int *fd)
 		(void)!send(*fd, no, strlen(no),
 			    MSG_NOSIGNAL | MSG_DONTWAIT); /* a full buffer loses the message */
 	else
-		control_conn_new(s, server_free_place(s), fd, right);
+		control_conn_new(s, server_free_place(s), take_fd(fd), right);
 }
 
 static void on_listen(void *arg, uint32_t events)
@@ -181,8 +181,6 @@ int control_server_open(struct loop *l, int state_dirfd, control_answer_fn *fn, 
 	struct control_server *s = xcalloc(1, sizeof(*s));
 	int r;
 
-	if (!s)
-		return err_sys(e, "allocate the control socket");
 	*s = (struct control_server){
 	    .loop = l, .dirfd = state_dirfd, .fd = -1, .fn = fn, .arg = arg};
 	server_refill(s);
