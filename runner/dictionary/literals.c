@@ -232,7 +232,7 @@ static void read_table(struct reader *r, uint64_t addr, uint64_t size)
 	if (!s || size > LITERALS_TABLE_MAX)
 		return;
 	bytes = xmalloc(size);
-	if (!bytes || !reader_get(r, addr, bytes, size))
+	if (!reader_get(r, addr, bytes, size))
 		return;
 	if (is_textual((struct slice){bytes, size}))
 		add_runs(r, (struct slice){bytes, size});

@@ -57,25 +57,17 @@ struct word *words_find(const struct words *w, struct slice bytes)
 static bool words_make_room(struct words *w)
 {
 	size_t room = w->room ? 2 * w->room : FIRST_ROOM;
-	uint16_t *slots;
-	struct word *v;
 
 	if (w->n < w->room)
 		return true;
 	if (room > WORDS_MAX)
 		return false;
-	slots = xcalloc(2 * room, sizeof(*slots));
-	v = slots ? xreallocarray(w->v, room, sizeof(*v)) : NULL;
-	if (!v) {
-		free(slots);
-		return false;
-	}
 	free(w->slots);
-	w->v = v;
+	w->slots = xcalloc(2 * room, sizeof(*w->slots));
+	w->v = xreallocarray(w->v, room, sizeof(*w->v));
 	w->room = room;
-	w->slots = slots;
 	for (size_t i = 0; i < w->n; i++)
-		slots[words_slot(w, words_bytes(&v[i]))] = (uint16_t)(i + 1);
+		w->slots[words_slot(w, words_bytes(&w->v[i]))] = (uint16_t)(i + 1);
 	return true;
 }
 
@@ -230,13 +222,11 @@ static size_t words_limit(const struct words *w, size_t *io_most)
 
 size_t words_choose(struct words *w, size_t most)
 {
-	_autofree_ struct word **order = xcalloc(w->n ? w->n : 1, sizeof(struct word *));
+	_autofree_ struct word **order = xcalloc(w->n, sizeof(struct word *));
 	size_t n = 0, learned = 0, trials = words_limit(w, &most);
 
 	for (size_t i = 0; i < w->n; i++)
 		w->v[i].is_active = false;
-	if (!order)
-		return 0;
 	for (size_t i = 0; i < w->n; i++)
 		order[i] = &w->v[i];
 	qsort(order, w->n, sizeof(struct word *), words_by_rank);

@@ -3,7 +3,6 @@
 #define RUNNER_DICTIONARY_WORDS_H
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/scan.h"
 
 #include <stdbool.h>
@@ -60,8 +59,8 @@ void words_done(struct words *w);
 
 /* The word with these bytes; NULL: not known. */
 struct word *words_find(const struct words *w, struct slice bytes);
-/* The word with these bytes, or a new one with nothing set.  NULL: no room, no memory, or an
- * invalid length. */
+/* The word with these bytes, or a new one with nothing set.  NULL: no room, or an invalid
+ * length. */
 struct word *words_add(struct words *w, struct slice bytes);
 
 /* Adds a literal of the present build.  Bytes that cannot be a token (word_penalty()) are ignored.
@@ -80,15 +79,14 @@ void words_offered(struct words *w, uint64_t execs);
 size_t words_choose(struct words *w, size_t most);
 
 /* Prints the active words as dictionary lines. */
-MUST_CHECK int words_print(const struct words *w, struct buf *out, struct err *e);
+void words_print(const struct words *w, struct buf *out);
 /* Repeats the trusted words (given ones, and those that brought inputs).  They become WORDS_TRUST
  * times as many lines as the other active words, but each is repeated at most WORDS_REPEATS times.
  * An engine picks entries uniformly, and accepts equal entries. */
-MUST_CHECK int words_repeat(const struct words *w, struct buf *out, struct err *e);
+void words_repeat(const struct words *w, struct buf *out);
 /* Prints a dictionary file to keep: the active words, and, as comments, the words with a
  * history. */
-MUST_CHECK int words_save(const struct words *w, const char *target, struct buf *out,
-			  struct err *e);
+void words_save(const struct words *w, const char *target, struct buf *out);
 /* Loads such a file (hostile); unknown lines are ignored. */
 void words_load(struct words *w, struct slice text);
 

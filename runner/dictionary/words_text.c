@@ -10,19 +10,17 @@ static struct slice bytes_of(const struct word *w)
 	return (struct slice){w->bytes, w->n};
 }
 
-int words_print(const struct words *w, struct buf *out, struct err *e)
+static void print_word(const struct word *w, struct buf *out)
 {
-	int r = 0;
+	quote_add(out, bytes_of(w));
+	buf_puts(out, "\n");
+}
 
-	for (size_t i = 0; r == 0 && i < w->n; i++) {
-		if (!w->v[i].is_active)
-			continue;
-		quote_add(out, bytes_of(&w->v[i]));
-		r = buf_check(out, e);
-		if (r == 0)
-			r = buf_add(out, SLICE("\n"), e);
-	}
-	return r;
+void words_print(const struct words *w, struct buf *out)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->v[i].is_active)
+			print_word(&w->v[i], out);
 }
 
 static bool is_trusted(const struct word *w)
@@ -30,36 +28,26 @@ static bool is_trusted(const struct word *w)
 	return w->is_given || (w->is_active && w->brought > 0);
 }
 
-static int print_trusted(const struct words *w, struct buf *out, struct err *e)
+static void print_trusted(const struct words *w, struct buf *out)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < w->n; i++) {
-		if (!is_trusted(&w->v[i]))
-			continue;
-		quote_add(out, bytes_of(&w->v[i]));
-		r = buf_check(out, e);
-		if (r == 0)
-			r = buf_add(out, SLICE("\n"), e);
-	}
-	return r;
+	for (size_t i = 0; i < w->n; i++)
+		if (is_trusted(&w->v[i]))
+			print_word(&w->v[i], out);
 }
 
-int words_repeat(const struct words *w, struct buf *out, struct err *e)
+void words_repeat(const struct words *w, struct buf *out)
 {
 	size_t trusted = 0, others = 0, times;
-	int r = 0;
 
 	for (size_t i = 0; i < w->n; i++) {
 		trusted += is_trusted(&w->v[i]);
 		others += w->v[i].is_active && !is_trusted(&w->v[i]);
 	}
 	if (trusted == 0 || others == 0)
-		return 0;
+		return;
 	times = (WORDS_TRUST * others - 1) / trusted; /* in addition to the first time */
-	for (size_t i = 0; r == 0 && i < times && i < WORDS_REPEATS; i++)
-		r = print_trusted(w, out, e);
-	return r;
+	for (size_t i = 0; i < times && i < WORDS_REPEATS; i++)
+		print_trusted(w, out);
 }
 
 static bool words_text_is_kept(const struct word *w)
@@ -67,35 +55,27 @@ static bool words_text_is_kept(const struct word *w)
 	return !w->is_given && (w->is_active || w->brought > 0 || w->tried > 0);
 }
 
-static int save_word(const struct word *w, struct buf *out, struct err *e)
+static void save_word(const struct word *w, struct buf *out)
 {
-	int r = buf_addf(out, e, "# %llu %llu %s\n%s", U(w->brought), U(w->tried),
-			 w->is_learned ? "learned" : "literal", w->is_active ? "" : "#");
-
-	if (r < 0)
-		return r;
-	quote_add(out, bytes_of(w));
-	r = buf_check(out, e);
-	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+	buf_printf(out, "# %llu %llu %s\n%s", U(w->brought), U(w->tried),
+		   w->is_learned ? "learned" : "literal", w->is_active ? "" : "#");
+	print_word(w, out);
 }
 
-int words_save(const struct words *w, const char *target, struct buf *out, struct err *e)
+void words_save(const struct words *w, const char *target, struct buf *out)
 {
-	int r =
-	    buf_addf(out, e,
-		     "# Words for %s: literals of the program, and words that its comparisons "
-		     "showed.\n"
-		     "# fuzzcell keeps this file.  To take it over, copy it as %s.dict beside "
-		     "the target.\n"
-		     "# Above each word: inputs with new coverage that it brought, its share of "
-		     "the\n"
-		     "# executions, and its origin.  Words in comments make room for others.\n",
-		     target, target);
-
-	for (size_t i = 0; r == 0 && i < w->n; i++)
+	buf_printf(out,
+		   "# Words for %s: literals of the program, and words that its comparisons "
+		   "showed.\n"
+		   "# fuzzcell keeps this file.  To take it over, copy it as %s.dict beside "
+		   "the target.\n"
+		   "# Above each word: inputs with new coverage that it brought, its share of "
+		   "the\n"
+		   "# executions, and its origin.  Words in comments make room for others.\n",
+		   target, target);
+	for (size_t i = 0; i < w->n; i++)
 		if (words_text_is_kept(&w->v[i]))
-			r = save_word(&w->v[i], out, e);
-	return r;
+			save_word(&w->v[i], out);
 }
 
 /* "# 12 3456 literal" */

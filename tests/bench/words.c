@@ -37,8 +37,10 @@ int main(int argc, char **argv)
 	(void)literals_in(fd, &w);
 	(void)words_add_given(&w, (struct slice){given, n});
 	(void)words_choose(&w, (size_t)most);
-	if (buf_add(&text, (struct slice){given, n}, &e) < 0 || words_print(&w, &text, &e) < 0 ||
-	    words_repeat(&w, &text, &e) < 0)
+	buf_put(&text, (struct slice){given, n});
+	words_print(&w, &text);
+	words_repeat(&w, &text);
+	if (buf_check(&text, &e) < 0)
 		return 1;
 	fputs(buf_str(&text), stdout);
 	words_done(&w);

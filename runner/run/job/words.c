@@ -80,8 +80,10 @@ static int words_save_file(const struct job *j, const struct words *w, struct er
 	_autobuf_ struct buf text = BUF_INIT(WORDS_TEXT_MAX);
 	_autoclose_ int dir = -1;
 	char name[PATH_ROOM];
-	int r = words_save(w, j->target->name, &text, e);
+	int r;
 
+	words_save(w, j->target->name, &text);
+	r = buf_check(&text, e);
 	if (r == 0)
 		r = fs_mkdirs(j->env->state->dirfd, dir_name, MODE_OURS, e);
 	if (r == 0)
@@ -144,10 +146,11 @@ static void words_of_program(const struct job *j, struct words *io)
 static int words_join(const struct job *j, struct buf *given, const struct words *w, struct err *e)
 {
 	_autoclose_ int dir = -1;
-	int r = words_print(w, given, e);
+	int r;
 
-	if (r == 0)
-		r = words_repeat(w, given, e);
+	words_print(w, given);
+	words_repeat(w, given);
+	r = buf_check(given, e);
 	if (r == 0)
 		r = fs_open_dir(j->env->dirs->work, j->target->name, &dir, e);
 	if (r == 0)
