@@ -18,7 +18,7 @@ static int fuzzed_load(int stats, json_t **ret, struct err *e)
 
 	if (r == 0 && json_is_object(*ret))
 		return 0;
-	if (r == -EIO)
+	if (r == -EIO || r == -ENOMEM)
 		return r;
 	if (r == 0)
 		json_decref(*ret);

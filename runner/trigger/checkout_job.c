@@ -65,7 +65,10 @@ static int checkout_job_work(void *arg, struct buf *out, struct err *e)
 
 	if (r == 0)
 		r = checkout_do(&j->o, j->what, j->head, &c, e);
-	return r < 0 ? r : buf_add(out, (struct slice){(const char *)&c, sizeof(c)}, e);
+	if (r < 0)
+		return r;
+	buf_put(out, (struct slice){(const char *)&c, sizeof(c)});
+	return buf_check(out, e);
 }
 
 static void checkout_job_on_done(void *arg, struct slice result, const char *failed)
@@ -94,13 +97,9 @@ int checkout_start(struct loop *l, const struct checkout_opts *o, enum checkout_
 	struct task *task;
 	int r;
 
-	if (!j)
-		return err_sys(e, "allocate a checkout");
 	j->dir = xstrdup(o->dir);
 	j->remote = xstrdup(o->remote);
 	j->branch = xstrdup(o->branch);
-	if (!j->dir || !j->remote || !j->branch)
-		return err_sys(e, "allocate a checkout");
 	j->o = (struct checkout_opts){j->dir, j->remote, j->branch, o->fetch_us, o->limits};
 	j->what = what;
 	(void)snprintf(j->head, sizeof(j->head), "%s", head ? head : "");

@@ -172,11 +172,8 @@ int drive_run(const struct drive_opts *o, struct drive_repo *repos, size_t n,
 {
 	_autofree_ struct watched *all = xcalloc(n, sizeof(*all));
 	struct drive d = {.o = o, .repos = all};
-	int r;
+	int r = moment_read(&d.now, e);
 
-	if (!all)
-		return err_sys(e, "allocate the repositories");
-	r = moment_read(&d.now, e);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = watched_init(&d, i, &repos[i], e);
 		d.n += r == 0;

@@ -164,14 +164,10 @@ void drive_share(struct drive *d)
 	for (size_t i = 0; i < d->n; i++) {
 		struct watched *r = &d->repos[i];
 
-		if (r->ready && (!v || !limit))
-			put_off(r, AGAIN);
 		r->settling = r->settling && !r->ready;
-		if (limit && (r->ready || r->workers_fd >= 0))
+		if (r->ready || r->workers_fd >= 0)
 			limit[i] = drive_start_limit_of(r);
 	}
-	if (!v || !limit)
-		return;
 	for (size_t i = 0; i < d->n; i++)
 		fill_share(&d->repos[i], &v[i]);
 	share_workers(v, d->n, d->o->cpus);

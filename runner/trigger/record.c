@@ -73,8 +73,7 @@ int record_save(int dirfd, const struct moment *now, struct trigger_record *r, s
 	    "head", r->head, "head_seen", since_json(&r->head_seen), "fetch_failures",
 	    (json_int_t)r->fetch_failures, "fetch_failing", since_json(&r->fetch_failing),
 	    "fetch_error", r->fetch_error, "busy", since_json(&r->busy));
-	rc = j ? json_print(j, 2, &text, e) : err_set(e, ENOMEM, "allocate the record");
-
+	rc = json_print(j, 2, &text, e); /* NULL, from text that is not UTF-8, is an error */
 	if (rc == 0)
 		rc = fs_replace(dirfd, NAME, slice_of(text), e);
 	return rc < 0 ? err_wrap(e, "save the trigger's record") : 0;

@@ -69,10 +69,11 @@ static int add_ssh(const struct git *g, struct strv *env, struct err *e)
 			return r;
 		ssh = r == 0 && *set ? set : "ssh";
 	}
-	return strv_addf(env, e,
-			 "GIT_SSH_COMMAND=%s -oBatchMode=yes -oConnectTimeout=30 "
-			 "-oServerAliveInterval=30",
-			 ssh);
+	strv_pushf(env,
+		   "GIT_SSH_COMMAND=%s -oBatchMode=yes -oConnectTimeout=30 "
+		   "-oServerAliveInterval=30",
+		   ssh);
+	return 0;
 }
 
 static int make_env(const struct git *g, struct strv *env, struct err *e)
@@ -83,14 +84,15 @@ static int make_env(const struct git *g, struct strv *env, struct err *e)
 	const char *v;
 	int r = add_ssh(g, env, e);
 
-	if (r == 0)
-		r = strv_add(env, "GIT_ASKPASS=", e); /* no password window */
-	if (r == 0 && !g->owner.other && (v = getenv("SSH_AUTH_SOCK")))
-		r = strv_addf(env, e, "SSH_AUTH_SOCK=%s", v);
-	for (size_t i = 0; r == 0 && i < sizeof(passed) / sizeof(passed[0]); i++)
+	if (r < 0)
+		return r;
+	strv_push(env, "GIT_ASKPASS="); /* no password window */
+	if (!g->owner.other && (v = getenv("SSH_AUTH_SOCK")))
+		strv_pushf(env, "SSH_AUTH_SOCK=%s", v);
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		if ((v = getenv(passed[i])))
-			r = strv_addf(env, e, "%s=%s", passed[i], v);
-	return r;
+			strv_pushf(env, "%s=%s", passed[i], v);
+	return 0;
 }
 
 /* Finds the line "<commit>\t<ref>"; warnings may precede it. */
@@ -151,7 +153,7 @@ int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 	const char *const fetch[] = {"fetch", "-q",	 "--no-tags", "--no-recurse-submodules",
 				     "--",    o->remote, spec,	      NULL};
 	const char *const list[] = {"ls-remote", "-q", "--exit-code", "--", o->remote, ref, NULL};
-	int r = ref && spec ? make_env(g, &env, e) : err_sys(e, "allocate a name");
+	int r = make_env(g, &env, e);
 
 	*ret = (struct remote_answer){.kind = CHECKOUT_OK};
 	if (r == 0)
