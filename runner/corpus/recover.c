@@ -50,7 +50,7 @@ static int recover_target(struct lost *l, const char *target, struct err *e)
 				  json_pack("{s:s, s:s, s:I, s:I}", "name", target, "reason",
 					    "lost", "new_inputs", (json_int_t)found.inputs,
 					    "failures", (json_int_t)found.failures)) < 0)
-		return err_set(e, ENOMEM, "build JSON");
+		return err_set(e, EBADMSG, "build JSON"); /* its name is not UTF-8 */
 	return 0;
 }
 
@@ -77,7 +77,7 @@ static int recover_note_lost(struct lost *l, struct err *e)
 	    (json_int_t)(clock_real_us() / USEC_PER_SEC), "targets", l->targets);
 
 	if (!line)
-		return err_set(e, ENOMEM, "build JSON");
+		return err_set(e, EBADMSG, "build JSON");
 	return state_append_history(l->s, NULL, "run_history.jsonl", line, e);
 }
 
@@ -121,7 +121,7 @@ static int recover_run(struct lost *at, const char *run, struct err *e)
 			 .triage = -1,
 			 .targets = targets,
 			 .sum = at->sum};
-	int r = targets ? recover_open_dirs(&l, at->work, e) : err_set(e, ENOMEM, "build JSON");
+	int r = recover_open_dirs(&l, at->work, e);
 
 	if (r == 0)
 		r = recover_each_name(l.work, recover_target, &l, e);

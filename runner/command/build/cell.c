@@ -59,7 +59,7 @@ static int find_user(const struct tool *t, const char *dir, uid_t *ret_uid, gid_
 	return 0;
 }
 
-static int fill_env(struct tool_env *env, struct err *e)
+static void fill_env(struct tool_env *env)
 {
 	static char home[] = "/tmp", name[] = "root";
 	const struct owner inside = {.other = true, .name = name, .home = home};
@@ -67,7 +67,6 @@ static int fill_env(struct tool_env *env, struct err *e)
 	tool_env_fill(env, &inside);
 	/* As root, tar would give files to users that the cell does not have. */
 	env->v[env->n++] = xstrdup("TAR_OPTIONS=--no-same-owner");
-	return 0;
 }
 
 /* --- end of the build ------------------------------------------------------------------ */
@@ -235,10 +234,9 @@ static int build_cell_start(struct building *g, const char *dir, struct err *e)
 
 	if (r == 0)
 		r = sights_fill(g->b, g->t, dir, &see, e);
-	if (r == 0)
-		r = fill_env(&env, e);
 	if (r < 0)
 		return r;
+	fill_env(&env);
 	spec.n_mounts = see.n;
 	spec.env = (const char *const *)env.v;
 	return cell_start(g->host, &spec, &ops, g, &g->cell, e);

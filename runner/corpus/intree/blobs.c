@@ -57,19 +57,17 @@ static void end_body(struct reader *rd)
 	x->unneeded = intree_corpus_unneeded(rd->c, hex, rd->size);
 }
 
-static int intree_blobs_take_body(struct reader *rd, struct slice *block, struct err *e)
+static void intree_blobs_take_body(struct reader *rd, struct slice *block)
 {
 	struct slice part = {block->p, block->n < rd->left ? block->n : (size_t)rd->left};
-	int r = rd->size <= WORKDIR_INPUT_MAX ? buf_add(&rd->body, part, e) : 0;
 
-	if (r < 0)
-		return r;
+	if (rd->size <= WORKDIR_INPUT_MAX) /* the body has room for it */
+		buf_put(&rd->body, part);
 	block->p += part.n;
 	block->n -= part.n;
 	rd->left -= part.n;
 	if (rd->left == 0)
 		end_body(rd);
-	return 0;
 }
 
 static int take_head(struct reader *rd, struct slice *block, struct err *e)
@@ -90,8 +88,12 @@ static int intree_blobs_on_block(void *arg, struct slice block, struct err *e)
 	struct reader *rd = arg;
 	int r = 0;
 
-	while (r == 0 && block.n > 0)
-		r = rd->is_body ? intree_blobs_take_body(rd, &block, e) : take_head(rd, &block, e);
+	while (r == 0 && block.n > 0) {
+		if (rd->is_body)
+			intree_blobs_take_body(rd, &block);
+		else
+			r = take_head(rd, &block, e);
+	}
 	return r;
 }
 
@@ -101,10 +103,11 @@ int intree_tree_unneeded(struct intree_tree *t, const struct git *g, const struc
 	static const char *const args[] = {"cat-file", "--batch", NULL};
 	struct reader rd = {.t = t, .c = c, .body = BUF_INIT(WORKDIR_INPUT_MAX + 1)};
 	_autobuf_ struct buf asked = BUF_INIT((size_t)64 << 20);
-	int r = 0;
+	int r;
 
-	for (size_t i = 0; r == 0 && i < t->n_inputs; i++)
-		r = buf_addf(&asked, e, "%.*s\n", OID, t->by_oid[i]->oid);
+	for (size_t i = 0; i < t->n_inputs; i++)
+		buf_printf(&asked, "%.*s\n", OID, t->by_oid[i]->oid);
+	r = buf_check(&asked, e);
 	if (r == 0 && t->n_inputs > 0)
 		r = git_stream(g, args, buf_slice(&asked), intree_blobs_on_block, &rd, e);
 	if (r == 1 || (r == 0 && (rd.at != t->n_inputs || rd.is_body || rd.n > 0)))

@@ -37,7 +37,7 @@ static int intree_branch_check_above(const struct git *g, const char *name, stru
 		_autofree_ char *ref = xasprintf("refs/heads/%.*s", (int)(slash++ - name), name);
 		const char *const exists[] = {"show-ref", "--verify", "-q", ref, NULL};
 
-		r = ref ? git_run(g, exists, NULL, e) : err_sys(e, "allocate a name");
+		r = git_run(g, exists, NULL, e);
 		if (r == 0)
 			return err_set(e, EEXIST,
 				       "there is a branch '%s', so there can be none called '%s'",
@@ -52,7 +52,7 @@ static int check_below(const struct git *g, const char *name, struct err *e)
 	const char *const below[] = {"for-each-ref", "--count=1", "--format=%(refname:short)", ref,
 				     NULL};
 	_autofree_ char *found = NULL;
-	int r = ref ? git_ask(g, below, &found, e) : err_sys(e, "allocate a name");
+	int r = git_ask(g, below, &found, e);
 
 	if (r == 0 && *found)
 		return err_set(e, EEXIST,
@@ -102,18 +102,13 @@ int intree_branch_open(const struct git *g, const char *name, const char *messag
 		       struct intree_branch **ret, struct err *e)
 {
 	struct intree_branch *b = xcalloc(1, sizeof(*b));
-	int r = 0;
+	int r;
 
-	if (!b)
-		return err_sys(e, "allocate a branch");
 	b->git = g;
 	b->out = (struct git_writer){.in = -1, .said = -1};
 	b->name = xasprintf("refs/heads/%s", name);
 	b->message = xstrdup(message);
-	if (!b->name || !b->message)
-		r = err_set(e, ENOMEM, "allocate a branch");
-	if (r == 0)
-		r = check_name(g, b->name, name, e);
+	r = check_name(g, b->name, name, e);
 	if (r == 0)
 		r = intree_branch_check_repository(b, e);
 	if (r < 0)
@@ -158,8 +153,9 @@ static int intree_branch_begin(struct intree_branch *b, struct err *e)
 
 	if (b->out.pid > 0)
 		return 0;
-	r = buf_addf(&text, e, "commit %s\nauthor %s\ncommitter %s\ndata %zu\n%s\nfrom %s\n",
-		     b->name, b->author, b->committer, strlen(b->message), b->message, b->base);
+	buf_printf(&text, "commit %s\nauthor %s\ncommitter %s\ndata %zu\n%s\nfrom %s\n", b->name,
+		   b->author, b->committer, strlen(b->message), b->message, b->base);
+	r = buf_check(&text, e);
 	if (r == 0)
 		r = git_begin(b->git, args, &b->out, e);
 	return r == 0 ? intree_branch_put(b, buf_slice(&text), e) : r;
@@ -198,19 +194,18 @@ struct target {
 };
 
 /* Quotes a path for fast-import: it may hold any bytes. */
-static int intree_branch_add_path(struct buf *to, const char *path, struct err *e)
+static void intree_branch_add_path(struct buf *to, const char *path)
 {
-	int r = buf_add(to, SLICE("\""), e);
-
-	for (; r == 0 && *path; path++) {
+	buf_puts(to, "\"");
+	for (; *path; path++) {
 		unsigned char c = (unsigned char)*path;
 
 		if (c < 0x20 || c == 0x7f || c == '"' || c == '\\')
-			r = buf_addf(to, e, "\\%03o", c);
+			buf_printf(to, "\\%03o", c);
 		else
-			r = buf_add(to, (struct slice){path, 1}, e);
+			buf_put(to, (struct slice){path, 1});
 	}
-	return r == 0 ? buf_add(to, SLICE("\""), e) : r;
+	buf_puts(to, "\"");
 }
 
 static int send_change(struct target *t, const char *what, const char *path, struct slice *data,
@@ -219,14 +214,13 @@ static int send_change(struct target *t, const char *what, const char *path, str
 	_autobuf_ struct buf text = BUF_INIT(1 << 20);
 	int r = intree_branch_begin(t->b, e);
 
+	buf_printf(&text, "%s ", what);
+	intree_branch_add_path(&text, path);
+	buf_puts(&text, "\n");
+	if (data)
+		buf_printf(&text, "data %zu\n", data->n);
 	if (r == 0)
-		r = buf_addf(&text, e, "%s ", what);
-	if (r == 0)
-		r = intree_branch_add_path(&text, path, e);
-	if (r == 0)
-		r = buf_add(&text, SLICE("\n"), e);
-	if (r == 0 && data)
-		r = buf_addf(&text, e, "data %zu\n", data->n);
+		r = buf_check(&text, e);
 	if (r == 0)
 		r = intree_branch_put(t->b, buf_slice(&text), e);
 	if (r == 0 && data)
@@ -241,14 +235,8 @@ static int add_input(struct target *t, const char *name, struct slice data, stru
 	_autofree_ char *path = xasprintf("%s%s%s", t->prefix, *t->prefix ? "/" : "", name);
 	const struct intree *how = t->corpus.t;
 	struct intree_entry *there = NULL;
-	enum intree_at taken;
-	int r;
+	enum intree_at taken = intree_tree_at(&t->tree, path, &there);
 
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = intree_tree_at(&t->tree, path, &there, &taken, e);
-	if (r < 0)
-		return r;
 	if (taken == INTREE_AT_OTHER || (taken == INTREE_AT_INPUT && !there->unneeded)) {
 		t->sum->skipped++;
 		intree_tell(how, INTREE_TAKEN, name);
@@ -265,17 +253,13 @@ static int add_input(struct target *t, const char *name, struct slice data, stru
 }
 
 /* The SHA-1 that git gives a blob: of "blob <size>\0" and the content. */
-static int object_id(struct slice data, char oid[DIGEST_SHA1_HEX], struct err *e)
+static void object_id(struct slice data, char oid[DIGEST_SHA1_HEX])
 {
 	_autofree_ char *all = xmalloc(data.n + 32);
-	int n;
+	int n = snprintf(all, 32, "blob %zu", data.n) + 1;
 
-	if (!all)
-		return err_sys(e, "allocate %zu bytes", data.n);
-	n = snprintf(all, 32, "blob %zu", data.n) + 1;
 	memcpy(all + n, data.p, data.n);
 	digest_sha1_hex((struct slice){all, (size_t)n + data.n}, oid);
-	return 0;
 }
 
 static int take_input(struct target *t, size_t i, struct err *e)
@@ -291,9 +275,7 @@ static int take_input(struct target *t, size_t i, struct err *e)
 		t->sum->skipped++;
 		return 0;
 	}
-	r = object_id((struct slice){text, n}, oid, e);
-	if (r < 0)
-		return r;
+	object_id((struct slice){text, n}, oid);
 	if (intree_tree_know(&t->tree, oid)) {
 		t->sum->known++;
 		return 0;

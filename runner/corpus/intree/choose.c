@@ -26,15 +26,14 @@ struct walk {
 	unsigned n;
 };
 
-static int note_link(struct walk *w, const char *link, struct err *e)
+static void note_link(struct walk *w, const char *link)
 {
 	_autofree_ char *top = fs_find_above(w->at, ".git");
-	int r;
 
 	if (!top)
-		return 0;
-	r = strv_add(&w->links, link, e);
-	return r == 0 ? strv_add(&w->tops, top, e) : r;
+		return;
+	strv_push(&w->links, link);
+	strv_push(&w->tops, top);
 }
 
 /* Puts the link's target in front of the rest. */
@@ -42,10 +41,10 @@ static int intree_choose_follow(struct walk *w, const char *link, struct err *e)
 {
 	char target[PATH_MAX], rest[PATH_MAX];
 	ssize_t n = readlink(link, target, sizeof(target) - 1);
-	int r = n < 0 ? err_sys(e, "read the symlink '%s'", link) : note_link(w, link, e);
 
-	if (r < 0)
-		return r;
+	if (n < 0)
+		return err_sys(e, "read the symlink '%s'", link);
+	note_link(w, link);
 	target[n] = '\0';
 	if (++w->n > LINKS_MAX)
 		return err_set(e, ELOOP, "'%s': too many symlinks", link);
@@ -72,8 +71,6 @@ static int intree_choose_step(struct walk *w, const char *name, struct err *e)
 		return 0;
 	}
 	to = xasprintf("%s/%s", w->at, name);
-	if (!to)
-		return err_sys(e, "allocate a path");
 	if (fstatat(AT_FDCWD, to, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(e, "open '%s'", to);
 	if (S_ISLNK(st.st_mode))
@@ -118,11 +115,8 @@ static bool intree_choose_is_below(const char *path, const char *top)
 static int leads_out(const char *dir, char why[GIT_WHY], struct err *e)
 {
 	_autofree_ struct walk *w = xcalloc(1, sizeof(*w));
-	int r;
+	int r = intree_choose_walk(w, dir, e);
 
-	if (!w)
-		return err_sys(e, "allocate a path");
-	r = intree_choose_walk(w, dir, e);
 	for (size_t i = 0; r == 0 && i < w->tops.n; i++)
 		if (!intree_choose_is_below(w->at, w->tops.v[i])) {
 			snprintf(why, GIT_WHY, "the symlink '%.120s' leads out of '%.120s'",
@@ -140,11 +134,8 @@ static int leads_out(const char *dir, char why[GIT_WHY], struct err *e)
 static int intree_choose_is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
 {
 	_autofree_ char *path = xasprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
-	int r;
+	int r = git_ignores(g, path, e);
 
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = git_ignores(g, path, e);
 	if (r > 0)
 		snprintf(why, GIT_WHY, "git ignores what is in it");
 	return r < 0 ? r : !r;

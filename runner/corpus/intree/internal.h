@@ -60,8 +60,8 @@ enum intree_at {
 	INTREE_AT_INPUT, /* *ret */
 	INTREE_AT_OTHER, /* a directory, a link, a dot file */
 };
-MUST_CHECK int intree_tree_at(const struct intree_tree *t, const char *path,
-			      struct intree_entry **ret, enum intree_at *ret_at, struct err *e);
+enum intree_at intree_tree_at(const struct intree_tree *t, const char *path,
+			      struct intree_entry **ret);
 
 void intree_tell(const struct intree *t, enum intree_what what, const char *name);
 

@@ -32,11 +32,7 @@ int intree_corpus_open(const struct intree *t, struct intree_corpus *ret, struct
 		candidates_done(&c.all);
 		return r;
 	}
-	c.known = xcalloc(c.all.n + 1, sizeof(*c.known));
-	if (!c.known) {
-		intree_corpus_close(&c);
-		return err_sys(e, "allocate a list of inputs");
-	}
+	c.known = xcalloc(c.all.n, sizeof(*c.known));
 	*ret = c;
 	return 0;
 }
@@ -134,8 +130,10 @@ static int look_file(int at, const char *name, const char *path, struct look *l,
 		return r == -EFBIG ? 0 : err_wrap(e, "'%s'", path);
 	if (intree_corpus_know(l->c, hex, (uint64_t)st.st_size) || !intree_corpus_prunes(l->c))
 		return 0;
-	if (intree_corpus_unneeded(l->c, hex, (uint64_t)st.st_size))
-		return strv_add(&l->gone, path, e);
+	if (intree_corpus_unneeded(l->c, hex, (uint64_t)st.st_size)) {
+		strv_push(&l->gone, path);
+		return 0;
+	}
 	l->sum->kept++;
 	intree_tell(l->c->t, INTREE_KEPT, path);
 	return 0;
@@ -172,8 +170,6 @@ static int look_entry(int at, const char *name, const char *dir, unsigned depth,
 	_autofree_ char *path = xasprintf("%s%s%s", dir, *dir ? "/" : "", name);
 	struct stat st;
 
-	if (!path)
-		return err_sys(e, "allocate a path");
 	if (name[0] == '.') {
 		if (intree_is_rest(name) && !l->c->t->dry_run)
 			(void)remove_as(l->as, at,

@@ -74,8 +74,6 @@ static int index_tree(struct intree_tree *t, size_t prefix, struct err *e)
 	t->by_path = xcalloc(n + 1, sizeof(*t->by_path));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
 	t->by_oid = xcalloc(n + 1, sizeof(*t->by_oid));
-	if (!t->by_path || !t->by_oid)
-		return err_set(e, ENOMEM, "allocate %zu names", n);
 	while (r == 0 && rest.n > 0 && t->n < n)
 		r = intree_tree_read_entry(&rest, prefix, &t->by_path[t->n++], e);
 	if (r < 0)
@@ -95,11 +93,8 @@ static int intree_tree_is_dir(const struct git *g, const char *base, const char 
 	_autofree_ char *object = xasprintf("%s:%.*s", base, (int)n, path);
 	const char *const args[] = {"cat-file", "-t", object, NULL};
 	_autofree_ char *type = NULL;
-	int r;
+	int r = git_ask(g, args, &type, e);
 
-	if (!object)
-		return err_sys(e, "allocate a path");
-	r = git_ask(g, args, &type, e);
 	if (r == -EPROTO || r == 1)
 		return 0;
 	if (r == 0 && strcmp(type, "tree") != 0)
@@ -166,22 +161,18 @@ static size_t lower_bound(const struct intree_tree *t, const char *path)
 	return lo;
 }
 
-int intree_tree_at(const struct intree_tree *t, const char *path, struct intree_entry **ret,
-		   enum intree_at *ret_at, struct err *e)
+enum intree_at intree_tree_at(const struct intree_tree *t, const char *path,
+			      struct intree_entry **ret)
 {
 	_autofree_ char *below = xasprintf("%s/", path);
 	size_t at = lower_bound(t, path);
 
-	if (!below)
-		return err_sys(e, "allocate a path");
-	*ret_at = INTREE_AT_NOTHING;
 	if (at < t->n && strcmp(t->by_path[at].path, path) == 0) {
-		*ret_at = t->by_path[at].input ? INTREE_AT_INPUT : INTREE_AT_OTHER;
 		*ret = &t->by_path[at];
-		return 0;
+		return (*ret)->input ? INTREE_AT_INPUT : INTREE_AT_OTHER;
 	}
 	at = lower_bound(t, below);
 	if (at < t->n && strncmp(t->by_path[at].path, below, strlen(below)) == 0)
-		*ret_at = INTREE_AT_OTHER;
-	return 0;
+		return INTREE_AT_OTHER;
+	return INTREE_AT_NOTHING;
 }

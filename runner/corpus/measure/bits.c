@@ -9,22 +9,17 @@
 enum { BITS = 64, WORDS_MIN = 64 };
 
 /* The room doubles, so that adding ascending numbers does not copy the set each time. */
-static int bits_make_room(struct bits *b, size_t words, struct err *e)
+static void bits_make_room(struct bits *b, size_t words)
 {
 	size_t room = b->words ? b->words : WORDS_MIN;
-	uint64_t *word;
 
 	if (words <= b->words)
-		return 0;
+		return;
 	while (room < words)
 		room *= 2;
-	word = xreallocarray(b->word, room, sizeof(*word));
-	if (!word)
-		return err_sys(e, "grow a set to %zu numbers", room * BITS);
-	memset(word + b->words, 0, (room - b->words) * sizeof(*word));
-	b->word = word;
+	b->word = xreallocarray(b->word, room, sizeof(*b->word));
+	memset(b->word + b->words, 0, (room - b->words) * sizeof(*b->word));
 	b->words = room;
-	return 0;
 }
 
 bool bits_has(const struct bits *b, uint32_t n)
@@ -34,15 +29,11 @@ bool bits_has(const struct bits *b, uint32_t n)
 	return at < b->words && (b->word[at] >> n % BITS & 1) != 0;
 }
 
-int bits_add(struct bits *b, uint32_t n, struct err *e)
+int bits_add(struct bits *b, uint32_t n)
 {
-	int r;
-
 	if (bits_has(b, n))
 		return 0;
-	r = bits_make_room(b, (size_t)n / BITS + 1, e);
-	if (r < 0)
-		return r;
+	bits_make_room(b, (size_t)n / BITS + 1);
 	b->word[n / BITS] |= UINT64_C(1) << n % BITS;
 	b->count++;
 	return 1;
@@ -67,19 +58,15 @@ void bits_remove_all(struct bits *b, const struct bits *less)
 	}
 }
 
-int bits_add_all(struct bits *b, const struct bits *more, struct err *e)
+void bits_add_all(struct bits *b, const struct bits *more)
 {
-	int r = bits_make_room(b, more->words, e);
-
-	if (r < 0)
-		return r;
+	bits_make_room(b, more->words);
 	for (size_t i = 0; i < more->words; i++) {
 		uint64_t fresh = more->word[i] & ~b->word[i];
 
 		b->word[i] |= fresh;
 		b->count += (uint64_t)__builtin_popcountll(fresh);
 	}
-	return 0;
 }
 
 uint64_t bits_missing(const struct bits *a, const struct bits *b)

@@ -2,8 +2,6 @@
 #ifndef RUNNER_CORPUS_MEASURE_BITS_H
 #define RUNNER_CORPUS_MEASURE_BITS_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,8 +16,8 @@ struct bits {
 #define _autobits_ CLEANUP(bits_done) /* include base/cleanup.h */
 
 /* 1: n is new; 0: n was a member already.  The caller bounds n: n / 8 bytes are needed. */
-MUST_CHECK int bits_add(struct bits *b, uint32_t n, struct err *e);
-MUST_CHECK int bits_add_all(struct bits *b, const struct bits *more, struct err *e);
+int bits_add(struct bits *b, uint32_t n);
+void bits_add_all(struct bits *b, const struct bits *more);
 bool bits_has(const struct bits *b, uint32_t n);
 /* 1: n was a member. */
 int bits_remove(struct bits *b, uint32_t n);

@@ -17,8 +17,10 @@ enum { MODE_CONTROL = 0600, FLUSH_AT = 1 << 16 };
 
 static int flush(int fd, struct buf *text, size_t above, const char *file, struct err *e)
 {
-	if (text->n <= above)
-		return 0;
+	int r = buf_check(text, e);
+
+	if (r < 0 || text->n <= above)
+		return r;
 	if (sys_write_all(fd, text->p, text->n) < 0)
 		return err_sys(e, "write '%s'", file);
 	buf_clear(text);
@@ -29,12 +31,12 @@ static int write_head(int fd, const char *file, const char *dir, const struct ca
 		      struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(FLUSH_AT + PATH_MAX + STORE_NAME);
-	int r = buf_addf(&text, e, "%zu\n0\n", list->n);
+	int r = 0;
 
+	buf_printf(&text, "%zu\n0\n", list->n);
 	for (size_t i = 0; r == 0 && i < list->n; i++) {
-		r = buf_addf(&text, e, "%s/%s\n", dir, list->v[i].name);
-		if (r == 0)
-			r = flush(fd, &text, FLUSH_AT, file, e);
+		buf_printf(&text, "%s/%s\n", dir, list->v[i].name);
+		r = flush(fd, &text, FLUSH_AT, file, e);
 	}
 	return r < 0 ? r : flush(fd, &text, 0, file, e);
 }

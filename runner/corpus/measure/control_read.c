@@ -75,21 +75,16 @@ struct record {
 	struct control_reader edges;
 };
 
-static int reader_room(struct control_reader *r, size_t n, struct err *e)
+static void reader_room(struct control_reader *r, size_t n)
 {
 	size_t cap = r->cap ? r->cap : READER_MIN;
-	uint32_t *v;
 
 	if (n <= r->cap)
-		return 0;
+		return;
 	while (cap < n)
 		cap *= 2;
-	v = xreallocarray(r->v, cap, sizeof(*v));
-	if (!v)
-		return err_sys(e, "hold %zu features", n);
-	r->v = v;
+	r->v = xreallocarray(r->v, cap, sizeof(*r->v));
 	r->cap = cap;
-	return 0;
 }
 
 /* "WORD <id>" and the character behind it. */
@@ -118,8 +113,8 @@ static enum number_end features(struct record *rec)
 	return end;
 }
 
-/* Keeps the edges until the record is complete.  *r: our own error. */
-static enum number_end edges(struct record *rec, int *r, struct err *e)
+/* Keeps the edges until the record is complete. */
+static enum number_end edges(struct record *rec)
 {
 	char after;
 	enum number_end end = word_and_id(rec, SLICE("COV "), &after);
@@ -129,9 +124,7 @@ static enum number_end edges(struct record *rec, int *r, struct err *e)
 	for (; end == NUMBER_OK && after == ' '; n++) {
 		if (n == CONTROL_FEATURES_MAX)
 			return NUMBER_BAD;
-		*r = reader_room(&rec->edges, n + 1, e);
-		if (*r < 0)
-			return NUMBER_BAD;
+		reader_room(&rec->edges, n + 1);
 		end = numbers_next(rec->in, CONTROL_EDGES - 1, &rec->edges.v[n], &after);
 	}
 	rec->input.edges = n;
@@ -145,20 +138,16 @@ static void control_read_finish(struct record *rec, enum control_state state)
 	rec->c->good = rec->in->at;
 }
 
-static enum number_end run_of_one(struct record *rec, int *r, struct err *e)
+static enum number_end run_of_one(struct record *rec)
 {
 	enum number_end end = features(rec);
 
 	if (end == NUMBER_OK)
-		end = edges(rec, r, e);
+		end = edges(rec);
 	if (end != NUMBER_OK)
 		return end;
-	for (size_t i = 0; i < rec->input.edges; i++) {
-		*r = bits_add(&rec->c->edges, rec->edges.v[i], e);
-		if (*r < 0)
-			return NUMBER_BAD;
-	}
-	*r = 0;
+	for (size_t i = 0; i < rec->input.edges; i++)
+		bits_add(&rec->c->edges, rec->edges.v[i]);
 	control_read_finish(rec, CONTROL_RAN);
 	return NUMBER_OK;
 }
@@ -176,7 +165,7 @@ static enum number_end control_read_started(struct record *rec)
 	return end == NUMBER_OK && after != '\n' ? NUMBER_BAD : end;
 }
 
-static enum number_end one_record(struct record *rec, int *r, struct err *e)
+static enum number_end one_record(struct record *rec)
 {
 	enum number_end end = control_read_started(rec);
 	int next;
@@ -191,7 +180,7 @@ static enum number_end one_record(struct record *rec, int *r, struct err *e)
 		rec->input.features_at = rec->c->good;
 		control_read_finish(rec, CONTROL_FAILED);
 	} else
-		return run_of_one(rec, r, e);
+		return run_of_one(rec);
 	return NUMBER_OK;
 }
 
@@ -199,14 +188,11 @@ static int read_records(struct control *c, struct numbers *in, struct err *e)
 {
 	struct record rec = {.c = c, .in = in};
 	enum number_end end = NUMBER_OK;
-	int r = 0;
 
 	c->good = in->at;
 	while (end == NUMBER_OK && !c->started && numbers_peek(in) != NUMBERS_END)
-		end = c->next < c->n ? one_record(&rec, &r, e) : NUMBER_BAD;
+		end = c->next < c->n ? one_record(&rec) : NUMBER_BAD;
 	control_reader_done(&rec.edges);
-	if (r < 0)
-		return r;
 	if (in->error)
 		return err_set(e, in->error, "read the records: %s", strerror(in->error));
 	if (end == NUMBER_CUT)
@@ -228,13 +214,9 @@ int control_read_fd(int fd, const char *dir, const struct candidates *list, stru
 	_autofree_ struct numbers *in = xmalloc(sizeof(*in));
 	int r;
 
-	if (!c || !in)
-		return err_set(e, ENOMEM, "allocate a control file");
 	c->fd = -1;
 	c->n = list->n;
-	c->inputs = xcalloc(list->n ? list->n : 1, sizeof(*c->inputs));
-	if (!c->inputs)
-		return err_sys(e, "allocate %zu inputs", list->n);
+	c->inputs = xcalloc(list->n, sizeof(*c->inputs));
 	numbers_start(in, fd, 0, 0);
 	r = check_head(in, dir, list, e);
 	if (r == 0)
@@ -292,15 +274,11 @@ static int control_read_numbers(const struct control *c, uint64_t at, size_t n, 
 	enum number_end end = NUMBER_OK;
 	struct numbers *in;
 	char after;
-	int r = reader_room(reader, n, e);
 
-	if (r < 0)
-		return r;
+	reader_room(reader, n);
 	if (!reader->in)
 		reader->in = xmalloc(sizeof(*reader->in));
 	in = reader->in;
-	if (!in)
-		return err_sys(e, "allocate a reader");
 	numbers_start(in, c->fd, at, n < NUMBERS_BLOCK / DIGITS_MAX ? n * DIGITS_MAX : 0);
 	for (size_t i = 0; i < n && end == NUMBER_OK; i++)
 		end = numbers_next(in, below - 1, &reader->v[i], &after);

@@ -56,15 +56,13 @@ static size_t count_inputs(const struct cover_shard *s, size_t shards)
 	return n;
 }
 
-static int put_in_order(const struct cover_shard *s, size_t shards, struct place **ret,
-			size_t *ret_n, struct err *e)
+/* A new array; free() it. */
+static struct place *put_in_order(const struct cover_shard *s, size_t shards, size_t *ret_n)
 {
-	size_t n = 0, all = count_inputs(s, shards);
+	struct place *v = xcalloc(count_inputs(s, shards), sizeof(*v));
 	struct order order = {.s = s};
-	struct place *v = xcalloc(all ? all : 1, sizeof(*v));
+	size_t n = 0;
 
-	if (!v)
-		return err_sys(e, "order %zu inputs", all);
 	for (size_t k = 0; k < shards; k++) {
 		const struct control_input *in = s[k].control->inputs;
 
@@ -76,9 +74,8 @@ static int put_in_order(const struct cover_shard *s, size_t shards, struct place
 							.features = in[i].features};
 	}
 	qsort_r(v, n, sizeof(*v), cover_compare, &order);
-	*ret = v;
 	*ret_n = n;
-	return 0;
+	return v;
 }
 
 static int check_lists(const struct cover_shard *s, size_t shards, struct err *e)
@@ -101,23 +98,17 @@ static int add_features(const struct control *c, size_t input, struct control_re
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n; i++) {
-		r = bits_add(io, reader->v[i], e);
-		if (r < 0)
-			return r;
-		fresh += r;
-	}
+	for (size_t i = 0; i < n; i++)
+		fresh += bits_add(io, reader->v[i]);
 	return fresh;
 }
 
-static int add_edges(const struct cover_shard *s, size_t shards, struct reach *io, struct err *e)
+static void add_edges(const struct cover_shard *s, size_t shards, struct reach *io)
 {
 	for (size_t k = 0; k < shards; k++) {
 		const struct control *c = s[k].control;
-		int r = bits_add_all(&io->edges, &c->edges, e);
 
-		if (r < 0)
-			return r;
+		bits_add_all(&io->edges, &c->edges);
 		for (size_t i = 0; i < c->n; i++) {
 			/* The last input that failed, with no later input started. */
 			bool died = c->started && i == c->next;
@@ -127,7 +118,6 @@ static int add_edges(const struct cover_shard *s, size_t shards, struct reach *i
 			io->waiting += c->inputs[i].state == CONTROL_WAITS && !died;
 		}
 	}
-	return 0;
 }
 
 int cover_reach(const struct cover_shard *s, size_t shards, struct reach *io, struct err *e)
@@ -135,8 +125,9 @@ int cover_reach(const struct cover_shard *s, size_t shards, struct reach *io, st
 	_autoreader_ struct control_reader reader = {0};
 	int r = check_lists(s, shards, e);
 
-	if (r == 0)
-		r = add_edges(s, shards, io, e);
+	if (r < 0)
+		return r;
+	add_edges(s, shards, io);
 	for (size_t k = 0; r >= 0 && k < shards; k++)
 		for (size_t i = 0; r >= 0 && i < s[k].control->n; i++)
 			r = add_features(s[k].control, i, &reader, &io->features, e);
@@ -167,12 +158,11 @@ int cover_choose(const struct cover_shard *s, size_t shards, struct candidates *
 	size_t n = 0;
 	int r = check_lists(s, shards, e);
 
-	if (r == 0)
-		r = add_edges(s, shards, io, e);
-	if (r == 0)
-		r = put_in_order(s, shards, &v, &n, e);
-	if (r == 0)
-		r = choose(s, v, n, &chosen, &io->features, e);
+	if (r < 0)
+		return r;
+	add_edges(s, shards, io);
+	v = put_in_order(s, shards, &n);
+	r = choose(s, v, n, &chosen, &io->features, e);
 	if (r < 0)
 		return r;
 	candidates_sort(&chosen);
@@ -229,10 +219,8 @@ static int take_one(struct taking *t, struct place *p, uint32_t least,
 	p->features = count_new(&t->covered, reader->v, n);
 	if (p->features < least)
 		return 0;
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = bits_add(&t->covered, reader->v[i], e);
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < n; i++)
+		bits_add(&t->covered, reader->v[i]);
 	t->taken[t->n_taken++] = *p;
 	p->features = 0;
 	return 0;
@@ -259,21 +247,18 @@ static int take_round(struct taking *t, uint32_t least, struct err *e)
 }
 
 /* Lists the inputs that may be taken: they ran, are in `of`, and reach something. */
-static int begin_taking(struct taking *t, size_t shards, const struct candidates *of, struct err *e)
+static void begin_taking(struct taking *t, size_t shards, const struct candidates *of)
 {
-	size_t n = 0;
-	int r = put_in_order(t->s, shards, &t->left, &n, e);
+	size_t n;
 
-	if (r < 0)
-		return r;
+	t->left = put_in_order(t->s, shards, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct candidate *c = candidate_of(t->s, &t->left[i]);
 
 		if (t->left[i].features > 0 && candidates_find(of, c->name, c->size))
 			t->left[t->n_left++] = t->left[i];
 	}
-	t->taken = xcalloc(t->n_left + 1, sizeof(*t->taken));
-	return t->taken ? 0 : err_sys(e, "order %zu inputs", t->n_left);
+	t->taken = xcalloc(t->n_left, sizeof(*t->taken));
 }
 
 /* The inputs that were taken last are checked first: they have features that no other input has. */
@@ -296,8 +281,9 @@ int cover_fewest(const struct cover_shard *s, size_t shards, const struct candid
 	uint32_t least = CONTROL_FEATURES_MAX;
 	int r = check_lists(s, shards, e);
 
-	if (r == 0)
-		r = begin_taking(&t, shards, of, e);
+	if (r < 0)
+		return r;
+	begin_taking(&t, shards, of);
 	for (; r == 0 && least > 0; least /= 2)
 		r = take_round(&t, least, e);
 	if (r < 0)
@@ -330,18 +316,12 @@ static void missing_done(struct missing *m)
 	bits_done(&m->edges);
 }
 
-static int find_missing(const struct reach *all, const struct reach *got, struct missing *ret,
-			struct err *e)
+static void find_missing(const struct reach *all, const struct reach *got, struct missing *ret)
 {
-	int r = bits_add_all(&ret->features, &all->features, e);
-
-	if (r == 0)
-		r = bits_add_all(&ret->edges, &all->edges, e);
-	if (r < 0)
-		return r;
+	bits_add_all(&ret->features, &all->features);
+	bits_add_all(&ret->edges, &all->edges);
 	bits_remove_all(&ret->features, &got->features);
 	bits_remove_all(&ret->edges, &got->edges);
-	return 0;
 }
 
 /* Removes the input's numbers from the missing ones.  Returns how many it had. */
@@ -407,12 +387,10 @@ int cover_top_up(const struct cover_shard *s, size_t shards, const struct reach 
 	size_t n = 0;
 	int r = check_lists(s, shards, e);
 
-	if (r == 0)
-		r = find_missing(all, got, &m, e);
-	if (r == 0)
-		r = put_in_order(s, shards, &v, &n, e);
 	if (r < 0)
 		return r;
+	find_missing(all, got, &m);
+	v = put_in_order(s, shards, &n);
 	*gap = (struct cover_gap){.features = m.features.count, .edges = m.edges.count};
 	r = top_up(s, v, n, io, &m, &more, e);
 	if (r == 0)

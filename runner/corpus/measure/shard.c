@@ -26,13 +26,8 @@ int candidates_add(struct candidates *c, const char *name, uint64_t size, struct
 	if (c->n == CANDIDATES_MAX)
 		return err_set(e, E2BIG, "more than %d inputs", CANDIDATES_MAX);
 	if (c->n == c->cap) {
-		size_t cap = c->cap ? 2 * c->cap : FIRST_CAP;
-		struct candidate *v = xreallocarray(c->v, cap, sizeof(*v));
-
-		if (!v)
-			return err_sys(e, "list %zu inputs", cap);
-		c->v = v;
-		c->cap = cap;
+		c->cap = c->cap ? 2 * c->cap : FIRST_CAP;
+		c->v = xreallocarray(c->v, c->cap, sizeof(*c->v));
 	}
 	c->v[c->n].size = size;
 	memcpy(c->v[c->n].name, name, STORE_NAME);
@@ -74,10 +69,11 @@ void candidates_done(struct candidates *c)
 int candidates_save(int dirfd, const char *file, const struct candidates *c, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT((size_t)CANDIDATES_MAX * LINE_MAX_BYTES);
-	int r = buf_add(&text, SLICE(""), e);
+	int r;
 
-	for (size_t i = 0; r == 0 && i < c->n; i++)
-		r = buf_addf(&text, e, "%s %llu\n", c->v[i].name, (unsigned long long)c->v[i].size);
+	for (size_t i = 0; i < c->n; i++)
+		buf_printf(&text, "%s %llu\n", c->v[i].name, (unsigned long long)c->v[i].size);
+	r = buf_check(&text, e);
 	return r < 0 ? r : fs_replace(dirfd, file, buf_slice(&text), e);
 }
 
@@ -185,8 +181,6 @@ int shard_split(const struct candidates *all, unsigned shards, struct candidates
 	if (shards < 1 || shards > SHARDS_MAX)
 		return err_set(e, EINVAL, "%u shards", shards);
 	cost = xcalloc(shards, sizeof(*cost));
-	if (!cost)
-		return err_sys(e, "allocate %u shards", shards);
 	r = shard_deal(all, shards, cost, ret, e);
 	for (unsigned k = 0; k < shards; k++) {
 		if (r < 0)

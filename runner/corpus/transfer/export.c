@@ -28,15 +28,13 @@ static int export_by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int export_add_target(int corpora, const char *name, const char *glob, struct strv *ret,
-			     struct err *e)
+static void export_add_target(int corpora, const char *name, const char *glob, struct strv *ret)
 {
 	struct stat st;
 
-	if (!names_target_ok(slice_of(name)) || (glob && fnmatch(glob, name, 0) != 0) ||
-	    fstatat(corpora, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
-		return 0;
-	return strv_add(ret, name, e);
+	if (names_target_ok(slice_of(name)) && (!glob || fnmatch(glob, name, 0) == 0) &&
+	    fstatat(corpora, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+		strv_push(ret, name);
 }
 
 int export_targets(int state_dirfd, const char *glob, struct strv *ret, struct err *e)
@@ -44,16 +42,15 @@ int export_targets(int state_dirfd, const char *glob, struct strv *ret, struct e
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(state_dirfd, "corpus");
 	struct strv found = {0};
 	const struct dirent *ent;
-	int r = 0;
 
 	*ret = (struct strv){0};
 	if (!d)
 		return errno == ENOENT ? 0 : err_sys(e, "open 'corpus'");
-	while (r == 0 && (ent = sys_readdir(d)))
-		r = export_add_target(dirfd(d), ent->d_name, glob, &found, e);
-	if (r == 0 && errno)
-		r = err_sys(e, "list 'corpus'");
-	if (r < 0) {
+	while ((ent = sys_readdir(d)))
+		export_add_target(dirfd(d), ent->d_name, glob, &found);
+	if (errno) {
+		int r = err_sys(e, "list 'corpus'");
+
 		strv_done(&found);
 		return r;
 	}
@@ -155,11 +152,8 @@ static int export_take_all(const struct export *x, struct one *o, struct err *e)
 static int export_one(const struct export *x, struct one *o, struct err *e)
 {
 	_autofree_ char *path = xasprintf("corpus/%s", o->target);
-	int r;
+	int r = fs_open_dir(x->state_dirfd, path, &o->corpus, e);
 
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = fs_open_dir(x->state_dirfd, path, &o->corpus, e);
 	if (r == 0)
 		r = export_take_all(x, o, e);
 	close_p(&o->corpus);
@@ -255,8 +249,6 @@ static int open_parent(const char *path, int *ret_fd, const char **ret_name, str
 
 	*ret_name = slash ? slash + 1 : path;
 	dir = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
-	if (!dir)
-		return err_sys(e, "allocate a path");
 	*ret_fd = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
 	return *ret_fd < 0 ? err_sys(e, "open directory '%s'", dir) : 0;
 }
@@ -311,11 +303,8 @@ static int seed_corpus(const struct export *x, const char *target, int dir, stru
 	_autofree_ char *name = xasprintf("%s_seed_corpus.zip", target);
 	struct output o = {.dir = dir, .fd = -1, .name = name};
 	struct one one = {.target = target, .corpus = -1, .flat = true, .dir = -1};
-	int r;
+	int r = output_begin(&o, e);
 
-	if (!name)
-		return err_sys(e, "allocate a name");
-	r = output_begin(&o, e);
 	one.pack = o.pack;
 	if (r == 0)
 		r = export_one(x, &one, e);

@@ -47,13 +47,12 @@ static void set_place(const struct serve_site *s, const struct crash_frame *f, c
 	make_set(m, "place", take_ptr(&place));
 }
 
-static int set_place_of(const struct serve_site *s, const struct known_crash *c, struct slice text,
-			const char *commit, json_t *m, struct err *e)
+static void set_place_of(const struct serve_site *s, const struct known_crash *c, struct slice text,
+			 const char *commit, json_t *m)
 {
 	const struct crash_options o = {.target = c->fuzzer};
 	struct crash_report report = {0};
 	const struct crash_frame *f;
-	int r = 0;
 
 	if (text.n > PARSED_MAX)
 		text.n = PARSED_MAX;
@@ -64,7 +63,6 @@ static int set_place_of(const struct serve_site *s, const struct known_crash *c,
 	else
 		make_set(m, "place", json_null());
 	crash_report_done(&report);
-	return 0;
 }
 
 /* meta.json; NULL: there is none, or it is damaged. */

@@ -303,7 +303,7 @@ static void test_faults(void **state)
 		assert_true(r != -EBADMSG);
 		assert_true(*e.msg);
 	}
-	assert_in_range(at, 15, 30);
+	assert_in_range(at, 5, 20);
 }
 
 static const struct CMUnitTest tests[] = {

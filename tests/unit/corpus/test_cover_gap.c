@@ -88,7 +88,7 @@ static void test_top_up_edge(void **state)
 	assert_int_equal(added, 1);
 	assert_int_equal(index_of(&chosen.v[0]), 1);
 
-	assert_int_equal(bits_add(&got.edges, 10, &e), 1);
+	assert_int_equal(bits_add(&got.edges, 10), 1);
 	assert_int_equal(cover_top_up(m.s, m.n, &total, &got, &chosen, &added, &gap, &e), 0);
 	assert_int_equal(added, 0);
 	assert_int_equal(chosen.n, 1);
@@ -136,10 +136,10 @@ static void test_faults(void **state)
 		if (r == 0)
 			break;
 		assert_int_equal(r, -e.code);
-		assert_true(r == -ENOMEM || r == -EIO);
+		assert_int_equal(r, -EIO);
 		assert_true(*e.msg);
 	}
-	assert_true(at > 30);
+	assert_true(at > 5);
 	measured_done(&m);
 }
 

@@ -269,7 +269,7 @@ static void test_quarantine_faults(void **state)
 		assert_int_equal(r, -e.code);
 		assert_memory_equal(e.msg, "quarantine '", 12);
 	}
-	assert_int_equal(at - 1, 10); /* only this number reveals a missing sync */
+	assert_int_equal(at - 1, 9); /* only this number reveals a missing sync */
 }
 
 /* --- faults ----------------------------------------------------------------------------- */

@@ -323,7 +323,7 @@ static void test_faults(void **state)
 		assert_int_equal(fs_remove_tree(dir.fd, "damaged", &e), 0);
 		(void)unlinkat(dir.fd, in("corpus/png/", "content"), 0);
 	}
-	assert_true(nth > 40);
+	assert_true(nth > 20);
 	assert_int_equal(verify(false).wrong, 0);
 }
 
