@@ -112,13 +112,12 @@ int report_part(const struct serve_site *s, const struct known_crash *c, json_t 
 		return 0;
 	}
 	in.p = text;
-	r = set_place_of(s, c, in, get_text(meta, "commit"), m, e);
+	set_place_of(s, c, in, get_text(meta, "commit"), m);
 	make_set(m, "report_cut", json_boolean(in.n > SERVE_REPORT_MAX));
 	if (in.n > SERVE_REPORT_MAX)
 		in = render_cut(in, SERVE_REPORT_MAX);
 	render_visible(in, RENDER_LINES, &clean);
-	if (r == 0)
-		r = buf_check(&clean, e);
+	r = buf_check(&clean, e);
 	if (r == 0)
 		make_set(m, "report", json_stringn(buf_str(&clean), clean.n));
 	return r;
