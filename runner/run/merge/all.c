@@ -133,12 +133,10 @@ static int merge_all_watch(struct all *a, struct err *e)
 
 int merge_all(const struct merge_all_opts *o, struct err *e)
 {
-	_autofree_ struct one *v = xcalloc(o->plan->n ? o->plan->n : 1, sizeof(*v));
+	_autofree_ struct one *v = xcalloc(o->plan->n, sizeof(*v));
 	struct all a = {.o = o, .v = v};
 	int r;
 
-	if (!v)
-		return err_sys(e, "allocate %zu merges", o->plan->n);
 	for (size_t i = 0; i < o->plan->n; i++)
 		v[i] = (struct one){.all = &a, .entry = &o->plan->v[i]};
 	r = merge_all_watch(&a, e);

@@ -115,11 +115,10 @@ int merge_task_deal(void *arg, struct buf *out, struct err *e)
 	_autocandidates_ struct candidates all = {0};
 	struct merge_staged s = {0};
 	_autoclose_ int dir = -1;
-	int r = fs_open_dir(AT_FDCWD, m->path, &dir, e);
 
-	if (r == 0)
-		r = merge_staged_load(dir, &all, e);
-	if (r == 0)
-		r = merge_deal_rest(m, m->full, dir, &all, &s, e);
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
+	if (fs_open_dir(AT_FDCWD, m->path, &dir, e) < 0 || merge_staged_load(dir, &all, e) < 0 ||
+	    merge_deal_rest(m, m->full, dir, &all, &s, e) < 0)
+		return -e->code;
+	buf_put(out, (struct slice){(const char *)&s, sizeof(s)});
+	return 0;
 }

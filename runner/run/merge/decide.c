@@ -332,25 +332,17 @@ static int merge_decide_check(struct facts *f, struct merge_decided *io, struct 
 {
 	struct cover_gap gap;
 	bool all = false;
-	int r = load_chosen(f, &all, e);
 
-	if (r == 0)
-		r = load_verified(f, e);
-	if (r == 0)
-		r = cover_reach(f->verified.v, f->verified.n, &f->got, e);
-	if (r == 0)
-		r = merge_reach_load(f->d.dir, &f->all, e);
-	if (r == 0)
-		r = candidates_load(f->d.dir, "known", &f->known, e);
-	if (r < 0)
-		return r;
+	if (load_chosen(f, &all, e) < 0 || load_verified(f, e) < 0 ||
+	    cover_reach(f->verified.v, f->verified.n, &f->got, e) < 0 ||
+	    merge_reach_load(f->d.dir, &f->all, e) < 0 ||
+	    candidates_load(f->d.dir, "known", &f->known, e) < 0)
+		return -e->code;
 	gap = cover_gap(&f->all, &f->got);
 	if (!all || f->chosen.n == 0 || gap.features || gap.edges)
 		return f->m->full ? check_all(f, io, e) : to_full(f, io, e);
-	if (!f->m->full)
-		r = choose_again(f, e);
-	if (r < 0)
-		return r;
+	if (!f->m->full && choose_again(f, e) < 0)
+		return -e->code;
 	give_sizes(f, io);
 	return merge_decide_settle(f, io, e);
 }
@@ -363,7 +355,9 @@ int merge_task_decide(void *arg, struct buf *out, struct err *e)
 
 	if (r == 0)
 		r = f.m->round ? merge_decide_check(&f, &d, e) : merge_decide_choose(&f, &d, e);
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&d, sizeof(d)}, e) : r;
+	if (r == 0)
+		buf_put(out, (struct slice){(const char *)&d, sizeof(d)});
+	return r;
 }
 
 /* --- the exchange ------------------------------------------------------------------- */
@@ -396,19 +390,13 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 	CLEANUP(facts_done) struct facts f = {.m = arg, .d = MERGE_DIR_NONE};
 	struct merge_replaced done = {0};
 	bool all;
-	int r = merge_dir_open(f.m, &f.d, e);
 
-	if (r == 0)
-		r = merge_check_binary(f.m, f.d.dir, e);
-	if (r == 0)
-		r = merge_staged_load(f.d.dir, &f.staged, e);
-	if (r == 0)
-		r = load_chosen(&f, &all, e);
-	if (r == 0)
-		r = candidates_load(f.d.dir, "known", &f.known, e);
-	if (r == 0)
-		r = spare_forget(f.m->env.state->dirfd, f.m->spec.target->name, e);
-	if (r == 0)
-		r = merge_decide_replace(&f, &done, e);
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e) : r;
+	if (merge_dir_open(f.m, &f.d, e) < 0 || merge_check_binary(f.m, f.d.dir, e) < 0 ||
+	    merge_staged_load(f.d.dir, &f.staged, e) < 0 || load_chosen(&f, &all, e) < 0 ||
+	    candidates_load(f.d.dir, "known", &f.known, e) < 0 ||
+	    spare_forget(f.m->env.state->dirfd, f.m->spec.target->name, e) < 0 ||
+	    merge_decide_replace(&f, &done, e) < 0)
+		return -e->code;
+	buf_put(out, (struct slice){(const char *)&done, sizeof(done)});
+	return 0;
 }

@@ -38,10 +38,8 @@ static int keep_unneeded(const struct merge *m, const struct candidates *known, 
 	_autofree_ char *name = xasprintf("%s.unneeded", m->spec.target->name);
 	_autoclose_ int corpus = -1;
 	_autoclose_ int dir = -1;
-	int r = name ? 0 : err_sys(e, "allocate a name");
+	int r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
 
-	if (r == 0)
-		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
 	if (r == 0)
 		r = shard_list(corpus, &needed, e);
 	for (size_t i = 0; r == 0 && i < known->n; i++)
@@ -135,5 +133,7 @@ int merge_task_end(void *arg, struct buf *out, struct err *e)
 		r = merge_end_count(corpus, &s, e);
 	if (r == 0 && m->discard)
 		r = fs_remove_tree(AT_FDCWD, m->path, e);
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
+	if (r == 0)
+		buf_put(out, (struct slice){(const char *)&s, sizeof(s)});
+	return r;
 }

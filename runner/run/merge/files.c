@@ -135,25 +135,15 @@ int merge_shard_open(int dir, const char *name, size_t k, int *ret_fd, struct ca
 	return 0;
 }
 
-static int merge_files_make_room(struct merge_pass *p, size_t more, struct err *e)
+static void merge_files_make_room(struct merge_pass *p, size_t more)
 {
-	size_t n = p->n + more ? p->n + more : 1;
-	struct cover_shard *v = xreallocarray(p->v, n, sizeof(*v));
-	struct candidates *lists;
-	struct control **controls;
+	size_t n = p->n + more;
 
-	if (v)
-		p->v = v;
-	lists = v ? xreallocarray(p->lists, n, sizeof(*lists)) : NULL;
-	if (lists)
-		p->lists = lists;
-	controls = lists ? xreallocarray(p->controls, n, sizeof(struct control *)) : NULL;
-	if (!controls)
-		return err_sys(e, "allocate %zu shards", n);
-	p->controls = controls;
+	p->v = xreallocarray(p->v, n, sizeof(*p->v));
+	p->lists = xreallocarray(p->lists, n, sizeof(*p->lists));
+	p->controls = xreallocarray(p->controls, n, sizeof(struct control *));
 	for (size_t i = 0; i < p->n; i++)
 		p->v[i].list = &p->lists[i];
-	return 0;
 }
 
 /* Drops the results of inputs that are no longer candidates.  True: they had coverage. */
@@ -201,8 +191,9 @@ int merge_pass_load(int dir, const char *name, const struct candidates *only, st
 	size_t n;
 	int r = merge_pass_count(dir, name, &n, e);
 
-	if (r == 0)
-		r = merge_files_make_room(io, n, e);
+	if (r < 0)
+		return r;
+	merge_files_make_room(io, n);
 	for (size_t k = 0; r == 0 && k < n; k++)
 		r = load_shard(dir, name, k, only, io, e);
 	return r;
@@ -231,11 +222,9 @@ int merge_shard_make(int dir, const char *name, size_t k, const struct candidate
 int merge_pass_deal(int dir, const char *name, size_t from, const struct candidates *list,
 		    unsigned shards, struct err *e)
 {
-	_autofree_ struct candidates *v = xcalloc(shards ? shards : 1, sizeof(*v));
+	_autofree_ struct candidates *v = xcalloc(shards, sizeof(*v));
 	int r;
 
-	if (!v)
-		return err_sys(e, "allocate %u shards", shards);
 	if (!shards)
 		return 0;
 	r = shard_split(list, shards, v, e);
@@ -254,38 +243,33 @@ struct reach_head {
 };
 enum { REACH_MAX = (CONTROL_FEATURES + CONTROL_EDGES) / 8 + sizeof(struct reach_head) };
 
-static int merge_files_add_words(struct buf *to, const struct bits *b, struct err *e)
+static void merge_files_add_words(struct buf *to, const struct bits *b)
 {
-	struct slice words = {(const char *)b->word, b->words * sizeof(*b->word)};
-
-	return words.n ? buf_add(to, words, e) : 0;
+	buf_put(to, (struct slice){(const char *)b->word, b->words * sizeof(*b->word)});
 }
 
 int merge_reach_save(int dir, const struct reach *r, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT((size_t)REACH_MAX + 1);
 	struct reach_head head = {r->features.words, r->edges.words};
-	int rc = buf_add(&text, (struct slice){(const char *)&head, sizeof(head)}, e);
+	int rc;
 
-	if (rc == 0)
-		rc = merge_files_add_words(&text, &r->features, e);
-	if (rc == 0)
-		rc = merge_files_add_words(&text, &r->edges, e);
+	buf_put(&text, (struct slice){(const char *)&head, sizeof(head)});
+	merge_files_add_words(&text, &r->features);
+	merge_files_add_words(&text, &r->edges);
+	rc = buf_check(&text, e);
 	return rc < 0 ? rc : fs_replace(dir, "reach", buf_slice(&text), e);
 }
 
-static int take_bits(const char *p, uint64_t words, struct bits *ret, struct err *e)
+static void take_bits(const char *p, uint64_t words, struct bits *ret)
 {
 	if (words == 0)
-		return 0;
+		return;
 	ret->word = xmalloc(words * 8);
-	if (!ret->word)
-		return err_sys(e, "allocate a set");
 	memcpy(ret->word, p, words * 8);
 	ret->words = words;
 	for (uint64_t i = 0; i < words; i++)
 		ret->count += (unsigned)__builtin_popcountll(ret->word[i]);
-	return 0;
 }
 
 int merge_reach_load(int dir, struct reach *ret, struct err *e)
@@ -303,8 +287,7 @@ int merge_reach_load(int dir, struct reach *ret, struct err *e)
 	if (head.features > n / 8 || head.edges > n / 8 ||
 	    sizeof(head) + (head.features + head.edges) * 8 != n)
 		return err_set(e, EBADMSG, "'reach' has another length");
-	r = take_bits(text + sizeof(head), head.features, &ret->features, e);
-	return r == 0
-		   ? take_bits(text + sizeof(head) + head.features * 8, head.edges, &ret->edges, e)
-		   : r;
+	take_bits(text + sizeof(head), head.features, &ret->features);
+	take_bits(text + sizeof(head) + head.features * 8, head.edges, &ret->edges);
+	return 0;
 }

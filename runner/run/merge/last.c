@@ -40,7 +40,7 @@ int merge_last_save(const struct merge *m, const struct merge_last *last, struct
 	_autofree_ char *text = NULL;
 	_autoclose_ int dir = -1;
 	char name[PATH_ROOM];
-	int r = j ? json_print(j, 0, &text, e) : err_set(e, ENOMEM, "build JSON");
+	int r = j ? json_print(j, 0, &text, e) : err_set(e, EINVAL, "build JSON");
 
 	if (r == 0)
 		r = fs_mkdirs(m->env.state->dirfd, "stats/merged", MODE_OURS, e);

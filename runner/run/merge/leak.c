@@ -98,15 +98,6 @@ static void merge_leak_on_end(void *arg, const struct exec_end *end)
 	next_range(s);
 }
 
-static int merge_leak_add_inputs(struct strv *inputs, const struct merge_leaks *l, struct err *e)
-{
-	int r = 0;
-
-	for (size_t i = l->now.from; r == 0 && i < l->now.to; i++)
-		r = strv_addf(inputs, e, SETUP_DIR_INPUTS "/%s", l->names[i]);
-	return r;
-}
-
 static int merge_leak_make_setup(struct setup *s, const struct merge *m, const struct strv *inputs,
 				 struct err *e)
 {
@@ -141,10 +132,11 @@ static int merge_leak_replay(struct merge_slot *s, struct err *e)
 	    .done = merge_leak_on_end,
 	    .arg = s,
 	};
-	int r = merge_leak_add_inputs(&inputs, &s->leaks, e);
+	int r;
 
-	if (r == 0)
-		r = merge_leak_make_setup(&setup, m, &inputs, e);
+	for (size_t i = s->leaks.now.from; i < s->leaks.now.to; i++)
+		strv_pushf(&inputs, SETUP_DIR_INPUTS "/%s", s->leaks.names[i]);
+	r = merge_leak_make_setup(&setup, m, &inputs, e);
 	if (r == 0)
 		r = exec_start(&m->env.exec, &x, &s->exec, e);
 	setup_done(&setup);
@@ -205,8 +197,5 @@ void merge_leaks_start(struct merge_slot *s)
 
 	*l = (struct merge_leaks){.at = s->facts.first, .end = s->next};
 	l->names = xmalloc((size_t)MERGE_LEAK_CHUNK * STORE_NAME);
-	if (!l->names)
-		merge_leak_give_up(s, "out of memory");
-	else
-		next_chunk(s);
+	next_chunk(s);
 }

@@ -101,7 +101,9 @@ int merge_task_leak(void *arg, struct buf *out, struct err *e)
 	struct merge_bad bad;
 	int r = merge_look_put_away(s, s->blamed, &bad, e);
 
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&bad, sizeof(bad)}, e) : r;
+	if (r == 0)
+		buf_put(out, (struct slice){(const char *)&bad, sizeof(bad)});
+	return r;
 }
 
 /* --- a shard ---------------------------------------------------------------------- */
@@ -227,7 +229,9 @@ int merge_task_look(void *arg, struct buf *out, struct err *e)
 	struct merge_looked l = {0};
 	int r = merge_look_look(arg, &l, e);
 
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&l, sizeof(l)}, e) : r;
+	if (r == 0)
+		buf_put(out, (struct slice){(const char *)&l, sizeof(l)});
+	return r;
 }
 
 /* --- a spoiled shard ------------------------------------------------------------------ */
@@ -246,13 +250,13 @@ static int merge_look_blame(const struct merge_slot *s, int fd, const struct can
 {
 	CLEANUP(control_free_p) struct control *c = NULL;
 	struct merge_bad bad;
-	int r = merge_look_put_away(s, list->v[0].name, &bad, e);
 
-	if (r == 0)
-		r = control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, &c, e);
-	if (r == 0)
-		r = control_repair(c, list, true, e);
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&bad, sizeof(bad)}, e) : r;
+	if (merge_look_put_away(s, list->v[0].name, &bad, e) < 0 ||
+	    control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, &c, e) < 0 ||
+	    control_repair(c, list, true, e) < 0)
+		return -e->code;
+	buf_put(out, (struct slice){(const char *)&bad, sizeof(bad)});
+	return 0;
 }
 
 int merge_task_halve(void *arg, struct buf *out, struct err *e)
@@ -274,18 +278,16 @@ int merge_task_halve(void *arg, struct buf *out, struct err *e)
 
 /* --- names for leak.c ----------------------------------------------------------- */
 
-static int merge_look_add_names(const struct merge_slot *s, int stage,
-				const struct candidates *list, struct buf *out, struct err *e)
+static void merge_look_add_names(const struct merge_slot *s, int stage,
+				 const struct candidates *list, struct buf *out)
 {
 	size_t end = s->leaks.at + MERGE_LEAK_CHUNK;
-	int r = 0;
 
 	if (end > s->leaks.end)
 		end = s->leaks.end;
-	for (size_t i = s->leaks.at; r == 0 && i < end && i < list->n; i++)
+	for (size_t i = s->leaks.at; i < end && i < list->n; i++)
 		if (faccessat(stage, list->v[i].name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			r = buf_add(out, (struct slice){list->v[i].name, STORE_NAME}, e);
-	return r;
+			buf_put(out, (struct slice){list->v[i].name, STORE_NAME});
 }
 
 int merge_task_names(void *arg, struct buf *out, struct err *e)
@@ -298,5 +300,7 @@ int merge_task_names(void *arg, struct buf *out, struct err *e)
 
 	if (r == 0)
 		r = merge_dir_open(s->m, &d, e);
-	return r == 0 ? merge_look_add_names(s, d.stage, &list, out, e) : r;
+	if (r == 0)
+		merge_look_add_names(s, d.stage, &list, out);
+	return r;
 }

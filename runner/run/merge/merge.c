@@ -18,7 +18,7 @@
 static void merge_free(struct merge *m)
 {
 	source_remove(m->tick);
-	for (unsigned i = 0; m->slots && i < m->spec.workers; i++)
+	for (unsigned i = 0; i < m->spec.workers; i++)
 		merge_slot_done(&m->slots[i]);
 	free(m->slots);
 	free(m->path);
@@ -118,8 +118,6 @@ static int init(struct merge *m, struct err *e)
 	m->path = xasprintf("%s/merge/%s", m->env.state->path, m->spec.target->name);
 	if (m->spec.seeds)
 		m->seeds = xstrdup(m->spec.seeds);
-	if (!m->slots || !m->lost || !m->path || (m->spec.seeds && !m->seeds))
-		return err_sys(e, "allocate a merge of '%s'", m->spec.target->name);
 	for (unsigned i = 0; i < m->spec.workers; i++)
 		m->slots[i] = (struct merge_slot){.m = m, .number = i};
 	m->began_us = clock_mono_us();
@@ -134,8 +132,6 @@ int merge_start(const struct merge_env *env, const struct merge_spec *spec, stru
 	struct merge *m = xcalloc(1, sizeof(*m));
 	int r;
 
-	if (!m)
-		return err_sys(e, "allocate a merge");
 	*m = (struct merge){.env = *env, .spec = *spec, .dir = -1};
 	m->result.verdict = MERGE_VERDICT_COUNT;
 	r = init(m, e);

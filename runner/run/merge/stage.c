@@ -25,13 +25,10 @@ enum {
 
 /* --- the identity of binary and flags ----------------------------------------------- */
 
-static int merge_stage_add_all(struct buf *b, const struct strv *v, struct err *e)
+static void merge_stage_add_all(struct buf *b, const struct strv *v)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < v->n; i++)
-		r = buf_addf(b, e, "%s\n", v->v[i]);
-	return r;
+	for (size_t i = 0; i < v->n; i++)
+		buf_printf(b, "%s\n", v->v[i]);
 }
 
 /* The text of the file "for".  With another binary, or other flags, the coverage differs. */
@@ -45,22 +42,19 @@ static int identity(const struct merge *m, struct buf *to, struct err *e)
 
 	if (fstatat(AT_FDCWD, t->binary, &st, 0) < 0)
 		return err_sys(e, "look at '%s'", t->binary);
-	r = buf_addf(&command, e, "%s\n%s\n", t->engine->name, t->binary);
-	if (r == 0)
-		r = merge_stage_add_all(&command, &t->flags, e);
-	if (r == 0)
-		r = merge_stage_add_all(&command, &m->spec.cfg->flags, e);
-	if (r == 0)
-		r = merge_stage_add_all(&command, &t->env, e);
-	if (r == 0)
-		r = merge_stage_add_all(&command, &m->spec.cfg->env, e);
+	buf_printf(&command, "%s\n%s\n", t->engine->name, t->binary);
+	merge_stage_add_all(&command, &t->flags);
+	merge_stage_add_all(&command, &m->spec.cfg->flags);
+	merge_stage_add_all(&command, &t->env);
+	merge_stage_add_all(&command, &m->spec.cfg->env);
+	r = buf_check(&command, e);
 	if (r < 0)
 		return r;
 	digest_sha1_hex(buf_slice(&command), hex);
-	return buf_addf(to, e, "merge 1\nbinary %llu %lld.%09ld %llu %llu\ncommand %s\n",
-			(unsigned long long)st.st_size, (long long)st.st_mtim.tv_sec,
-			st.st_mtim.tv_nsec, (unsigned long long)st.st_dev,
-			(unsigned long long)st.st_ino, hex);
+	buf_printf(to, "merge 1\nbinary %llu %lld.%09ld %llu %llu\ncommand %s\n",
+		   (unsigned long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+		   (unsigned long long)st.st_dev, (unsigned long long)st.st_ino, hex);
+	return buf_check(to, e);
 }
 
 static bool merge_stage_is_for(int dir, struct slice want)
@@ -105,23 +99,17 @@ static int open_for(const struct merge *m, int *ret_fd, struct err *e)
 {
 	_autobuf_ struct buf want = BUF_INIT(IDENTITY_MAX);
 	_autoclose_ int fd = -1;
-	int r = identity(m, &want, e);
 
-	if (r == 0)
-		r = fs_mkdirs(AT_FDCWD, m->path, MODE_OURS, e);
-	if (r == 0)
-		r = fs_open_dir(AT_FDCWD, m->path, &fd, e);
-	if (r == 0 && !merge_stage_is_for(fd, buf_slice(&want))) {
-		r = fs_remove_tree(fd, merge_first_pass(true), e);
-		if (r == 0)
-			r = fs_remove_tree(fd, merge_first_pass(false), e);
-		if (r == 0)
-			r = fs_replace(fd, "for", buf_slice(&want), e);
-	}
-	if (r == 0)
-		r = check_turn(m, buf_slice(&want), e);
-	if (r < 0)
-		return r;
+	if (identity(m, &want, e) < 0 || fs_mkdirs(AT_FDCWD, m->path, MODE_OURS, e) < 0 ||
+	    fs_open_dir(AT_FDCWD, m->path, &fd, e) < 0)
+		return -e->code;
+	if (!merge_stage_is_for(fd, buf_slice(&want)) &&
+	    (fs_remove_tree(fd, merge_first_pass(true), e) < 0 ||
+	     fs_remove_tree(fd, merge_first_pass(false), e) < 0 ||
+	     fs_replace(fd, "for", buf_slice(&want), e) < 0))
+		return -e->code;
+	if (check_turn(m, buf_slice(&want), e) < 0)
+		return -e->code;
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
@@ -353,13 +341,11 @@ int merge_task_stage(void *arg, struct buf *out, struct err *e)
 	_autocandidates_ struct candidates all = {0};
 	struct merge_staged s = {0};
 	_autoclose_ int dir = -1;
-	int r = open_for(m, &dir, e);
 
-	if (r == 0)
-		r = find_candidates(m, dir, &all, &s, e);
-	if (r == 0)
-		r = merge_staged_save(dir, &all, e);
-	if (r == 0)
-		r = merge_deal_rest(m, wants_full(m), dir, &all, &s, e);
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
+	if (open_for(m, &dir, e) < 0 || find_candidates(m, dir, &all, &s, e) < 0 ||
+	    merge_staged_save(dir, &all, e) < 0 ||
+	    merge_deal_rest(m, wants_full(m), dir, &all, &s, e) < 0)
+		return -e->code;
+	buf_put(out, (struct slice){(const char *)&s, sizeof(s)});
+	return 0;
 }
