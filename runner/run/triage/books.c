@@ -26,10 +26,11 @@ struct books {
 static int write_ledger(void *arg, struct buf *out, struct err *e)
 {
 	const struct books *b = arg;
-
 	int r = ledger_save(b->ledger, b->state->dirfd, e);
 
-	return r == 0 && ledger_copied(b->ledger) ? buf_add(out, SLICE("copied"), e) : r;
+	if (r == 0 && ledger_copied(b->ledger))
+		buf_puts(out, "copied");
+	return r;
 }
 
 static void books_tell(struct waiter *list, const char *failed)
@@ -79,8 +80,6 @@ int books_open(struct loop *l, struct state *s, const char *run, struct books **
 	struct books *b = xcalloc(1, sizeof(*b));
 	int r;
 
-	if (!b)
-		return err_sys(e, "allocate the ledger's writer");
 	*b = (struct books){.loop = l, .state = s};
 	r = ledger_load(s->dirfd, &b->ledger, e);
 	if (r == 0)
@@ -111,14 +110,11 @@ struct ledger *books_ledger(struct books *b)
 	return b->ledger;
 }
 
-int books_save(struct books *b, books_done_fn *done, void *arg, struct err *e)
+void books_save(struct books *b, books_done_fn *done, void *arg)
 {
 	struct waiter *w = xmalloc(sizeof(*w));
 
-	if (!w)
-		return err_sys(e, "allocate a place in the ledger's queue");
 	*w = (struct waiter){.done = done, .arg = arg, .next = b->waiting};
 	b->waiting = w;
 	books_begin(b);
-	return 0;
 }

@@ -22,6 +22,6 @@ struct ledger *books_ledger(struct books *b);
 /* Writes all changes until now, then calls done with NULL or an error.  It is called also if there
  * was nothing to write, and may be called before books_save() returns. */
 typedef void books_done_fn(void *arg, const char *failed);
-MUST_CHECK int books_save(struct books *b, books_done_fn *done, void *arg, struct err *e);
+void books_save(struct books *b, books_done_fn *done, void *arg);
 
 #endif

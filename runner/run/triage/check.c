@@ -69,10 +69,7 @@ static void say_missing(struct triage *t, const struct known_crash *c)
 
 static void triage_check_save(struct triage *t)
 {
-	struct err e;
-
-	if (books_save(t->env->books, triage_check_on_saved, t, &e) < 0)
-		triage_check_on_saved(t, e.msg);
+	books_save(t->env->books, triage_check_on_saved, t);
 }
 
 static void on_kept(void *arg, struct slice result, const char *failed)
@@ -111,15 +108,12 @@ static void all_passed(struct triage *t)
 	const struct known_crash *c = in_work(t), *never = triage_never_told(t, c);
 	struct task *task;
 	struct err e;
-	int r = 0;
 
 	if (never)
 		say_never(t, c, never);
 	if (never || !triage_has_passed(t, c))
 		triage_check_save(t); /* it stays open: no number of passes would be enough */
-	else
-		r = task_start(t->env->trial.exec.loop, keep_regression, t, on_kept, t, &task, &e);
-	if (r < 0)
+	else if (task_start(t->env->trial.exec.loop, keep_regression, t, on_kept, t, &task, &e) < 0)
 		triage_check_on_saved(t, e.msg);
 }
 
@@ -334,10 +328,9 @@ static void say_all_missing(struct triage *t)
 
 static int triage_check_list(struct triage *t, struct err *e)
 {
-	int r = triage_list(t, worth_checking, e);
-
+	triage_list(t, worth_checking);
 	say_all_missing(t);
-	return r == 0 && t->spec.anew ? forget_passes(t, e) : r;
+	return t->spec.anew ? forget_passes(t, e) : 0;
 }
 
 bool triage_check_step(struct triage *t)

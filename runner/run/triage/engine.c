@@ -74,41 +74,25 @@ bool triage_engine_helps_again(const struct triage *t)
 
 /* --- files ------------------------------------------------------------------ */
 
-static int triage_engine_write_file(const char *dir, const char *name, struct slice bytes,
-				    uid_t uid, struct err *e)
-{
-	_autofree_ char *path = xasprintf("%s/%s", dir, name);
-	_autoclose_ int fd = -1;
-	int r;
-
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = fs_open_file(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, &fd, e);
-	if (r < 0)
-		return r;
-	if (fchmod(fd, 0644) < 0 || sys_write_all(fd, bytes.p, bytes.n) < 0)
-		return err_sys(e, "write '%s'", path);
-	if (uid && geteuid() == 0 && fchown(fd, uid, setup_gid(uid)) < 0)
-		return err_sys(e, "give '%s' to user %u", path, (unsigned)uid);
-	return 0;
-}
-
 /* The input is in a mounted directory, so that it can be replaced while the cell stays. */
 static int write_files(const struct triage *t, struct err *e)
 {
 	_autofree_ char *dir = xasprintf("%s/.engine", t->work);
+	_autofree_ char *input = xasprintf("%s/" NAME_INPUT, dir);
+	_autofree_ char *output = xasprintf("%s/.shorter", t->work);
+	uid_t uid = setup_uid(t->spec.index);
 	int r;
 
-	if (!dir)
-		return err_sys(e, "allocate a path");
 	if (sys_mkdirat(AT_FDCWD, dir, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make directory '%s'", dir);
 	if (chmod(dir, 0755) < 0) /* independent of the umask */
 		return err_sys(e, "set the mode of '%s'", dir);
-	r = triage_engine_write_file(dir, NAME_INPUT, current(t), 0, e);
-	return r == 0 ? triage_engine_write_file(t->work, ".shorter", (struct slice){"", 0},
-						 setup_uid(t->spec.index), e)
-		      : r;
+	r = triage_write_file(input, current(t), e);
+	if (r == 0)
+		r = triage_write_file(output, SLICE(""), e);
+	if (r == 0 && uid && geteuid() == 0 && lchown(output, uid, setup_gid(uid)) < 0)
+		r = err_sys(e, "give '%s' to user %u", output, (unsigned)uid);
+	return r;
 }
 
 /* Reads the shorter input.  False: there is none. */
@@ -117,7 +101,7 @@ static bool read_shorter(const struct triage *t, char **ret, size_t *ret_n)
 	_autofree_ char *path = xasprintf("%s/.shorter", t->work), *text = NULL;
 	struct err e;
 
-	if (!path || fs_read(AT_FDCWD, path, current(t).n, &text, ret_n, &e) < 0 || *ret_n == 0 ||
+	if (fs_read(AT_FDCWD, path, current(t).n, &text, ret_n, &e) < 0 || *ret_n == 0 ||
 	    *ret_n >= current(t).n)
 		return false;
 	*ret = take_ptr(&text);
@@ -191,8 +175,7 @@ static void leave_seat(struct triage *t)
 
 	if (t->engine.seat)
 		seat_clear(t->engine.seat);
-	if (path)
-		(void)unlink(path); /* allow: there may be none */
+	(void)unlink(path); /* allow: there may be none */
 }
 
 static void triage_engine_finish(struct triage *t)
@@ -203,7 +186,7 @@ static void triage_engine_finish(struct triage *t)
 	if (!t->engine.best || t->stopping) {
 		triage_engine_done(t);
 		triage_shrink_passes(t);
-	} else if (triage_shrink_write(t, current(t), &e) < 0 ||
+	} else if (triage_write_file(t->f.path, current(t), &e) < 0 ||
 		   triage_try(t, t->f.path, false, triage_engine_on_alone, &e) < 0) {
 		triage_engine_give_up(t, e.msg);
 	}
@@ -243,7 +226,7 @@ static void ask_names(struct triage *t, char *bytes, size_t n, const char *raw)
 	t->engine.n_tried = n;
 	memcpy(t->engine.raw, raw, sizeof(t->engine.raw));
 	leave_seat(t);
-	if (triage_shrink_write(t, (struct slice){bytes, n}, &e) < 0 ||
+	if (triage_write_file(t->f.path, (struct slice){bytes, n}, &e) < 0 ||
 	    triage_try(t, t->f.path, true, on_named, &e) < 0)
 		triage_engine_give_up(t, e.msg);
 }

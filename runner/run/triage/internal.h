@@ -149,9 +149,8 @@ void triage_leave(struct triage *t);
 void triage_count(struct triage *t, const struct known_crash *c, const char *raw_key);
 
 /* Fills t->names with the signatures of the crashes that the stage wants. */
-MUST_CHECK int triage_list(struct triage *t,
-			   bool (*wanted)(const struct triage *t, const struct known_crash *c),
-			   struct err *e);
+void triage_list(struct triage *t,
+		 bool (*wanted)(const struct triage *t, const struct known_crash *c));
 
 /* The commit that the binary was made from; NULL: not known. */
 const char *triage_commit(const struct triage *t);
@@ -189,8 +188,8 @@ enum shrink_verdict triage_shrink_judge(struct triage *t, const struct crash_rep
 /* Judges a report with names, and remembers the result for the cheap key.  True: it is the crash.
  */
 bool triage_shrink_named(struct triage *t, const struct crash_report *r, const char *raw_key);
-/* Writes t->f.path, for a replay. */
-MUST_CHECK int triage_shrink_write(struct triage *t, struct slice bytes, struct err *e);
+/* Writes a file of t->work that all users may read, because a cell's user must. */
+MUST_CHECK int triage_write_file(const char *path, struct slice bytes, struct err *e);
 /* Lets the passes go on with these bytes. */
 void triage_shrink_restart(struct triage *t, struct slice bytes);
 void triage_shrink_passes(struct triage *t);

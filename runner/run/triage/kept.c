@@ -26,8 +26,6 @@ static void to_ring(struct kept_output *k, struct slice s)
 {
 	if (!k->ring)
 		k->ring = xmalloc(KEPT_BEFORE);
-	if (!k->ring)
-		return; /* the text after the failure matters more */
 	while (s.n > 0) {
 		size_t at = (size_t)(k->n % KEPT_BEFORE);
 		size_t n = s.n < KEPT_BEFORE - at ? s.n : KEPT_BEFORE - at;
@@ -41,13 +39,12 @@ static void to_ring(struct kept_output *k, struct slice s)
 /* Keeps whole lines while there is room: the first lines name the failure. */
 static void to_after(struct kept_output *k, struct slice line)
 {
-	struct err e;
-
-	k->after.max = KEPT_AFTER;
+	if (k->after.max == 0)
+		k->after.max = KEPT_AFTER;
 	if (k->after.n + line.n + 1 >= KEPT_AFTER)
 		k->after.max = k->after.n; /* keeps no later line, not even a shorter line */
-	else if (buf_add(&k->after, line, &e) == 0)
-		(void)!buf_add(&k->after, SLICE("\n"), &e);
+	buf_put(&k->after, line);
+	buf_puts(&k->after, "\n");
 }
 
 void kept_line(struct kept_output *k, struct slice line, bool failing)
@@ -65,7 +62,6 @@ int kept_text_before(const struct kept_output *k, struct buf *ret, struct err *e
 	size_t at = k->n > KEPT_BEFORE ? (size_t)(k->n % KEPT_BEFORE) : 0;
 	size_t n = k->n > KEPT_BEFORE ? KEPT_BEFORE : (size_t)k->n;
 	struct slice first, second = {k->ring, at}, line;
-	int r;
 
 	if (!k->ring)
 		return 0;
@@ -77,15 +73,17 @@ int kept_text_before(const struct kept_output *k, struct buf *ret, struct err *e
 		first.n = 0;
 		(void)scan_line(&second, &line);
 	}
-	r = buf_add(ret, first, e);
-	return r == 0 ? buf_add(ret, second, e) : r;
+	buf_put(ret, first);
+	buf_put(ret, second);
+	return buf_check(ret, e);
 }
 
 int kept_text(const struct kept_output *k, struct buf *ret, struct err *e)
 {
 	int r = kept_text_before(k, ret, e);
 
-	return r == 0 ? buf_add(ret, buf_slice(&k->after), e) : r;
+	buf_put(ret, buf_slice(&k->after));
+	return r == 0 ? buf_check(ret, e) : r;
 }
 
 void kept_output_done(struct kept_output *k)
@@ -166,7 +164,7 @@ static int head_text(const struct kept *k, char **ret, struct err *e)
 	    "starved", k->starved, "own", kept_text_json(k->own), "detail",
 	    kept_text_json(k->detail), "by_text", k->by_text);
 
-	return j ? json_print(j, 0, ret, e) : err_set(e, ENOMEM, "build JSON");
+	return json_print(j, 0, ret, e);
 }
 
 int kept_write(int queue, const char *artifact, const struct kept *k, struct err *e)
@@ -174,17 +172,14 @@ int kept_write(int queue, const char *artifact, const struct kept *k, struct err
 	_autobuf_ struct buf b = BUF_INIT(HEAD_MAX + KEPT_TEXT_MAX);
 	_autofree_ char *head = NULL;
 	char name[KEPT_NAME];
-	int r = kept_name_of(artifact, name, e);
 
-	if (r == 0)
-		r = head_text(k, &head, e);
-	if (r == 0)
-		r = buf_add(&b, slice_of(head), e);
-	if (r == 0)
-		r = buf_add(&b, SLICE("\n"), e);
-	if (r == 0)
-		r = buf_add(&b, k->text, e);
-	return r == 0 ? fs_replace(queue, name, buf_slice(&b), e) : r;
+	if (kept_name_of(artifact, name, e) < 0 || head_text(k, &head, e) < 0)
+		return -e->code;
+	buf_printf(&b, "%s\n", head);
+	buf_put(&b, k->text);
+	if (buf_check(&b, e) < 0)
+		return -e->code;
+	return fs_replace(queue, name, buf_slice(&b), e);
 }
 
 bool kept_is_lost(const char *name)

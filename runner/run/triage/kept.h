@@ -27,7 +27,7 @@ enum {
 
 /* The part of a cell's output that is kept.  All zero: nothing yet. */
 struct kept_output {
-	char *ring; /* KEPT_BEFORE bytes; NULL: none yet, or no memory */
+	char *ring; /* KEPT_BEFORE bytes; NULL: none yet */
 	uint64_t n; /* bytes that went through it */
 	struct buf after;
 };

@@ -52,17 +52,16 @@ static bool triage_minimise_is_the_crash(const struct triage *t, const struct kn
 	return c && strcmp(c->signature, t->shrink.signature) == 0;
 }
 
-/* All users may read the file, because the cell's user must. */
-int triage_shrink_write(struct triage *t, struct slice bytes, struct err *e)
+int triage_write_file(const char *path, struct slice bytes, struct err *e)
 {
 	_autoclose_ int fd = -1;
-	int r = fs_open_file(AT_FDCWD, t->f.path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644,
-			     &fd, e);
+	int r =
+	    fs_open_file(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, &fd, e);
 
 	if (r < 0)
 		return r;
 	if (fchmod(fd, 0644) < 0 || sys_write_all(fd, bytes.p, bytes.n) < 0)
-		return err_sys(e, "write '%s'", t->f.path);
+		return err_sys(e, "write '%s'", path);
 	return 0;
 }
 
@@ -96,9 +95,10 @@ static void note_try(struct triage *t)
 	struct err e;
 
 	if (ledger_minimize_tried(books_ledger(t->env->books), t->shrink.signature,
-				  t->spec.target->name, ms, t->shrink.ended, &e) < 0 ||
-	    books_save(t->env->books, triage_minimise_on_saved, t, &e) < 0)
+				  t->spec.target->name, ms, t->shrink.ended, &e) < 0)
 		triage_minimise_on_saved(t, e.msg);
+	else
+		books_save(t->env->books, triage_minimise_on_saved, t);
 }
 
 static void triage_minimise_on_vaulted(void *arg, struct slice result, const char *failed)
@@ -136,7 +136,8 @@ static int triage_minimise_fill_vault(void *arg, struct buf *out, struct err *e)
 	if (r < 0)
 		return r;
 	vault_path(place, VAULT_MINIMIZED, path);
-	return buf_add(out, slice_of(path), e);
+	buf_puts(out, path);
+	return 0;
 }
 
 static void write_vault(void *arg, const char *failed)
@@ -163,9 +164,10 @@ static void replace_smaller(struct triage *t)
 
 	if (!own || !*own->minimized)
 		write_vault(t, NULL);
-	else if (ledger_minimize_writes(l, t->shrink.signature, target, &e) < 0 ||
-		 books_save(t->env->books, write_vault, t, &e) < 0)
+	else if (ledger_minimize_writes(l, t->shrink.signature, target, &e) < 0)
 		triage_minimise_on_saved(t, e.msg);
+	else
+		books_save(t->env->books, write_vault, t);
 }
 
 static void finish_one(struct triage *t, bool ended)
@@ -315,7 +317,7 @@ void triage_shrink_passes(struct triage *t)
 			finish_one(t, true);
 		return;
 	}
-	if (triage_shrink_write(t, candidate, &e) < 0) {
+	if (triage_write_file(t->f.path, candidate, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return;
@@ -421,7 +423,7 @@ static void try_first(struct triage *t)
 {
 	struct err e;
 
-	if (triage_shrink_write(t, shrink_best(&t->shrink.s), &e) < 0 ||
+	if (triage_write_file(t->f.path, shrink_best(&t->shrink.s), &e) < 0 ||
 	    triage_try(t, t->f.path, t->shrink.named, on_first, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
@@ -443,14 +445,13 @@ static void this_run_first(const struct triage *t)
 	}
 }
 
-static int triage_minimise_list(struct triage *t, struct err *e)
+static void triage_minimise_list(struct triage *t)
 {
 	uint64_t now = clock_mono_us();
-	int r = triage_list(t, triage_minimise_wanted, e);
 
+	triage_list(t, triage_minimise_wanted);
 	this_run_first(t);
 	t->shrink.old_end_us = now + (t->end_us > now ? (t->end_us - now) / 2 : 0);
-	return r;
 }
 
 /* Begins to minimise the record's input.  False: there is nothing to do. */
@@ -480,15 +481,10 @@ static bool triage_minimise_step(struct triage *t, const struct known_crash *rec
 
 bool triage_shrink_step(struct triage *t)
 {
-	struct err e;
-
 	if (t->spec.cfg->minimize_us == 0)
 		return false;
-	if (!t->listed && triage_minimise_list(t, &e) < 0) {
-		triage_give_up(t, e.msg);
-		triage_next(t);
-		return true;
-	}
+	if (!t->listed)
+		triage_minimise_list(t);
 	for (; t->at < t->names.n; t->at++)
 		if (triage_minimise_step(
 			t, ledger_record(books_ledger(t->env->books), t->names.v[t->at])))

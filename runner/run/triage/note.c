@@ -91,18 +91,11 @@ static void triage_note_on_saved(void *arg, const char *failed)
 static void triage_note_save(struct triage *t)
 {
 	struct leaving *l = xmalloc(sizeof(*l));
-	struct err e;
 
-	if (!l) {
-		triage_give_up(t, "no memory to write the ledger");
-		triage_next(t);
-		return;
-	}
 	l->t = t;
 	memcpy(l->name, t->f.name, sizeof(l->name));
 	t->saving++;
-	if (books_save(t->env->books, triage_note_on_saved, l, &e) < 0)
-		triage_note_on_saved(l, e.msg);
+	books_save(t->env->books, triage_note_on_saved, l);
 	triage_next(t);
 }
 
@@ -318,7 +311,7 @@ static json_t *triage_note_strings(const struct strv *v)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < v->n; i++)
+	for (size_t i = 0; i < v->n; i++)
 		(void)!json_array_append_new(a, json_string(v->v[i]));
 	return a;
 }
@@ -405,7 +398,7 @@ static int triage_note_fill_vault(void *arg, struct buf *out, struct err *e)
 	if (r < 0)
 		return r;
 	j = meta_json(t, seed_of(t, (struct slice){input, n}, seed) ? seed : NULL);
-	r = j ? json_print(j, 2, &meta, e) : err_set(e, ENOMEM, "build JSON");
+	r = j ? json_print(j, 2, &meta, e) : err_set(e, EINVAL, "build JSON");
 	if (r < 0)
 		return r;
 	item.file[VAULT_INPUT] = (struct slice){input, n}; /* lost: NULL, there is no input */
@@ -419,7 +412,8 @@ static int triage_note_fill_vault(void *arg, struct buf *out, struct err *e)
 	vault_path(place, VAULT_INPUT, v.path);
 	v.bytes = n;
 	digest_sha1_hex((struct slice){input, n}, v.sha1);
-	return buf_add(out, (struct slice){(const char *)&v, sizeof(v)}, e);
+	buf_put(out, (struct slice){(const char *)&v, sizeof(v)});
+	return 0;
 }
 
 static void triage_note_on_vaulted(void *arg, struct slice result, const char *failed)

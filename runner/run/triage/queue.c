@@ -85,7 +85,7 @@ static int queue_list(const struct triage *t, bool own, struct strv *ret, struct
 			break;
 		if (triage_queue_is_queued(t, ent->d_name) &&
 		    !(own && (!is_in_part(t, ent->d_name) || is_no_file(fd, ent->d_name))))
-			r = strv_add(ret, ent->d_name, e);
+			strv_push(ret, ent->d_name);
 	}
 	if (ret->n > 0)
 		qsort(ret->v, ret->n, sizeof(*ret->v), triage_queue_by_name);
@@ -402,16 +402,15 @@ static int set_all_aside(struct triage *t, int queue, struct err *e)
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(queue, ".");
 	CLEANUP(strv_done) struct strv odd = {0};
 	const struct dirent *ent;
-	int r = 0;
 
 	if (!d)
 		return err_sys(e, "open the queue of '%s'", t->spec.target->name);
-	while (r == 0 && odd.n < QUEUE_MAX && (ent = sys_readdir(d)))
+	while (odd.n < QUEUE_MAX && (ent = sys_readdir(d)))
 		if (is_no_file(queue, ent->d_name))
-			r = strv_add(&odd, ent->d_name, e);
-	for (size_t i = 0; r == 0 && i < odd.n; i++)
+			strv_push(&odd, ent->d_name);
+	for (size_t i = 0; i < odd.n; i++)
 		triage_queue_set_aside(t, queue, odd.v[i]);
-	return r;
+	return 0;
 }
 
 static int queue_begin(struct triage *t, struct err *e)

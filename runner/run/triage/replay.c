@@ -39,7 +39,7 @@ void replay_step(struct replay *r)
 
 static void replay_free(struct replay *r)
 {
-	for (unsigned i = 0; r->slots && i < r->spec.workers; i++) {
+	for (unsigned i = 0; i < r->spec.workers; i++) {
 		source_remove(r->slots[i].watch);
 		crash_report_done(&r->slots[i].report);
 		crash_report_done(&r->slots[i].doubt.report);
@@ -114,8 +114,6 @@ static int make_slots(struct replay *r, struct err *e)
 	int rc = 0;
 
 	r->slots = xcalloc(r->spec.workers, sizeof(*r->slots));
-	if (!r->slots)
-		return err_sys(e, "allocate %u cells' states", r->spec.workers);
 	for (unsigned i = 0; rc == 0 && i < r->spec.workers; i++) {
 		struct slot *s = &r->slots[i];
 
@@ -133,8 +131,6 @@ int replay_start(const struct trial_env *env, const struct replay_spec *spec, st
 	struct replay *r = xcalloc(1, sizeof(*r));
 	int rc;
 
-	if (!r)
-		return err_sys(e, "allocate the replay of '%s'", spec->target->name);
 	*r = (struct replay){.env = env, .spec = *spec, .began_us = clock_mono_us()};
 	rc = make_slots(r, e);
 	if (rc == 0)

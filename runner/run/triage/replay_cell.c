@@ -112,7 +112,7 @@ static int try_alone(struct slot *s, size_t input, trial_done_fn *done, struct e
 	    .done = done,
 	    .arg = s,
 	};
-	int rc = path ? trial_start(r->env, &t, &s->trial, e) : err_sys(e, "allocate a path");
+	int rc = trial_start(r->env, &t, &s->trial, e);
 
 	free(path);
 	s->active = rc == 0;
@@ -320,18 +320,6 @@ static void on_many(void *arg, const struct exec_end *end)
 
 /* --- many inputs: the start of the cell -------------------------------------- */
 
-static int replay_cell_add_inputs(const struct slot *s, struct strv *v, struct err *e)
-{
-	char path[PATH];
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < s->n; i++) {
-		replay_cell_input_path(s->r, s->at + i, path);
-		rc = strv_add(v, path, e);
-	}
-	return rc;
-}
-
 static int replay_cell_command(const struct slot *s, struct setup *setup, struct err *e)
 {
 	const struct replay_spec *spec = &s->r->spec;
@@ -344,11 +332,15 @@ static int replay_cell_command(const struct slot *s, struct setup *setup, struct
 	    .flags = (const char *const *)setup->flags.v,
 	    .env = (const char *const *)setup->env.v,
 	};
-	int rc = replay_cell_add_inputs(s, &inputs, e);
+	char path[PATH];
+	int rc;
 
+	for (size_t i = 0; i < s->n; i++) {
+		replay_cell_input_path(s->r, s->at + i, path);
+		strv_push(&inputs, path);
+	}
 	job.inputs = (const char *const *)inputs.v;
-	if (rc == 0)
-		rc = spec->target->engine->replay(&job, &setup->cmd, e);
+	rc = spec->target->engine->replay(&job, &setup->cmd, e);
 	strv_done(&inputs);
 	return rc;
 }

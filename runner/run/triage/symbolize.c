@@ -38,8 +38,6 @@ bool triage_wants_names(const struct triage *t)
 
 static void naming_free(struct naming *n)
 {
-	if (!n)
-		return;
 	free(n->module);
 	free(n);
 }
@@ -98,19 +96,18 @@ static void triage_symbolize_on_done(void *arg, const struct exec_end *end)
 /* --- asking ------------------------------------------------------------------- */
 
 /* The options mean the same to llvm-symbolizer and to addr2line. */
-static int triage_symbolize_command(const struct naming *n, struct setup *s, struct err *e)
+static void triage_symbolize_command(const struct naming *n, struct setup *s)
 {
 	static const char *const options[] = {"-a", "-f", "-i", "-C", "-e"};
 	struct strv *argv = &s->cmd.argv;
-	int r = strv_add(argv, n->t->env->trial.symbolizer, e);
 
-	for (size_t i = 0; r == 0 && i < sizeof(options) / sizeof(options[0]); i++)
-		r = strv_add(argv, options[i], e);
-	if (r == 0)
-		r = strv_add(argv, n->module, e);
-	for (size_t i = 0; r == 0 && i < n->ask.n; i++)
-		r = strv_addf(argv, e, "0x%llx", (unsigned long long)n->ask.offset[i]);
-	return r == 0 ? strv_add(&s->cmd.env, "LC_ALL=C", e) : r;
+	strv_push(argv, n->t->env->trial.symbolizer);
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		strv_push(argv, options[i]);
+	strv_push(argv, n->module);
+	for (size_t i = 0; i < n->ask.n; i++)
+		strv_pushf(argv, "0x%llx", (unsigned long long)n->ask.offset[i]);
+	strv_push(&s->cmd.env, "LC_ALL=C");
 }
 
 static int triage_symbolize_launch(struct naming *n, struct setup *s, struct err *e)
@@ -124,9 +121,9 @@ static int triage_symbolize_launch(struct naming *n, struct setup *s, struct err
 	    .done = triage_symbolize_on_done,
 	    .arg = n,
 	};
-	int r = triage_symbolize_command(n, s, e);
 
-	return r == 0 ? exec_start(&t->env->trial.exec, &x, &n->exec, e) : r;
+	triage_symbolize_command(n, s);
+	return exec_start(&t->env->trial.exec, &x, &n->exec, e);
 }
 
 static int triage_symbolize_ask(struct naming *n, struct err *e)
@@ -135,9 +132,8 @@ static int triage_symbolize_ask(struct naming *n, struct err *e)
 	struct setup s;
 	int r = setup_init(&s, t->spec.target, t->spec.cfg, e);
 
-	if (r == 0 && !(n->module = xstrdup(s.binary)))
-		r = err_sys(e, "allocate a path");
 	if (r == 0) {
+		n->module = xstrdup(s.binary);
 		symbolize_offsets(t->f.kept.text, n->module, &n->ask);
 		r = n->ask.n > 0 ? triage_symbolize_launch(n, &s, e)
 				 : err_set(e, ENOENT, "no frame of the report is in the binary");
@@ -151,13 +147,11 @@ void triage_symbolize(struct triage *t)
 	struct naming *n = xcalloc(1, sizeof(*n));
 	struct err e;
 
-	if (n) {
-		n->t = t;
-		t->sum.trials++;
-		if (triage_symbolize_ask(n, &e) == 0) {
-			t->naming = n;
-			return;
-		}
+	n->t = t;
+	t->sum.trials++;
+	if (triage_symbolize_ask(n, &e) == 0) {
+		t->naming = n;
+		return;
 	}
 	naming_free(n);
 	triage_return_memory(t);

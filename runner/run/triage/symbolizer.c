@@ -19,7 +19,7 @@ static char *symbolizer_at(const char *rootfs, int version)
 	if (version)
 		snprintf(number, sizeof(number), "-%d", version);
 	path = xasprintf("%s/usr/bin/llvm-symbolizer%s", rootfs ? rootfs : "", number);
-	if (path && access(path, X_OK) < 0) {
+	if (access(path, X_OK) < 0) {
 		free(path);
 		return NULL;
 	}
@@ -64,11 +64,11 @@ char *symbolizer_find(const char *rootfs)
 	}
 	if (!path)
 		path = xasprintf("%s/usr/bin/addr2line", rootfs ? rootfs : "");
-	if (path && access(path, X_OK) < 0) {
+	if (access(path, X_OK) < 0) {
 		free(path);
 		return NULL;
 	}
-	if (path && rootfs) /* the path in a cell has no rootfs */
+	if (rootfs) /* the path in a cell has no rootfs */
 		memmove(path, path + strlen(rootfs), strlen(path) - strlen(rootfs) + 1);
 	return path;
 }

@@ -23,10 +23,7 @@ void finding_done(struct finding *f)
 void finding_keep_output(struct finding *f, struct slice text)
 {
 	free(f->output);
-	f->n_output = 0;
-	f->output = xmalloc(text.n + 1);
-	if (!f->output)
-		return; /* the parsed report has the important facts */
+	f->output = xmalloc(text.n);
 	memcpy(f->output, text.p, text.n);
 	f->n_output = text.n;
 }
@@ -175,19 +172,17 @@ void triage_next(struct triage *t)
 		triage_give_up(t, e.msg);
 }
 
-int triage_list(struct triage *t,
-		bool (*wanted)(const struct triage *t, const struct known_crash *c), struct err *e)
+void triage_list(struct triage *t,
+		 bool (*wanted)(const struct triage *t, const struct known_crash *c))
 {
 	const struct ledger *l = books_ledger(t->env->books);
-	int r = 0;
 
 	strv_done(&t->names);
 	t->at = 0;
 	t->listed = true;
-	for (size_t i = 0; r == 0 && i < ledger_count(l); i++)
+	for (size_t i = 0; i < ledger_count(l); i++)
 		if (wanted(t, ledger_at(l, i)))
-			r = strv_add(&t->names, ledger_at(l, i)->signature, e);
-	return r;
+			strv_push(&t->names, ledger_at(l, i)->signature);
 }
 
 /* --- the stages ----------------------------------------------------------- */
@@ -281,8 +276,6 @@ int triage_start(const struct triage_env *env, const struct triage_spec *spec, s
 	uint64_t now = clock_mono_us();
 	int r;
 
-	if (!t)
-		return err_sys(e, "allocate the triage of '%s'", spec->target->name);
 	t->env = env;
 	t->spec = *spec;
 	snprintf(t->work, sizeof(t->work), "%s", spec->work);

@@ -53,12 +53,8 @@ int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, stru
 	CLEANUP(trial_seat_free_p) struct trial_seat *s = xcalloc(1, sizeof(*s));
 	int r;
 
-	if (!s)
-		return err_sys(e, "allocate a place for trials");
 	s->dir = xasprintf("%s/.trial-%zu", work, index);
 	s->path = xasprintf("%s/.trial-%zu/" NAME_INPUT, work, index);
-	if (!s->dir || !s->path)
-		return err_sys(e, "allocate a path");
 	if (sys_mkdirat(AT_FDCWD, s->dir, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make directory '%s'", s->dir);
 	if (chmod(s->dir, 0755) < 0) /* independent of the umask */
@@ -327,14 +323,12 @@ int trial_start(const struct trial_env *env, const struct trial_spec *spec, stru
 	struct trial *t = xcalloc(1, sizeof(*t));
 	int r;
 
-	if (!t)
-		return err_sys(e, "allocate a trial");
 	t->env = env;
 	t->spec = *spec;
 	t->longer = 1;
 	t->input = xstrdup(spec->input);
 	t->spec.input = t->input;
-	r = t->input ? trial_check_input(t->input, e) : err_sys(e, "copy a path");
+	r = trial_check_input(t->input, e);
 	if (r == 0)
 		r = trial_launch(t, e);
 	if (r < 0) {
