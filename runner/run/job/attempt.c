@@ -91,12 +91,10 @@ static int mount_suppressions(struct setup *s, const struct job *j, struct attem
 	const struct ledger *l = books_ledger(j->env->triage_env.books);
 	_autobuf_ struct buf leaks = BUF_INIT(SUPPRESSIONS_MAX);
 	_autobuf_ struct buf undefined = BUF_INIT(SUPPRESSIONS_MAX);
-	int r = suppress_leaks(l, j->target->name, &leaks, e);
+	int r;
 
-	if (r == 0)
-		r = suppress_undefined(l, j->target->name, &j->unsuppressed, &undefined, e);
-	if (r < 0 && r != -EFBIG) /* -EFBIG: a full buffer is valid */
-		return r;
+	suppress_leaks(l, j->target->name, &leaks); /* when a buffer is full, its lines are valid */
+	suppress_undefined(l, j->target->name, &j->unsuppressed, &undefined);
 	if (leaks.n + undefined.n == 0 || !attempt_borrow(j, a))
 		return 0;
 	r = leaks.n > 0 ? mount_text(s, j, "known-leaks", SETUP_FILE_LEAKS, buf_slice(&leaks), e)
@@ -213,13 +211,11 @@ static int attempt_make_setup(struct setup *s, const struct job *j, struct attem
 static void note_command(struct job *j, const struct engine_cmd *cmd)
 {
 	struct buf b = BUF_INIT(16384);
-	struct err e;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < cmd->env.n; i++)
-		r = buf_addf(&b, &e, "%s ", cmd->env.v[i]);
-	for (size_t i = 0; r == 0 && i < cmd->argv.n; i++)
-		r = buf_addf(&b, &e, "%s%s", cmd->argv.v[i], i + 1 < cmd->argv.n ? " " : "");
+	for (size_t i = 0; i < cmd->env.n; i++)
+		buf_printf(&b, "%s ", cmd->env.v[i]);
+	for (size_t i = 0; i < cmd->argv.n; i++)
+		buf_printf(&b, "%s%s", cmd->argv.v[i], i + 1 < cmd->argv.n ? " " : "");
 	joblog_note(&j->log, "command: %s", buf_str(&b));
 	buf_done(&b);
 }
@@ -306,8 +302,6 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	struct setup s = {0};
 	int r;
 
-	if (!a)
-		return err_sys(e, "allocate a cell's state");
 	a->launched_us = clock_mono_us();
 	a->may_take_us = input_timeout_s(j) * USEC_PER_SEC;
 	a->lines.ends = true;

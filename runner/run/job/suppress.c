@@ -35,8 +35,8 @@ static struct name suppress_split(const char *function)
 }
 
 /* Bit i of templates: the i-th part from the end has template arguments. */
-static int add_pattern(const char *type, const struct name *name, unsigned templates,
-		       struct buf *ret, struct err *e)
+static void add_pattern(const char *type, const struct name *name, unsigned templates,
+			struct buf *ret)
 {
 	char text[PATTERN_MAX];
 	size_t n = 0;
@@ -52,8 +52,9 @@ static int add_pattern(const char *type, const struct name *name, unsigned templ
 	text[n] = '\0';
 	/* The name of a function template begins with the result type. */
 	if (templates & 1)
-		return buf_addf(ret, e, "%s:* %s<*\n%s:^%s<*\n", type, text, type, text);
-	return buf_addf(ret, e, "%s:^%s$\n%s:^%s(*\n", type, text, type, text);
+		buf_printf(ret, "%s:* %s<*\n%s:^%s<*\n", type, text, type, text);
+	else
+		buf_printf(ret, "%s:^%s$\n%s:^%s(*\n", type, text, type, text);
 }
 
 /* "{lambda}" stands for many names. */
@@ -62,16 +63,14 @@ static bool suppress_is_plain(const char *function)
 	return *function && !strpbrk(function, "\r\n{}*^$") && strlen(function) < PATTERN_MAX / 2;
 }
 
-int suppress_function(const char *type, const char *function, struct buf *ret, struct err *e)
+void suppress_function(const char *type, const char *function, struct buf *ret)
 {
 	struct name name = suppress_split(function);
-	int r = 0;
 
 	if (!suppress_is_plain(function))
-		return 0;
-	for (unsigned t = 0; r == 0 && t < 1U << name.n; t++)
-		r = add_pattern(type, &name, t, ret, e);
-	return r;
+		return;
+	for (unsigned t = 0; t < 1U << name.n; t++)
+		add_pattern(type, &name, t, ret);
 }
 
 /* --- leaks ------------------------------------------------------------------ */
@@ -105,19 +104,16 @@ static const struct known_crash *suppress_open_crash(const struct known_crash *c
 	return own && strcmp(own->kind, kind) == 0 && own->state != LEDGER_FIXED ? own : NULL;
 }
 
-int suppress_leaks(const struct ledger *l, const char *target, struct buf *ret, struct err *e)
+void suppress_leaks(const struct ledger *l, const char *target, struct buf *ret)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ledger_count(l); i++) {
+	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *own =
 		    suppress_open_crash(ledger_at(l, i), target, "lsan");
 		const char *function = own ? suppress_leaking(&own->frames) : NULL;
 
 		if (function)
-			r = suppress_function("leak", function, ret, e);
+			suppress_function("leak", function, ret);
 	}
-	return r;
 }
 
 /* --- undefined behaviour ------------------------------------------------------ */
@@ -157,19 +153,16 @@ bool suppress_goes_on(const struct known_crash *own)
 	return false;
 }
 
-static int suppress_crash(const struct known_crash *own, struct buf *ret, struct err *e)
+static void suppress_crash(const struct known_crash *own, struct buf *ret)
 {
-	int r = 0;
-
 	for (size_t i = 0; i < sizeof(goes_on) / sizeof(goes_on[0]); i++) {
 		const char *const *check = goes_on[i].checks;
 
 		if (strcmp(own->crash_type, goes_on[i].crash_type) != 0)
 			continue;
-		for (; r == 0 && *check; check++)
-			r = suppress_function(*check, own->frames.v[0], ret, e);
+		for (; *check; check++)
+			suppress_function(*check, own->frames.v[0], ret);
 	}
-	return r;
 }
 
 enum {
@@ -194,17 +187,14 @@ static bool is_left_out(const struct suppress_not *without, const char *signatur
 	return false;
 }
 
-int suppress_undefined(const struct ledger *l, const char *target,
-		       const struct suppress_not *without, struct buf *ret, struct err *e)
+void suppress_undefined(const struct ledger *l, const char *target,
+			const struct suppress_not *without, struct buf *ret)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ledger_count(l); i++) {
+	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *own =
 		    suppress_open_crash(ledger_at(l, i), target, "ubsan");
 
 		if (own && own->frames.n > 0 && !is_left_out(without, own->signature))
-			r = suppress_crash(own, ret, e);
+			suppress_crash(own, ret);
 	}
-	return r;
 }

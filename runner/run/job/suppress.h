@@ -10,14 +10,13 @@
  * symbolizer.
  *
  * Each function appends lines "TYPE:PATTERN".  In a pattern '*', '^' and '$' are special
- * (compiler-rt/lib/sanitizer_common/sanitizer_suppressions.cpp).  -EFBIG: *ret is full, and its
- * lines are valid. */
+ * (compiler-rt/lib/sanitizer_common/sanitizer_suppressions.cpp).  When *ret is full, its lines are
+ * valid, and the others are missing. */
 
 /* Appends suppressions for LeakSanitizer.  It suppresses each leak that has the function anywhere
  * in its stack.  An allocation function ("alloc" or "dup" is part of its name) would hide the leaks
  * of all its callers, so its caller is named instead. */
-MUST_CHECK int suppress_leaks(const struct ledger *l, const char *target, struct buf *ret,
-			      struct err *e);
+void suppress_leaks(const struct ledger *l, const char *target, struct buf *ret);
 /* The function to name for a leak, from its frames.  NULL: no frame has a name. */
 const char *suppress_leaking(const struct ledger_list *frames);
 
@@ -33,15 +32,13 @@ void suppress_not_add(struct suppress_not *io, const char *signature);
  * function.  It uses only checks after which the program can go on; a program that was built
  * without recovery ignores them.  Other failures of the same check in the same function are hidden,
  * too. */
-MUST_CHECK int suppress_undefined(const struct ledger *l, const char *target,
-				  const struct suppress_not *without, struct buf *ret,
-				  struct err *e);
+void suppress_undefined(const struct ledger *l, const char *target,
+			const struct suppress_not *without, struct buf *ret);
 
 /* Whether suppress_undefined() has lines for a target's own crash. */
 bool suppress_goes_on(const struct known_crash *own);
 
 /* Patterns for a function as the ledger names it: without parameters and template arguments. */
-MUST_CHECK int suppress_function(const char *type, const char *function, struct buf *ret,
-				 struct err *e);
+void suppress_function(const char *type, const char *function, struct buf *ret);
 
 #endif
