@@ -65,11 +65,9 @@ static int plan_add_target(struct plan *p, const struct config *c, const struct 
 int plan_make(const struct config *c, const struct target_list *l, const char *filter,
 	      struct plan *ret, struct err *e)
 {
-	struct plan p = {.v = xcalloc(l->n ? l->n : 1, sizeof(*p.v))};
+	struct plan p = {.v = xcalloc(l->n, sizeof(*p.v))};
 	int r = 0;
 
-	if (!p.v)
-		return err_sys(e, "allocate the plan");
 	for (size_t i = 0; r == 0 && i < l->n; i++)
 		if (!filter || fnmatch(filter, l->v[i].name, 0) == 0)
 			r = plan_add_target(&p, c, &l->v[i], e);

@@ -71,8 +71,6 @@ int pressure_open(struct loop *l, const char *dir, pressure_fn *fn, void *arg,
 	struct workers_reading first;
 	int r;
 
-	if (!p)
-		return err_sys(e, "allocate");
 	*p = (struct pressure){.cpu = -1, .memory = -1, .trigger = -1, .fn = fn, .arg = arg};
 	r = p->cpu = pressure_open_one(dir, "cpu", O_RDONLY, e);
 	if (r >= 0)

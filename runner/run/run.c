@@ -65,10 +65,8 @@ static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	r->jobs = xcalloc(plan->n ? plan->n : 1, sizeof(*r->jobs));
-	r->rows = xcalloc(plan->n ? plan->n : 1, sizeof(*r->rows));
-	if (!r->jobs || !r->rows)
-		return err_sys(e, "allocate %zu jobs", plan->n);
+	r->jobs = xcalloc(plan->n, sizeof(*r->jobs));
+	r->rows = xcalloc(plan->n, sizeof(*r->rows));
 	for (; r->n < plan->n; r->n++) {
 		struct plan_entry *p = &plan->v[r->n];
 
@@ -155,8 +153,6 @@ int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struc
 	struct run *r = run_new(o);
 	int rc;
 
-	if (!r)
-		return err_sys(e, "allocate the run");
 	rc = fs_open_dir(o->state->dirfd, "quarantine", &r->env.quarantine, e);
 	if (rc == 0)
 		rc = fs_open_dir(o->state->dirfd, "triage", &r->env.triage, e);

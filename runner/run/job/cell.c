@@ -135,7 +135,7 @@ static void save_input(struct job *j, enum ask why)
 }
 
 /* The call's place in the table of refused calls.  When the table is full, other names share the
- * last place.  NULL: there is no memory to count the call; it is still a finding. */
+ * last place. */
 static struct job_refused *job_cell_place_of(struct job *j, const char *name)
 {
 	const size_t size = sizeof(j->refused[0].name);
@@ -143,8 +143,6 @@ static struct job_refused *job_cell_place_of(struct job *j, const char *name)
 
 	if (!j->refused)
 		j->refused = xcalloc(JOB_REFUSED_MAX, sizeof(*j->refused));
-	if (!j->refused)
-		return NULL;
 	while (i < j->n_refused && strncmp(j->refused[i].name, name, size - 1) != 0)
 		i++;
 	if (i < j->n_refused)
@@ -167,12 +165,10 @@ static void job_cell_on_refused(void *arg, const char *name)
 	struct job *j = arg;
 	struct job_refused *r = job_cell_place_of(j, name);
 
-	if (r)
-		r->n++;
-	if (!j->attempt->engine.running || (r && r->saved) || j->phase != PHASE_RUNNING)
+	r->n++;
+	if (!j->attempt->engine.running || r->saved || j->phase != PHASE_RUNNING)
 		return;
-	if (r)
-		r->saved = true;
+	r->saved = true;
 	snprintf(j->attempt->refused, sizeof(j->attempt->refused), "%.31s", name);
 	save_input(j, ASK_SYSCALL);
 }

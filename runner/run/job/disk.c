@@ -16,14 +16,13 @@
 #include <unistd.h>
 
 /* Adds the reproducers of fixed crashes as seeds: an input that failed once may fail again. */
-static int add_regressions(const struct job *j, struct strv *dirs, struct err *e)
+static void add_regressions(const struct job *j, struct strv *dirs)
 {
 	char path[300];
 
 	snprintf(path, sizeof(path), "regressions/%s", j->target->name);
-	if (faccessat(j->env->state->dirfd, path, F_OK, 0) < 0)
-		return 0;
-	return strv_addf(dirs, e, "%s/%s", j->env->state->path, path);
+	if (faccessat(j->env->state->dirfd, path, F_OK, 0) == 0)
+		strv_pushf(dirs, "%s/%s", j->env->state->path, path);
 }
 
 /* The result of the child that prepares. */
@@ -68,12 +67,11 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	char note[200];
 	int r = state_open_corpus(j->env->state, j->target->name, &p.corpus, e);
 
-	for (size_t i = 0; r == 0 && i < j->target->seed_dirs.n; i++)
-		r = strv_add(&dirs, j->target->seed_dirs.v[i], e);
-	for (size_t i = 0; r == 0 && i < j->cfg->seeds.n; i++)
-		r = strv_add(&dirs, j->cfg->seeds.v[i], e);
-	if (r == 0)
-		r = add_regressions(j, &dirs, e);
+	for (size_t i = 0; i < j->target->seed_dirs.n; i++)
+		strv_push(&dirs, j->target->seed_dirs.v[i]);
+	for (size_t i = 0; i < j->cfg->seeds.n; i++)
+		strv_push(&dirs, j->cfg->seeds.v[i]);
+	add_regressions(j, &dirs);
 	p.seed_dirs = (const char *const *)dirs.v;
 	if (r == 0)
 		r = workdir_prepare(&p, &done.seeds, note, e);
@@ -82,11 +80,11 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	done.program = job_disk_look_at_program(j->target);
 	if (r == 0 && job_words_prepare(j, &done.words, &ignored) < 0)
 		snprintf(done.wordless, sizeof(done.wordless), "%.199s", ignored.msg);
-	if (r == 0)
-		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
-	if (r == 0)
-		r = buf_add(out, slice_of(note), e);
-	return r; /* the process ends: no need to free */
+	if (r < 0)
+		return r; /* the process ends: no need to free */
+	buf_put(out, (struct slice){(const char *)&done, sizeof(done)});
+	buf_puts(out, note);
+	return 0;
 }
 
 static void on_prepared(void *arg, struct slice result, const char *failed)
@@ -178,11 +176,11 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 		snprintf(done.unsaved, sizeof(done.unsaved), "%.199s", unsaved.msg);
 	if (r == 0 && job_words_collect(j, &unsaved) < 0 && !*done.unsaved)
 		snprintf(done.unsaved, sizeof(done.unsaved), "%.199s", unsaved.msg);
-	if (r == 0)
-		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
-	if (r == 0)
-		r = buf_add(out, buf_slice(&names), e);
-	return r;
+	if (r < 0)
+		return r;
+	buf_put(out, (struct slice){(const char *)&done, sizeof(done)});
+	buf_put(out, buf_slice(&names));
+	return 0;
 }
 
 /* A file takes at least a block. */
@@ -235,7 +233,8 @@ static void job_disk_take_found(struct job *j, struct slice result)
 	}
 	result.p += sizeof(done);
 	result.n -= sizeof(done);
-	if (buf_add(&j->artifacts, result, &e) < 0)
+	buf_put(&j->artifacts, result);
+	if (buf_check(&j->artifacts, &e) < 0)
 		job_set_note(j, "more artifacts than can be listed: see crashes/%s",
 			     j->target->name);
 }

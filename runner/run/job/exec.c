@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "runner/run/job/dump.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,8 +63,6 @@ static void keep_tail(struct exec *x, struct slice bytes)
 {
 	if (!x->ring)
 		x->ring = xmalloc(HALF);
-	if (!x->ring)
-		return; /* only the head is kept */
 	if (bytes.n > HALF) {
 		x->ring_n += bytes.n - HALF;
 		bytes = (struct slice){bytes.p + bytes.n - HALF, HALF};
@@ -83,10 +82,8 @@ static void exec_keep(struct exec *x, struct slice bytes)
 {
 	size_t room = HALF - x->head.n;
 	struct slice first = {bytes.p, bytes.n < room ? bytes.n : room};
-	struct err e;
 
-	if (first.n > 0 && buf_add(&x->head, first, &e) < 0)
-		return;
+	buf_put(&x->head, first);
 	if (bytes.n > first.n)
 		keep_tail(x, (struct slice){bytes.p + first.n, bytes.n - first.n});
 }
@@ -97,19 +94,16 @@ static void join_output(struct exec *x)
 	uint64_t missing = x->ring_n > HALF ? x->ring_n - HALF : 0;
 	size_t n = x->ring_n < HALF ? (size_t)x->ring_n : HALF;
 	size_t at = missing ? (size_t)(x->ring_n % HALF) : 0;
-	struct err e;
-	int r = 0;
 
 	if (!x->ring)
 		return;
 	x->head.max = EXEC_KEPT_MAX + 256;
 	if (missing)
-		r = buf_addf(&x->head, &e, "\n[fuzzcell: %llu bytes left out]\n",
-			     (unsigned long long)missing);
-	if (r == 0)
-		r = buf_add(&x->head, (struct slice){x->ring + at, n - at}, &e);
-	if (r == 0 && at > 0)
-		(void)!buf_add(&x->head, (struct slice){x->ring, at}, &e);
+		buf_printf(&x->head, "\n[fuzzcell: %llu bytes left out]\n",
+			   (unsigned long long)missing);
+	buf_put(&x->head, (struct slice){x->ring + at, n - at});
+	buf_put(&x->head, (struct slice){x->ring, at});
+	assert(!x->head.full);
 }
 
 static int set_timer(struct exec *x, uint64_t at_us, struct err *e)
@@ -394,8 +388,6 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 			       .wall_us = spec->deadline_us + DUMP_GRACE_US};
 	int r;
 
-	if (!x)
-		return err_sys(e, "allocate a cell's state");
 	*x = (struct exec){.env = env, .spec = *spec, .target = spec->setup->target};
 	x->lines.ends = true;
 	x->head = BUF_INIT(HALF + 1);

@@ -27,17 +27,15 @@ static const char *const *failure_names(void)
 static const char *refused_text(struct job *j)
 {
 	struct buf b = BUF_INIT(2048);
-	struct err e;
-	int r = 0;
 
 	if (j->n_refused == 0)
 		return "";
-	for (size_t i = 0; r == 0 && i < j->n_refused; i++)
-		r = buf_addf(&b, &e, "%s%s (%llu)", i ? ", " : "", j->refused[i].name,
-			     (unsigned long long)j->refused[i].n);
+	for (size_t i = 0; i < j->n_refused; i++)
+		buf_printf(&b, "%s%s (%llu)", i ? ", " : "", j->refused[i].name,
+			   (unsigned long long)j->refused[i].n);
 	free(j->refused_text);
 	j->refused_text = b.p;
-	return b.p ? b.p : "";
+	return buf_str(&b);
 }
 
 static void row_engine(const struct job *j, struct target_row *r)

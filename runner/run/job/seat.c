@@ -150,27 +150,22 @@ static const struct cell_ops held_ops = {
 
 /* --- the same command ----------------------------------------------------- */
 
-static int seat_add_all(struct buf *b, const struct strv *v, struct err *e)
+static void seat_add_all(struct buf *b, const struct strv *v)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < v->n; i++)
-		r = buf_addf(b, e, "%s\n", v->v[i]);
-	return r < 0 ? r : buf_add(b, SLICE("\n"), e);
+	for (size_t i = 0; i < v->n; i++)
+		buf_printf(b, "%s\n", v->v[i]);
+	buf_puts(b, "\n");
 }
 
-static int add_numbers(struct buf *b, const struct setup *s, const struct setup_cell *c, uid_t uid,
-		       struct err *e)
+static void add_numbers(struct buf *b, const struct setup *s, const struct setup_cell *c, uid_t uid)
 {
 	const struct target_config *cfg = s->cfg;
 	const uint64_t all[] = {uid,	     c->extra_memory,  c->fixed_addresses, c->wall_us,
 				cfg->memory, cfg->memory_high, cfg->cpu_milli,	   cfg->cpu_weight,
 				cfg->pids,   cfg->scratch,     cfg->disk};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
-		r = buf_addf(b, e, "%llu ", (unsigned long long)all[i]);
-	return r;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		buf_printf(b, "%llu ", (unsigned long long)all[i]);
 }
 
 /* A text of all that determines a cell: the arguments of setup_start(), and the program's file. */
@@ -179,22 +174,18 @@ static int seat_make_key(const struct setup *s, const struct setup_cell *c, uid_
 {
 	_autobuf_ struct buf b = BUF_INIT(KEY_MAX);
 	char file[KEPT_FILE_TEXT];
-	int r = seat_add_all(&b, &s->cmd.argv, e);
 
-	if (r == 0)
-		r = seat_add_all(&b, &s->cmd.env, e);
-	for (size_t i = 0; r == 0 && i < s->n; i++)
-		r = buf_addf(&b, e, "%s %s %d%d\n", s->mounts[i].source, s->mounts[i].target,
-			     s->mounts[i].writable, s->mounts[i].exec);
-	if (r == 0)
-		r = add_numbers(&b, s, c, uid, e);
-	if (r == 0)
-		r = buf_addf(&b, e, "%s %s", c->rootfs ? c->rootfs : "",
-			     kept_file_now(s->target->binary, file));
-	if (r < 0)
-		return r;
-	*ret = xstrdup(buf_str(&b));
-	return *ret ? 0 : err_sys(e, "allocate a text");
+	seat_add_all(&b, &s->cmd.argv);
+	seat_add_all(&b, &s->cmd.env);
+	for (size_t i = 0; i < s->n; i++)
+		buf_printf(&b, "%s %s %d%d\n", s->mounts[i].source, s->mounts[i].target,
+			   s->mounts[i].writable, s->mounts[i].exec);
+	add_numbers(&b, s, c, uid);
+	buf_printf(&b, "%s %s", c->rootfs ? c->rootfs : "", kept_file_now(s->target->binary, file));
+	if (buf_check(&b, e) < 0)
+		return -e->code;
+	*ret = take_ptr(&b.p);
+	return 0;
 }
 
 static bool seat_go_on(struct seat *s, const char *key, const struct cell_ops *ops, void *arg,
@@ -216,8 +207,6 @@ static int start(struct seat *s, const struct setup *setup, struct setup_cell c,
 	struct held *h = xcalloc(1, sizeof(*h));
 	int r;
 
-	if (!h)
-		return err_sys(e, "allocate a cell's place");
 	*h = (struct held){.seat = s, .ops = ops, .arg = arg};
 	c.stays = true;
 	r = setup_start(setup, &c, uid, &held_ops, h, &h->cell, e);

@@ -115,7 +115,6 @@ static int words_read_given(const struct job *j, struct buf *out, struct err *e)
 	char chunk[4096];
 	struct stat st;
 	ssize_t n = 1;
-	int r = 0;
 
 	if (!path)
 		return 0;
@@ -126,11 +125,12 @@ static int words_read_given(const struct job *j, struct buf *out, struct err *e)
 		return err_sys(e, "stat '%s'", path);
 	if (!S_ISREG(st.st_mode) || st.st_size > GIVEN_MAX)
 		return err_set(e, EFBIG, "'%s' is not a file of at most %d bytes", path, GIVEN_MAX);
-	while (r == 0 && out->n <= GIVEN_MAX && (n = sys_read(fd, chunk, sizeof(chunk))) > 0)
-		r = buf_add(out, (struct slice){chunk, (size_t)n}, e);
+	while (out->n <= GIVEN_MAX && (n = sys_read(fd, chunk, sizeof(chunk))) > 0)
+		buf_put(out, (struct slice){chunk, (size_t)n});
 	if (n < 0)
 		return err_sys(e, "read '%s'", path);
-	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+	buf_puts(out, "\n");
+	return buf_check(out, e);
 }
 
 static void words_of_program(const struct job *j, struct words *io)

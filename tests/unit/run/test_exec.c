@@ -3,7 +3,6 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
-#include "base/fault.h"
 #include "runner/run/job/exec.h"
 #include "runner/run/triage/trial.h"
 
@@ -40,7 +39,6 @@ static struct {
 	bool holds;	   /* then it hangs without CPU time */
 	uint64_t input_us; /* exec_spec.input_us */
 	const char *calls_first, *calls_then; /* refused calls before the input, and after it */
-	unsigned fault;			      /* armed; 0: none */
 	enum { NONE, SILENT, REPORTS } watchdog;
 	/* The calls on the cell. */
 	unsigned reads, dumped, killed;
@@ -280,11 +278,9 @@ static int run(bool forks_end_it, uint64_t deadline_us)
 	assert_int_equal(loop_new(&play.loop, &e), 0);
 	env.loop = play.loop;
 	play.began_us = clock_mono_us();
-	fault_arm(play.fault, FAULT_FAIL);
 	r = exec_start(&env, &spec, &play.exec, &e);
 	if (r == 0)
 		assert_int_equal(loop_run(play.loop, &e), 0);
-	fault_arm(0, FAULT_FAIL);
 	assert_int_equal(play.done, r == 0);
 	loop_free(play.loop);
 	return r;
@@ -514,25 +510,6 @@ static void output_is_kept_from_both_ends(void **state)
 	assert_int_equal(play.last, 'z');
 }
 
-/* Whichever call fails, the command does not start, or it ends and reports its end. */
-static void faults(void **state)
-{
-	unsigned failed = 0, ended = 0;
-
-	for (unsigned nth = 1; nth < 12; nth++) {
-		(void)setup(state);
-		play.fault = nth;
-		play.ends_ms = 1;
-		play.says = 3 * (size_t)EXEC_KEPT_MAX;
-		if (run(true, FOREVER * USEC_PER_SEC) < 0)
-			failed++;
-		else
-			ended++;
-	}
-	assert_true(failed >= 3);
-	assert_true(ended >= 3);
-}
-
 #define CASE(f) cmocka_unit_test_setup(f, setup)
 static void its_start_is_told_apart(void **state)
 {
@@ -568,7 +545,6 @@ static const struct CMUnitTest tests[] = {
     CASE(a_kill_that_fails_comes_again),
     CASE(output_is_kept_from_both_ends),
     CASE(its_start_is_told_apart),
-    CASE(faults),
 };
 
 UNIT_MAIN(tests)

@@ -3,7 +3,6 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
-#include "base/fault.h"
 #include "tests/unit/run/job.h"
 
 #include <dirent.h>
@@ -306,19 +305,6 @@ static void many_refused_calls_hide_none(void **state)
 	assert_string_equal(w.job.attempt->refused, "bpf");
 }
 
-static void a_refused_call_is_found_without_memory_to_count_it(void **state)
-{
-	(void)state;
-	first_turn();
-	say(inited);
-	fault_arm(1, FAULT_FAIL);
-	job_cell_ops.refused(&w.job, "bpf");
-	fault_arm(0, FAULT_FAIL);
-	assert_null(w.job.refused);
-	assert_int_equal(w.job.ask, ASK_SYSCALL);
-	assert_string_equal(w.job.attempt->refused, "bpf");
-}
-
 /* --- ends of a cell ---------------------------------------------------------- */
 
 static void row(struct target_row *ret)
@@ -543,7 +529,6 @@ static const struct CMUnitTest tests[] = {
     CASE(a_replay_tells_whether_the_current_input_fails),
     CASE(an_input_that_is_refused_a_call_is_found),
     CASE(many_refused_calls_hide_none),
-    CASE(a_refused_call_is_found_without_memory_to_count_it),
     CASE(a_failure_without_an_artifact_waits_for_triage),
     CASE(a_target_that_executes_itself_has_failed),
     CASE(a_target_that_executes_itself_without_end_does_not_start),

@@ -2,7 +2,6 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
-#include "base/fault.h"
 #include "runner/run/plan.h"
 
 #include <errno.h>
@@ -92,7 +91,6 @@ static void test_errors(void **state)
 	struct config *c = config("{\"targets\": {\"css_b\": {\"rss_limit\": \"1GiB\"}}}");
 	struct plan p = {.n = 99};
 	struct err e = {0};
-	unsigned at = 1;
 
 	(void)state;
 	assert_int_equal(config_override(c, "defaults.memory", "512MiB", &e), 0);
@@ -102,19 +100,6 @@ static void test_errors(void **state)
 	config_free(c);
 
 	c = config(text);
-	for (;; at++) { /* every failing call is an error, and leaks no memory */
-		int r;
-
-		fault_arm(at, FAULT_FAIL);
-		r = plan_make(c, &list, NULL, &p, &e);
-		fault_arm(0, FAULT_FAIL);
-		if (r == 0)
-			break;
-		assert_int_equal(r, -ENOMEM);
-		assert_int_equal(p.n, 99);
-	}
-	assert_true(at > 1);
-	plan_done(&p);
 	assert_int_equal(plan_make(c, &(struct target_list){0}, NULL, &p, &e), 0);
 	assert_int_equal(p.n, 0);
 	plan_done(&p);
