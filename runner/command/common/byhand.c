@@ -22,12 +22,12 @@ int byhand_command(const struct byhand *b, struct engine_cmd *ret, struct err *e
 	    .ub_goes_on = b->ub_goes_on,
 	};
 	struct setup s; /* joins the flags and the environment as a cell has them */
-	int r = setup_init(&s, t, cfg, e);
+	int r;
 
+	setup_init(&s, t, cfg);
 	job.flags = (const char *const *)s.flags.v;
 	job.env = (const char *const *)s.env.v;
-	if (r == 0)
-		r = t->engine->replay(&job, ret, e);
+	r = t->engine->replay(&job, ret, e);
 	setup_done(&s);
 	return r;
 }

@@ -261,13 +261,11 @@ static bool goes_on_at_once(const struct job *j)
 }
 
 /* Gives the job a seat.  A configured seed or number of runs makes each command differ, so that no
- * cell can stay.  Without a seat the next cell is an ordinary cell. */
+ * cell can stay. */
 static void take_seat(struct job *j)
 {
-	struct err ignored;
-
-	if (!j->seat && !j->cfg->seed && !j->cfg->runs && seat_new(&j->seat, &ignored) < 0)
-		j->seat = NULL;
+	if (!j->seat && !j->cfg->seed && !j->cfg->runs)
+		j->seat = seat_new();
 }
 
 static void on_left_seat(void *arg)

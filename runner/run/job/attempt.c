@@ -31,11 +31,10 @@ uid_t attempt_uid(const struct job *j)
 	return setup_uid(j->index);
 }
 
-static int mount_work(struct setup *s, const struct job *j, const char *sub, const char *at,
-		      bool writable, struct err *e)
+static void mount_work(struct setup *s, const struct job *j, const char *sub, const char *at,
+		       bool writable)
 {
-	return setup_mount(s, at, writable, e, "%s/%s/%s", j->env->dirs->work_path, j->target->name,
-			   sub);
+	setup_mount(s, at, writable, "%s/%s/%s", j->env->dirs->work_path, j->target->name, sub);
 }
 
 static uint64_t max_time_s(const struct job *j, uint64_t now_us)
@@ -81,7 +80,9 @@ static int mount_text(struct setup *s, const struct job *j, const char *name, co
 		r = fs_replace(dir, name, text, e);
 	if (r == 0 && fchmodat(dir, name, 0644, 0) < 0)
 		r = err_sys(e, "set the mode of '%s'", name);
-	return r == 0 ? mount_work(s, j, name, at, false, e) : r;
+	if (r == 0)
+		mount_work(s, j, name, at, false);
+	return r;
 }
 
 /* Suppresses known crashes, so that they do not end every cell. */
@@ -178,33 +179,28 @@ static int attempt_engine_command(struct setup *s, const struct job *j, const st
 	return j->target->engine->fuzz(&f, &s->cmd, e);
 }
 
-static int mount_dictionary(struct setup *s, const struct job *j, struct err *e)
+static void mount_dictionary(struct setup *s, const struct job *j)
 {
 	const char *given = job_given_dictionary(j);
 
 	if (j->words.has.own > 0) /* the joined file has the given entries, too */
-		return mount_work(s, j, JOB_DICTIONARY, SETUP_FILE_DICT, false, e);
-	return given ? setup_mount(s, SETUP_FILE_DICT, false, e, "%s", given) : 0;
+		mount_work(s, j, JOB_DICTIONARY, SETUP_FILE_DICT, false);
+	else if (given)
+		setup_mount(s, SETUP_FILE_DICT, false, "%s", given);
 }
 
 static int attempt_make_setup(struct setup *s, const struct job *j, struct attempt *a,
 			      struct err *e)
 {
-	int r = setup_init(s, j->target, j->cfg, e);
+	int r;
 
-	if (r == 0)
-		r = mount_work(s, j, "corpus", SETUP_DIR_CORPUS, true, e);
-	if (r == 0)
-		r = mount_work(s, j, "artifacts", SETUP_DIR_ARTIFACTS, true, e);
-	if (r == 0)
-		r = mount_work(s, j, "seeds", SETUP_DIR_SEEDS, false, e);
-	if (r == 0)
-		r = mount_dictionary(s, j, e);
-	if (r == 0)
-		r = mount_suppressions(s, j, a, e);
-	if (r == 0)
-		r = attempt_engine_command(s, j, a, e);
-	return r;
+	setup_init(s, j->target, j->cfg);
+	mount_work(s, j, "corpus", SETUP_DIR_CORPUS, true);
+	mount_work(s, j, "artifacts", SETUP_DIR_ARTIFACTS, true);
+	mount_work(s, j, "seeds", SETUP_DIR_SEEDS, false);
+	mount_dictionary(s, j);
+	r = mount_suppressions(s, j, a, e);
+	return r == 0 ? attempt_engine_command(s, j, a, e) : r;
 }
 
 /* Logs the command, so that a user can run it by hand. */

@@ -56,10 +56,9 @@ static void seat_free(struct seat *s)
 	free(s);
 }
 
-int seat_new(struct seat **ret, struct err *e)
+struct seat *seat_new(void)
 {
-	*ret = xcalloc(1, sizeof(**ret));
-	return *ret ? 0 : err_sys(e, "allocate a cell's place");
+	return xcalloc(1, sizeof(struct seat));
 }
 
 void seat_clear(struct seat *s)

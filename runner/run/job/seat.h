@@ -10,7 +10,7 @@
  * (SECURITY.md). */
 struct seat;
 
-MUST_CHECK int seat_new(struct seat **ret, struct err *e);
+struct seat *seat_new(void);
 /* Ends the cell that stayed, soon; no cell is fine. */
 void seat_clear(struct seat *s);
 /* Closes the seat; no command may be at work.  closed is called when no cell of it lives, perhaps

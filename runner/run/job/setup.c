@@ -36,20 +36,16 @@ static void mount_at(struct setup *s, const char *source, const char *target, bo
 	s->mounts[s->n++] = (struct cell_mount){source, target, writable, exec};
 }
 
-int setup_mount(struct setup *s, const char *at, bool writable, struct err *e, const char *fmt, ...)
+void setup_mount(struct setup *s, const char *at, bool writable, const char *fmt, ...)
 {
-	char *path;
+	_autofree_ char *path = NULL;
 	va_list ap;
-	int r;
 
 	va_start(ap, fmt);
 	path = xvasprintf(fmt, ap);
 	va_end(ap);
-	r = strv_add(&s->paths, path, e);
-	free(path);
-	if (r == 0)
-		mount_at(s, s->paths.v[s->paths.n - 1], at, writable, false);
-	return r;
+	strv_push(&s->paths, path);
+	mount_at(s, s->paths.v[s->paths.n - 1], at, writable, false);
 }
 
 static const char *setup_base_name(const char *path)
@@ -60,29 +56,23 @@ static const char *setup_base_name(const char *path)
 }
 
 /* Mounts the binary alone, or its directory if the binary needs files beside it. */
-static int mount_target(struct setup *s, const struct target *t, struct err *e)
+static void mount_target(struct setup *s, const struct target *t)
 {
 	size_t n = t->dir ? strlen(t->dir) : 0;
 	bool inside = n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/';
 
 	s->binary =
 	    xasprintf(DIR_TARGET "/%s", inside ? t->binary + n + 1 : setup_base_name(t->binary));
-	if (!s->binary)
-		return err_sys(e, "allocate a path");
 	if (t->dir)
 		mount_at(s, t->dir, DIR_TARGET, false, true);
 	if (!inside)
 		mount_at(s, t->binary, s->binary, false, true);
-	return 0;
 }
 
-static int setup_append(struct strv *out, const struct strv *more, struct err *e)
+static void setup_append(struct strv *out, const struct strv *more)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < more->n; i++)
-		r = strv_add(out, more->v[i], e);
-	return r;
+	for (size_t i = 0; i < more->n; i++)
+		strv_push(out, more->v[i]);
 }
 
 bool setup_flag_holds(const struct target_config *cfg, const char *flag)
@@ -100,34 +90,17 @@ bool setup_flag_holds(const struct target_config *cfg, const char *flag)
 	return true;
 }
 
-static int append_target_flags(struct setup *s, struct err *e)
+void setup_init(struct setup *s, const struct target *t, const struct target_config *cfg)
 {
-	const struct strv *flags = &s->target->flags;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < flags->n; i++)
-		if (setup_flag_holds(s->cfg, flags->v[i]))
-			r = strv_add(&s->flags, flags->v[i], e);
-	return r;
-}
-
-int setup_init(struct setup *s, const struct target *t, const struct target_config *cfg,
-	       struct err *e)
-{
-	int r;
-
 	*s = (struct setup){.target = t, .cfg = cfg};
-	r = mount_target(s, t, e);
+	mount_target(s, t);
 	/* The target's side files come first, then the configuration: the last value wins. */
-	if (r == 0)
-		r = append_target_flags(s, e);
-	if (r == 0)
-		r = setup_append(&s->flags, &cfg->flags, e);
-	if (r == 0)
-		r = setup_append(&s->env, &t->env, e);
-	if (r == 0)
-		r = setup_append(&s->env, &cfg->env, e);
-	return r;
+	for (size_t i = 0; i < t->flags.n; i++)
+		if (setup_flag_holds(cfg, t->flags.v[i]))
+			strv_push(&s->flags, t->flags.v[i]);
+	setup_append(&s->flags, &cfg->flags);
+	setup_append(&s->env, &t->env);
+	setup_append(&s->env, &cfg->env);
 }
 
 void setup_done(struct setup *s)

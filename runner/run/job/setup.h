@@ -29,17 +29,16 @@ struct setup {
 	struct strv paths;	/* strings that the mounts point to */
 };
 
-/* target and cfg are borrowed until setup_done().  Call that after a failure, too. */
-MUST_CHECK int setup_init(struct setup *s, const struct target *t, const struct target_config *cfg,
-			  struct err *e);
+/* target and cfg are borrowed until setup_done(). */
+void setup_init(struct setup *s, const struct target *t, const struct target_config *cfg);
 void setup_done(struct setup *s);
 /* Whether an engine flag from the target's side files applies: no key of the configuration sets
  * it. */
 bool setup_flag_holds(const struct target_config *cfg, const char *flag);
 
 /* Mounts a host path, made from a format, at `at` in the cell; never executable. */
-MUST_CHECK int setup_mount(struct setup *s, const char *at, bool writable, struct err *e,
-			   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void setup_mount(struct setup *s, const char *at, bool writable, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 struct setup_cell {
 	struct cell_host *host;

@@ -53,14 +53,12 @@ static int merge_cell_engine_command(struct setup *s, const struct merge *m, str
 static int merge_cell_make_setup(struct setup *s, const struct merge_slot *slot, struct err *e)
 {
 	const struct merge *m = slot->m;
-	int r = setup_init(s, m->spec.target, m->spec.cfg, e);
 
-	if (r == 0)
-		r = merge_mount_inputs(s, m, e);
-	if (r == 0)
-		r = setup_mount(s, MERGE_CONTROL_AT, true, e, "%s/%s/%zu/" MERGE_FILE_CONTROL,
-				m->path, m->pass, slot->shard);
-	return r == 0 ? merge_cell_engine_command(s, m, e) : r;
+	setup_init(s, m->spec.target, m->spec.cfg);
+	merge_mount_inputs(s, m);
+	setup_mount(s, MERGE_CONTROL_AT, true, "%s/%s/%zu/" MERGE_FILE_CONTROL, m->path, m->pass,
+		    slot->shard);
+	return merge_cell_engine_command(s, m, e);
 }
 
 void merge_slot_output(void *arg, struct slice bytes)
@@ -289,7 +287,7 @@ static void merge_cell_look(struct merge_slot *s)
 static int merge_cell_start_cell(struct merge_slot *s, uint64_t left_us, struct err *e)
 {
 	const struct merge_spec *spec = &s->m->spec;
-	struct setup setup = {0};
+	struct setup setup;
 	struct exec_spec x = {
 	    .setup = &setup,
 	    .index = spec->index + s->number,

@@ -109,10 +109,11 @@ int merge_list_direct(const struct merge *m, int corpus, struct candidates *all,
 	return r;
 }
 
-int merge_mount_inputs(struct setup *s, const struct merge *m, struct err *e)
+void merge_mount_inputs(struct setup *s, const struct merge *m)
 {
 	if (m->direct)
-		return setup_mount(s, SETUP_DIR_INPUTS, false, e, "%s/corpus/%s",
-				   m->env.state->path, m->spec.target->name);
-	return setup_mount(s, SETUP_DIR_INPUTS, false, e, "%s/stage", m->path);
+		setup_mount(s, SETUP_DIR_INPUTS, false, "%s/corpus/%s", m->env.state->path,
+			    m->spec.target->name);
+	else
+		setup_mount(s, SETUP_DIR_INPUTS, false, "%s/stage", m->path);
 }

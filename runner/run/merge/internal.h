@@ -167,7 +167,7 @@ MUST_CHECK int merge_deal_rest(const struct merge *m, bool full, int dir,
 MUST_CHECK int merge_list_direct(const struct merge *m, int corpus, struct candidates *all,
 				 bool *ret, struct err *e);
 /* Mounts the candidates in a cell. */
-MUST_CHECK int merge_mount_inputs(struct setup *s, const struct merge *m, struct err *e);
+void merge_mount_inputs(struct setup *s, const struct merge *m);
 /* The directory of the first pass: "quick" or "measure". */
 const char *merge_first_pass(bool full);
 /* -ESTALE: the binary has changed since it was measured. */

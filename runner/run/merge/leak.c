@@ -107,12 +107,9 @@ static int merge_leak_make_setup(struct setup *s, const struct merge *m, const s
 	    .input_timeout_s = (cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = cfg->rss_limit >> 20,
 	};
-	int r = setup_init(s, m->spec.target, cfg, e);
 
-	if (r == 0)
-		r = merge_mount_inputs(s, m, e);
-	if (r < 0)
-		return r;
+	setup_init(s, m->spec.target, cfg);
+	merge_mount_inputs(s, m);
 	job.binary = s->binary;
 	job.flags = (const char *const *)s->flags.v;
 	job.env = (const char *const *)s->env.v;
@@ -122,7 +119,7 @@ static int merge_leak_make_setup(struct setup *s, const struct merge *m, const s
 static int merge_leak_replay(struct merge_slot *s, struct err *e)
 {
 	struct merge *m = s->m;
-	struct setup setup = {0};
+	struct setup setup;
 	struct strv inputs = {0};
 	struct exec_spec x = {
 	    .setup = &setup,

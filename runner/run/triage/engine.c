@@ -305,14 +305,10 @@ static int triage_engine_launch(struct triage *t, struct err *e)
 
 	if (cfg.disk > FILE_MOST)
 		cfg.disk = FILE_MOST;
-	r = setup_init(&s, t->spec.target, &cfg, e);
-
-	if (r == 0)
-		r = setup_mount(&s, DIR_INPUT, false, e, "%s/.engine", t->work);
-	if (r == 0)
-		r = setup_mount(&s, AT_OUTPUT, true, e, "%s/.shorter", t->work);
-	if (r == 0)
-		r = triage_engine_command(t, &s, e);
+	setup_init(&s, t->spec.target, &cfg);
+	setup_mount(&s, DIR_INPUT, false, "%s/.engine", t->work);
+	setup_mount(&s, AT_OUTPUT, true, "%s/.shorter", t->work);
+	r = triage_engine_command(t, &s, e);
 	if (r == 0) {
 		struct exec_spec x = {
 		    .setup = &s,
@@ -338,8 +334,8 @@ static int triage_engine_start(struct triage *t, struct err *e)
 				  .build = kept_file_now(target->binary, t->engine.build)};
 	int r = write_files(t, e);
 
-	if (r == 0 && !t->engine.seat && seat_new(&t->engine.seat, e) < 0)
-		t->engine.seat = NULL; /* each step has a cell of its own */
+	if (!t->engine.seat)
+		t->engine.seat = seat_new();
 	if (t->seat)
 		trial_seat_clear(t->seat);
 	if (r < 0)

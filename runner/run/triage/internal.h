@@ -91,7 +91,7 @@ struct triage {
 
 	/* The engine's part of minimising. */
 	struct {
-		struct seat *seat; /* NULL: not needed, or not possible */
+		struct seat *seat; /* NULL: not needed */
 		struct exec *exec;
 		struct crash_parser *parser;
 		char build[KEPT_FILE_TEXT]; /* for the parser */

@@ -350,12 +350,11 @@ static int replay_cell_launch(struct slot *s, struct err *e)
 	const struct replay_spec *spec = &s->r->spec;
 	uint64_t each = 2 * spec->cfg->input_timeout_us;
 	struct setup setup;
-	int rc = setup_init(&setup, spec->target, spec->cfg, e);
+	int rc;
 
-	if (rc == 0)
-		rc = setup_mount(&setup, SETUP_DIR_INPUTS, false, e, "%s", spec->dir);
-	if (rc == 0)
-		rc = replay_cell_command(s, &setup, e);
+	setup_init(&setup, spec->target, spec->cfg);
+	setup_mount(&setup, SETUP_DIR_INPUTS, false, "%s", spec->dir);
+	rc = replay_cell_command(s, &setup, e);
 	if (rc == 0) {
 		struct exec_spec x = {
 		    .setup = &setup,

@@ -130,14 +130,13 @@ static int triage_symbolize_ask(struct naming *n, struct err *e)
 {
 	struct triage *t = n->t;
 	struct setup s;
-	int r = setup_init(&s, t->spec.target, t->spec.cfg, e);
+	int r;
 
-	if (r == 0) {
-		n->module = xstrdup(s.binary);
-		symbolize_offsets(t->f.kept.text, n->module, &n->ask);
-		r = n->ask.n > 0 ? triage_symbolize_launch(n, &s, e)
-				 : err_set(e, ENOENT, "no frame of the report is in the binary");
-	}
+	setup_init(&s, t->spec.target, t->spec.cfg);
+	n->module = xstrdup(s.binary);
+	symbolize_offsets(t->f.kept.text, n->module, &n->ask);
+	r = n->ask.n > 0 ? triage_symbolize_launch(n, &s, e)
+			 : err_set(e, ENOENT, "no frame of the report is in the binary");
 	setup_done(&s);
 	return r;
 }

@@ -51,7 +51,6 @@ DEFINE_CLEANUP(struct trial_seat *, trial_seat_free)
 int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, struct err *e)
 {
 	CLEANUP(trial_seat_free_p) struct trial_seat *s = xcalloc(1, sizeof(*s));
-	int r;
 
 	s->dir = xasprintf("%s/.trial-%zu", work, index);
 	s->path = xasprintf("%s/.trial-%zu/" NAME_INPUT, work, index);
@@ -59,10 +58,9 @@ int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, stru
 		return err_sys(e, "make directory '%s'", s->dir);
 	if (chmod(s->dir, 0755) < 0) /* independent of the umask */
 		return err_sys(e, "set the mode of '%s'", s->dir);
-	r = seat_new(&s->seat, e);
-	if (r == 0)
-		*ret = take_ptr(&s);
-	return r;
+	s->seat = seat_new();
+	*ret = take_ptr(&s);
+	return 0;
 }
 
 static void trial_on_closed(void *arg)
@@ -203,20 +201,21 @@ static bool put_down(const struct trial *t)
 	return link(t->input, seat->path) == 0;
 }
 
-static int mount_input(struct setup *s, const struct trial *t, struct seat **ret_seat,
-		       struct err *e)
+/* The seat of the cell; NULL: the cell is for this input only. */
+static struct seat *mount_input(struct setup *s, const struct trial *t)
 {
-	bool down = put_down(t);
-
-	*ret_seat = down ? t->spec.seat->seat : NULL;
-	return down ? setup_mount(s, DIR_INPUT, false, e, "%s", t->spec.seat->dir)
-		    : setup_mount(s, FILE_INPUT, false, e, "%s", t->input);
+	if (put_down(t)) {
+		setup_mount(s, DIR_INPUT, false, "%s", t->spec.seat->dir);
+		return t->spec.seat->seat;
+	}
+	setup_mount(s, FILE_INPUT, false, "%s", t->input);
+	return NULL;
 }
 
 static int trial_launch(struct trial *t, struct err *e)
 {
 	const struct trial_spec *spec = &t->spec;
-	struct seat *seat = NULL;
+	struct seat *seat;
 	struct crash_options o = {.target = spec->target->name,
 				  .build = kept_file_now(spec->target->binary, t->build)};
 	struct setup s;
@@ -224,12 +223,9 @@ static int trial_launch(struct trial *t, struct err *e)
 
 	crash_parser_free(t->parser);
 	t->parser = crash_parser_new(&o);
-	r = setup_init(&s, spec->target, spec->cfg, e);
-
-	if (r == 0)
-		r = mount_input(&s, t, &seat, e);
-	if (r == 0)
-		r = trial_command(&s, t, e);
+	setup_init(&s, spec->target, spec->cfg);
+	seat = mount_input(&s, t);
+	r = trial_command(&s, t, e);
 	if (r == 0) {
 		struct exec_spec x = {
 		    .setup = &s,
