@@ -122,10 +122,12 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, struct buf *names,
 		    struct err *e)
 {
+	(void)e;
 	assert_string_equal(c->target, "t");
 	*ret = (struct workdir_found){.inputs = 1, .failures = w.failures, .suspects = w.suspects};
 	close(c->corpus);
-	return buf_add(names, SLICE("crash-1\n"), e);
+	buf_puts(names, "crash-1\n");
+	return 0;
 }
 
 uid_t attempt_uid(const struct job *j)

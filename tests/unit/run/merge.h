@@ -108,10 +108,8 @@ static inline void world_make(struct world *w)
 /* Without a directory of seeds, cells read the corpus in place. */
 static inline void world_has_seeds(struct world *w)
 {
-	struct err e;
-
 	if (w->target.seed_dirs.n == 0)
-		must(strv_addf(&w->target.seed_dirs, &e, "%s/seeds", w->dir.path), &e);
+		strv_pushf(&w->target.seed_dirs, "%s/seeds", w->dir.path);
 }
 
 static inline void world_remove(struct world *w)

@@ -232,7 +232,7 @@ static void start(const struct command *c)
 				 .done = on_done};
 	struct err e;
 
-	assert_int_equal(strv_add(&s.cmd.argv, c->word, &e), 0);
+	strv_push(&s.cmd.argv, c->word);
 	if (exec_start(&env, &spec, &play.exec, &e) < 0)
 		fail_msg("%s", e.msg);
 	strv_done(&s.cmd.argv);
