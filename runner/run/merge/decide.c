@@ -240,12 +240,9 @@ static int merge_decide_choose(struct facts *f, struct merge_decided *io, struct
 
 	if (r == 0 && !f->m->full && f->measured.holes)
 		return to_full(f, io, e);
-	if (r == 0)
-		r = cover_choose(f->measured.v, f->measured.n, &f->chosen, &f->all, e);
-	if (r == 0)
-		r = merge_reach_save(f->d.dir, &f->all, e);
-	if (r < 0)
-		return r;
+	if (r < 0 || cover_choose(f->measured.v, f->measured.n, &f->chosen, &f->all, e) < 0 ||
+	    merge_reach_save(f->d.dir, &f->all, e) < 0)
+		return -e->code;
 	io->all = merge_decide_size_of(&f->staged, &f->all);
 	io->chosen = merge_decide_size_of(&f->chosen, &f->all);
 	if (f->chosen.n == 0)
@@ -288,18 +285,13 @@ static int check_all(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct cover_gap gap;
 	size_t added = 0;
-	int r = load_measured(f, e);
 
 	reach_done(&f->all);
-	if (r == 0)
-		r = cover_reach(f->measured.v, f->measured.n, &f->all, e);
-	if (r == 0)
-		r = merge_reach_save(f->d.dir, &f->all, e);
-	if (r == 0)
-		r = cover_top_up(f->measured.v, f->measured.n, &f->all, &f->got, &f->chosen, &added,
-				 &gap, e);
-	if (r < 0)
-		return r;
+	if (load_measured(f, e) < 0 || cover_reach(f->measured.v, f->measured.n, &f->all, e) < 0 ||
+	    merge_reach_save(f->d.dir, &f->all, e) < 0 ||
+	    cover_top_up(f->measured.v, f->measured.n, &f->all, &f->got, &f->chosen, &added, &gap,
+			 e) < 0)
+		return -e->code;
 	give_sizes(f, io);
 	if (f->chosen.n == 0)
 		end_with(io, MERGE_NOTHING, "no input ran to its end");

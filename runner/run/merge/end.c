@@ -38,45 +38,42 @@ static int keep_unneeded(const struct merge *m, const struct candidates *known, 
 	_autofree_ char *name = xasprintf("%s.unneeded", m->spec.target->name);
 	_autoclose_ int corpus = -1;
 	_autoclose_ int dir = -1;
-	int r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
 
-	if (r == 0)
-		r = shard_list(corpus, &needed, e);
-	for (size_t i = 0; r == 0 && i < known->n; i++)
-		if (!candidates_find(&needed, known->v[i].name, known->v[i].size))
-			r = candidates_add(&unneeded, known->v[i].name, known->v[i].size, e);
-	if (r == 0)
-		r = fs_mkdirs(m->env.state->dirfd, "stats/merged", MODE_OURS, e);
-	if (r == 0)
-		r = fs_open_dir(m->env.state->dirfd, "stats/merged", &dir, e);
-	return r == 0 ? candidates_save(dir, name, &unneeded, e) : r;
+	if (state_open_corpus(m->env.state, m->spec.target->name, &corpus, e) < 0 ||
+	    shard_list(corpus, &needed, e) < 0)
+		return -e->code;
+	for (size_t i = 0; i < known->n; i++)
+		if (!candidates_find(&needed, known->v[i].name, known->v[i].size) &&
+		    candidates_add(&unneeded, known->v[i].name, known->v[i].size, e) < 0)
+			return -e->code;
+	if (fs_mkdirs(m->env.state->dirfd, "stats/merged", MODE_OURS, e) < 0 ||
+	    fs_open_dir(m->env.state->dirfd, "stats/merged", &dir, e) < 0)
+		return -e->code;
+	return candidates_save(dir, name, &unneeded, e);
 }
 
 static int keep_cover(const struct merge *m, struct err *e)
 {
 	_autocandidates_ struct candidates cover = {0}, spare = {0};
 	_autoclose_ int dir = -1;
-	int r = fs_open_dir(AT_FDCWD, m->path, &dir, e);
 
-	if (r == 0)
-		r = candidates_load(dir, MERGE_FILE_COVER, &cover, e);
-	if (r == 0)
-		r = candidates_load(dir, MERGE_FILE_SPARE, &spare, e);
-	return r == 0 ? spare_save(m->env.state->dirfd, m->spec.target->name, &cover, &spare, e)
-		      : r;
+	if (fs_open_dir(AT_FDCWD, m->path, &dir, e) < 0 ||
+	    candidates_load(dir, MERGE_FILE_COVER, &cover, e) < 0 ||
+	    candidates_load(dir, MERGE_FILE_SPARE, &spare, e) < 0)
+		return -e->code;
+	return spare_save(m->env.state->dirfd, m->spec.target->name, &cover, &spare, e);
 }
 
 static int merge_end_settle(const struct merge *m, struct err *e)
 {
 	_autocandidates_ struct candidates known = {0};
-	int r = load_known(m, &known, e);
 
 	/* An input that ran is in the corpus, or the corpus reaches the same without it. */
-	if (r == 0)
-		r = retry_passed(m->env.state->dirfd, m->spec.target->name, &known, e);
-	if (r == 0)
-		r = keep_unneeded(m, &known, e);
-	return r == 0 ? keep_cover(m, e) : r;
+	if (load_known(m, &known, e) < 0 ||
+	    retry_passed(m->env.state->dirfd, m->spec.target->name, &known, e) < 0 ||
+	    keep_unneeded(m, &known, e) < 0)
+		return -e->code;
+	return keep_cover(m, e);
 }
 
 static int merge_end_remember(const struct merge *m, struct err *e)
@@ -119,21 +116,15 @@ int merge_task_end(void *arg, struct buf *out, struct err *e)
 	const struct merge *m = arg;
 	_autoclose_ int corpus = -1;
 	struct merge_size s = {0};
-	int r = 0;
 
-	if (m->put_back)
-		r = retry_restore(m->env.state->dirfd, m->spec.target->name, m->lost, m->n_lost, e);
-	if (r == 0 && went_well(m))
-		r = merge_end_settle(m, e);
-	if (r == 0)
-		r = merge_end_remember(m, e);
-	if (r == 0)
-		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
-	if (r == 0)
-		r = merge_end_count(corpus, &s, e);
-	if (r == 0 && m->discard)
-		r = fs_remove_tree(AT_FDCWD, m->path, e);
-	if (r == 0)
-		buf_put(out, (struct slice){(const char *)&s, sizeof(s)});
-	return r;
+	if (m->put_back &&
+	    retry_restore(m->env.state->dirfd, m->spec.target->name, m->lost, m->n_lost, e) < 0)
+		return -e->code;
+	if ((went_well(m) && merge_end_settle(m, e) < 0) || merge_end_remember(m, e) < 0 ||
+	    state_open_corpus(m->env.state, m->spec.target->name, &corpus, e) < 0 ||
+	    merge_end_count(corpus, &s, e) < 0 ||
+	    (m->discard && fs_remove_tree(AT_FDCWD, m->path, e) < 0))
+		return -e->code;
+	buf_put(out, (struct slice){(const char *)&s, sizeof(s)});
+	return 0;
 }

@@ -288,38 +288,28 @@ static int stage_all(const struct merge *m, int dir, int corpus, struct candidat
 {
 	_autoclose_ int stage = -1;
 	struct stage_sum sum = {0};
-	int r = make_stage(dir, e);
 
-	if (r == 0)
-		r = fs_open_dir(dir, "stage", &stage, e);
-	if (r == 0 && m->spec.what == MERGE_REPLACE)
-		r = adopt_all(corpus, e);
-	if (r == 0)
-		r = link_all(corpus, stage, &sum, e);
-	if (r == 0)
-		r = retry_stage(m->env.state->dirfd, m->spec.target->name, retries(m), stage, e);
-	if (r < 0)
-		return r;
+	if (make_stage(dir, e) < 0 || fs_open_dir(dir, "stage", &stage, e) < 0 ||
+	    (m->spec.what == MERGE_REPLACE && adopt_all(corpus, e) < 0) ||
+	    link_all(corpus, stage, &sum, e) < 0 ||
+	    retry_stage(m->env.state->dirfd, m->spec.target->name, retries(m), stage, e) < 0)
+		return -e->code;
 	io->files = sum.files;
 	io->bytes = sum.bytes;
-	r = add_seeds(m, stage, io, e);
-	return r == 0 ? shard_list(stage, all, e) : r;
+	return add_seeds(m, stage, io, e) < 0 ? -e->code : shard_list(stage, all, e);
 }
 
 static int find_candidates(const struct merge *m, int dir, struct candidates *all,
 			   struct merge_staged *io, struct err *e)
 {
 	_autoclose_ int corpus = -1;
-	int r = remove_old(dir, e);
 
-	if (r == 0)
-		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
-	if (r == 0)
-		r = merge_list_direct(m, corpus, all, &io->direct, e);
-	if (r == 0 && !io->direct)
-		r = stage_all(m, dir, corpus, all, io, e);
-	if (r < 0 || !io->direct)
-		return r;
+	if (remove_old(dir, e) < 0 ||
+	    state_open_corpus(m->env.state, m->spec.target->name, &corpus, e) < 0 ||
+	    merge_list_direct(m, corpus, all, &io->direct, e) < 0)
+		return -e->code;
+	if (!io->direct)
+		return stage_all(m, dir, corpus, all, io, e);
 	io->files = all->n;
 	for (size_t i = 0; i < all->n; i++)
 		io->bytes += all->v[i].size;
