@@ -405,7 +405,7 @@ static int triage_note_fill_vault(void *arg, struct buf *out, struct err *e)
 	item.file[VAULT_REPORT] = f->output ? (struct slice){f->output, f->n_output}
 				  : f->lost ? slice_of(no_output)
 					    : slice_of(no_report);
-	item.file[VAULT_META] = slice_of(meta ? meta : "{}");
+	item.file[VAULT_META] = slice_of(meta);
 	r = vault_save(t->env->state->dirfd, &item, place, e);
 	if (r < 0)
 		return r;
