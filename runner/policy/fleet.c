@@ -16,6 +16,41 @@ struct fleet_rules fleet_preset(double scale)
 	};
 }
 
+void fleet_join(struct fleet_target *t, const struct fleet_member *m)
+{
+	t->rule = m->rule;
+	t->priority = m->priority;
+	t->quota = m->quota;
+}
+
+void fleet_fits(struct fleet *f, struct fleet_target *t, bool now, bool after_one)
+{
+	if (t->blocked && now && !t->resting)
+		f->idle_until_us = 0; /* it may pay */
+	t->blocked = !now;
+	t->fits_after_one = after_one;
+}
+
+void fleet_reserve(struct fleet *f, struct fleet_target *t)
+{
+	f->successor = t;
+}
+
+void fleet_leaves(struct fleet_target *t)
+{
+	t->phase = FLEET_BUSY;
+}
+
+void fleet_left(struct fleet_target *t)
+{
+	t->phase = FLEET_OUT;
+}
+
+void fleet_outdated(struct fleet_target *t)
+{
+	t->last_us = 0;
+}
+
 static bool fleet_waits(const struct fleet_target *t)
 {
 	return t->phase == FLEET_WAITS && !t->capped;

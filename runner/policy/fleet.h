@@ -35,13 +35,21 @@ enum fleet_phase {
 	FLEET_OUT,  /* it has left the fleet */
 };
 
-struct fleet_target {
-	/* The caller sets these when the target joins; all other fields begin as zero. */
+/* What the configuration says of a target. */
+struct fleet_member {
 	struct rule rule;
 	int32_t priority;
 	double quota; /* CPUs that the target's cells may use; 0: no limit */
-	/* Kept from run to run, as long as the build stays the same; also set by the caller. */
-	bool known; /* the curve is valid: from curve_begin(), or kept */
+};
+
+/* Only the functions of this directory write the members.  A target begins as zero; then
+ * fleet_join() and, for a build of an earlier run, fleet_recall(). */
+struct fleet_target {
+	struct rule rule;
+	int32_t priority;
+	double quota;
+	/* The caller keeps these from run to run, as long as the build stays the same. */
+	bool known; /* the curve is valid: from curve_begin(), or recalled */
 	struct curve curve;
 	struct share_health health;
 	/* Set by fleet_read() and fleet_tell(). */
@@ -52,13 +60,10 @@ struct fleet_target {
 	uint64_t runs;			    /* inputs that the present cell ran */
 	uint64_t spent_us;		    /* effective time in this run */
 	uint64_t gain_wall_us;		    /* clock.wall_us at the last new edge */
-	/* The caller sets these before each fleet_next(). */
+	/* Set by fleet_fits(). */
 	bool blocked;	     /* there is no memory for the target now */
 	bool fits_after_one; /* there is memory for it when any one running target has left */
 	bool due;	     /* set by turns_set(): it must get its first turn now */
-	/* The functions below set these.  The caller also sets phase: to FLEET_BUSY or FLEET_OUT,
-	 * when it ends a turn by itself or gives a waiting target other work.  It also sets last_us
-	 * to 0: then the target counts as having waited longest. */
 	enum fleet_phase phase;
 	bool capped;  /* continuous: it reached its cap, and waits for the next day */
 	bool resting; /* continuous: it does not pay, until something changes */
@@ -109,11 +114,37 @@ struct fleet {
 	struct fleet_target *successor;
 };
 
+/* The target has this configuration. */
+void fleet_join(struct fleet_target *t, const struct fleet_member *m);
+/* The target's build is known from an earlier run. */
+void fleet_recall(struct fleet_target *t, const struct curve *curve,
+		  const struct share_health *health, uint64_t edges_total);
+/* Says before each fleet_next() whether there is memory for the target: now, and when any one
+ * running target has left. */
+void fleet_fits(struct fleet *f, struct fleet_target *t, bool now, bool after_one);
+/* Memory is being freed for the target: it starts next. */
+void fleet_reserve(struct fleet *f, struct fleet_target *t);
+/* The target's turn ends without an order, or it gets other work while it waits. */
+void fleet_leaves(struct fleet_target *t);
+/* The target has left the fleet without an order. */
+void fleet_left(struct fleet_target *t);
+/* The binary has changed during the target's turn: it counts as having waited longest. */
+void fleet_outdated(struct fleet_target *t);
 /* The target's next cell starts.  Call it after FLEET_START, and at every restart after a
  * failure. */
 void fleet_launched(struct fleet_target *t, uint64_t now_us);
 /* Takes the counters of the target's cell. */
 void fleet_read(struct fleet_target *t, const struct effective_reading *r);
+/* The target's cell was frozen until now: that it was idle says nothing. */
+void fleet_thawed(struct fleet_target *t);
+/* The end of a target's cell. */
+enum fleet_end {
+	FLEET_WELL,
+	FLEET_NOT_STARTED, /* it failed before it fuzzed */
+	FLEET_LIMITED,	   /* it came to a limit of time or memory */
+	FLEET_CRASHED,
+};
+void fleet_ended(struct fleet_target *t, enum fleet_end end);
 /* The target's cell has read its seeds, which reach `cov` edges.  If that is more than before, the
  * additional edges do not count as found by fuzzing: a user added inputs, or an earlier run was
  * killed before it saved the coverage. */

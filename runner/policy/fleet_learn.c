@@ -2,6 +2,9 @@
 /* Updates of a fleet by the news from its targets' cells and engines. */
 #include "runner/policy/fleet.h"
 
+/* At so many ends of cells the health counters are halved, so that recent ends count more. */
+enum { LATELY = 16 };
+
 struct rule_view fleet_view(const struct fleet_target *t)
 {
 	return (struct rule_view){
@@ -13,6 +16,33 @@ struct rule_view fleet_view(const struct fleet_target *t)
 	    .lim = t->lim,
 	    .max_len = t->max_len,
 	};
+}
+
+void fleet_recall(struct fleet_target *t, const struct curve *curve,
+		  const struct share_health *health, uint64_t edges_total)
+{
+	t->known = true;
+	t->curve = *curve;
+	t->health = *health;
+	t->edges_total = edges_total;
+}
+
+void fleet_ended(struct fleet_target *t, enum fleet_end end)
+{
+	struct share_health *h = &t->health;
+
+	if (h->quanta >= LATELY)
+		*h = (struct share_health){h->quanta / 2, h->not_started / 2, h->limited / 2,
+					   h->crashed / 2};
+	h->quanta++;
+	h->not_started += end == FLEET_NOT_STARTED;
+	h->limited += end == FLEET_LIMITED;
+	h->crashed += end == FLEET_CRASHED;
+}
+
+void fleet_thawed(struct fleet_target *t)
+{
+	t->clock.idle_us = 0;
 }
 
 void fleet_launched(struct fleet_target *t, uint64_t now_us)

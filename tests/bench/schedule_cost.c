@@ -87,7 +87,7 @@ static void print_cost(size_t n, unsigned workers, unsigned seconds)
 	f.rules.continuous = true;
 	chance_seed(&f.chance, 1);
 	for (size_t i = 0; i < n; i++)
-		f.v[i].rule = rule_preset(0.0001, 1);
+		fleet_join(&f.v[i], &(struct fleet_member){.rule = rule_preset(0.0001, 1)});
 	c = cost_of(&f, workers, seconds);
 	all = (c.quiet_us + c.busy_us) / seconds;
 	printf("| %7zu | %7u | %14.3f | %14.3f | %8.4f %% |%s\n", n, workers, all / (double)n,

@@ -38,7 +38,7 @@ void sim_begin(struct sim *s, const struct world *w, const struct sim_policy *p,
 	chance_seed(&s->chance, seed + 1);
 	s->now_s = s->began_s = BEGIN_S;
 	for (size_t i = 0; i < w->n; i++) {
-		s->fleet.v[i].rule = p->rule;
+		fleet_join(&s->fleet.v[i], &(struct fleet_member){.rule = p->rule});
 		s->cells[i].changes = room_for(w->v[i].n_commits, sizeof(struct sim_change));
 	}
 }

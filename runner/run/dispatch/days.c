@@ -22,7 +22,7 @@ void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle)
 		    !(dispatch_days_is_due(d, j, now) || (idle && j->fleet->resting)))
 			continue;
 		dispatch_take(d, j);
-		j->fleet->phase = FLEET_BUSY;
+		fleet_leaves(j->fleet);
 		job_tidy(j);
 	}
 }
@@ -36,8 +36,8 @@ void dispatch_revive(struct dispatch *d, struct job *j)
 /* The job fuzzes the old build: it pauses, and starts first with the new build. */
 static void change_build(struct job *j)
 {
-	j->fleet->phase = FLEET_BUSY;
-	j->fleet->last_us = 0;
+	fleet_leaves(j->fleet);
+	fleet_outdated(j->fleet);
 	job_pause(j, false);
 }
 
@@ -70,7 +70,7 @@ static void end_long_cells(struct dispatch *d, uint64_t now)
 		if (j->phase != PHASE_RUNNING || j->fleet->phase != FLEET_RUNS ||
 		    now - j->began_us < DAY_US)
 			continue;
-		j->fleet->phase = FLEET_BUSY;
+		fleet_leaves(j->fleet);
 		job_pause(j, false);
 	}
 }

@@ -62,15 +62,17 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 	    [PLATEAU_WALL] = RULE_WALL,
 	    [PLATEAU_NONE] = RULE_NONE,
 	};
-	struct fleet_target *t = &d->targets[i];
+	struct fleet_member m = {
+	    /* A higher price shortens the rule's time constants. */
+	    .rule = rule_preset(PRICE, PRICE / (cfg->plateau.price_milli / MILLI)),
+	    .priority = cfg->priority,
+	    .quota = cfg->cpu_milli / MILLI,
+	};
 
-	/* A higher price shortens the rule's time constants. */
-	t->rule = rule_preset(PRICE, PRICE / (cfg->plateau.price_milli / MILLI));
-	t->rule.kind = kinds[cfg->plateau.rule];
-	t->rule.window_us = cfg->plateau.window_us;
-	t->rule.cap_us = cfg->plateau.cap_us;
-	t->priority = cfg->priority;
-	t->quota = cfg->cpu_milli / MILLI;
+	m.rule.kind = kinds[cfg->plateau.rule];
+	m.rule.window_us = cfg->plateau.window_us;
+	m.rule.cap_us = cfg->plateau.cap_us;
+	fleet_join(&d->targets[i], &m);
 }
 
 /* --- workers and memory of jobs ---------------------------------------------- */
@@ -308,7 +310,7 @@ void dispatch_left(struct dispatch *d, struct job *j)
 {
 	dispatch_release(d, j);
 	if (j->phase == PHASE_DONE || job_wraps_up(j))
-		j->fleet->phase = FLEET_OUT;
+		fleet_left(j->fleet);
 	else
 		fleet_back(&d->fleet, j->fleet);
 }

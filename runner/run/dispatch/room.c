@@ -82,13 +82,9 @@ void dispatch_look_for_room(struct dispatch *d)
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct job *j = &d->jobs[i];
-		bool was = d->targets[i].blocked;
 
-		d->targets[i].blocked = !dispatch_fits(d, j);
-		if (was && !d->targets[i].blocked && !d->targets[i].resting)
-			d->fleet.idle_until_us = 0; /* it may pay */
-		d->targets[i].fits_after_one =
-		    d->busy == 1 || plan_admits(then, j->cfg->memory, d->machine_memory);
+		fleet_fits(&d->fleet, &d->targets[i], dispatch_fits(d, j),
+			   d->busy == 1 || plan_admits(then, j->cfg->memory, d->machine_memory));
 	}
 }
 
@@ -138,10 +134,9 @@ bool dispatch_make_room(struct dispatch *d, uint64_t now)
 		struct fleet_target *other = &d->targets[i];
 
 		leaving = leaving || other->phase == FLEET_BUSY;
-		other->blocked = other->blocked || other != t;
-		other->fits_after_one = false;
+		fleet_fits(&d->fleet, other, other == t && !other->blocked, false);
 	}
-	d->fleet.successor = d->crowded_out;
+	fleet_reserve(&d->fleet, d->crowded_out);
 	return t->blocked && !leaving;
 }
 

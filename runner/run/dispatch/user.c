@@ -18,7 +18,7 @@ void dispatch_stop(struct dispatch *d, struct job *j, bool now)
 	if (j->phase == PHASE_DONE)
 		return;
 	if (j->fleet->phase == FLEET_RUNS)
-		j->fleet->phase = FLEET_BUSY; /* its rule is not asked any more */
+		fleet_leaves(j->fleet); /* its rule is not asked any more */
 	if (now)
 		job_kill(j, REASON_STOPPED);
 	else
@@ -63,7 +63,7 @@ int dispatch_skip(struct dispatch *d, struct job *j, struct err *e)
 		return err_set(e, EALREADY, "it is ending (%s)", reason_name(j->pending));
 	fleet_pass(&d->fleet, j->fleet);
 	if (j->fleet->phase == FLEET_RUNS) {
-		j->fleet->phase = FLEET_BUSY;
+		fleet_leaves(j->fleet);
 		job_pause(j, false);
 	}
 	return 0;

@@ -83,7 +83,7 @@ static void job_after_next_step(struct job *j)
 
 	/* The binary has changed since this turn began: the new build gets its own turn soon. */
 	if (j->pending == REASON_NONE && job_other_binary(j)) {
-		j->fleet->last_us = 0;
+		fleet_outdated(j->fleet);
 		j->ask = ASK_PAUSE;
 		j->tidies = false;
 	}

@@ -11,15 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* At so many quanta the health counters are halved, so that recent quanta count more. */
-enum { LATELY = 16 };
-
 static void job_build_adopt(struct job *j, const struct progress *p)
 {
-	j->fleet->known = true;
-	j->fleet->curve = p->curve;
-	j->fleet->health = p->health;
-	j->fleet->edges_total = p->edges_total;
+	fleet_recall(j->fleet, &p->curve, &p->health, p->edges_total);
 	if (*p->forged) {
 		j->claims.forged = true;
 		snprintf(j->claims.text, sizeof(j->claims.text), "%s", p->forged);
@@ -142,20 +136,15 @@ bool job_is_rebuilt(const struct job *j)
 
 void job_count_health(struct job *j, enum failure what)
 {
-	struct share_health *h = &j->fleet->health;
+	enum fleet_end end = FLEET_CRASHED;
 
-	if (h->quanta >= LATELY)
-		*h = (struct share_health){h->quanta / 2, h->not_started / 2, h->limited / 2,
-					   h->crashed / 2};
-	h->quanta++;
 	if (what == FAILURE_NONE)
-		return;
-	if (!j->attempt->engine.running)
-		h->not_started++;
+		end = FLEET_WELL;
+	else if (!j->attempt->engine.running)
+		end = FLEET_NOT_STARTED;
 	else if (what == FAILURE_TIMEOUT || what == FAILURE_OOM || what == FAILURE_OOM_KILL)
-		h->limited++;
-	else
-		h->crashed++;
+		end = FLEET_LIMITED;
+	fleet_ended(j->fleet, end);
 }
 
 bool job_coverage_dropped(const struct job *j)

@@ -252,7 +252,7 @@ void job_hold(struct job *j, bool held)
 	if (!j->attempt || !j->attempt->cell || cell_freeze(j->attempt->cell, held, &e) < 0)
 		return; /* the cell is just ending */
 	if (!held)
-		j->fleet->clock.idle_us = 0; /* it was idle because it was frozen */
+		fleet_thawed(j->fleet);
 }
 
 static void do_ask(struct job *j)
