@@ -25,7 +25,7 @@ void fleet_join(struct fleet_target *t, const struct fleet_member *m)
 
 void fleet_fits(struct fleet *f, struct fleet_target *t, bool now, bool after_one)
 {
-	if (t->blocked && now && !t->resting)
+	if (t->blocked && now && !t->unpaying)
 		f->idle_until_us = 0; /* it may pay */
 	t->blocked = !now;
 	t->fits_after_one = after_one;
@@ -36,32 +36,34 @@ void fleet_reserve(struct fleet *f, struct fleet_target *t)
 	f->successor = t;
 }
 
-void fleet_leaves(struct fleet_target *t)
-{
-	t->phase = FLEET_BUSY;
-}
-
-void fleet_left(struct fleet_target *t)
-{
-	t->phase = FLEET_OUT;
-}
-
 void fleet_outdated(struct fleet_target *t)
 {
 	t->last_us = 0;
 }
 
-static bool fleet_waits(const struct fleet_target *t)
+static enum fleet_does does(const struct fleet *f, const struct fleet_target *t)
 {
-	return t->phase == FLEET_WAITS && !t->capped;
+	return f->does(f->arg, (size_t)(t - f->v));
+}
+
+static bool fleet_waits(const struct fleet *f, const struct fleet_target *t)
+{
+	return !t->at_cap && does(f, t) == FLEET_WAITS;
+}
+
+enum fleet_wait fleet_waits_for(const struct fleet_target *t)
+{
+	if (t->unpaying)
+		return FLEET_RESTING;
+	if (t->at_cap)
+		return FLEET_CAPPED;
+	return t->held_us ? FLEET_HELD : FLEET_QUEUED;
 }
 
 void fleet_back(struct fleet *f, struct fleet_target *t)
 {
-	if (t->phase != FLEET_OUT)
-		t->phase = FLEET_WAITS;
 	t->fuzzes = false;
-	if (fleet_waits(t) && !t->resting)
+	if (fleet_waits(f, t) && !t->unpaying)
 		f->idle_until_us = 0; /* it may pay */
 }
 
@@ -73,7 +75,7 @@ static uint64_t lost_us(const struct fleet_target *t)
 
 void fleet_rebuilt(struct fleet_target *t)
 {
-	t->known = t->fuzzes = t->resting = t->capped = t->forges = t->cut = false;
+	t->known = t->fuzzes = t->unpaying = t->at_cap = t->forges = t->cut = false;
 	t->curve = (struct curve){0};
 	t->health = (struct share_health){0};
 	t->held_us = 0;
@@ -84,13 +86,11 @@ void fleet_rebuilt(struct fleet_target *t)
 
 void fleet_wake(struct fleet *f, struct fleet_target *t)
 {
-	t->resting = t->capped = false;
+	t->unpaying = t->at_cap = false;
 	t->woken = true;
 	t->held_us = 0; /* its rule held for what it was before the change */
-	if (t->phase != FLEET_RUNS)
+	if (does(f, t) != FLEET_RUNS)
 		t->last_us = 0;
-	if (t->phase == FLEET_OUT)
-		t->phase = FLEET_WAITS;
 	f->idle_until_us = 0;
 }
 
@@ -112,7 +112,7 @@ void fleet_pass(struct fleet *f, struct fleet_target *t)
 void fleet_new_day(struct fleet *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		f->v[i].capped = false;
+		f->v[i].at_cap = false;
 		f->v[i].cap_from_us = f->v[i].spent_us;
 	}
 	f->idle_until_us = 0;
@@ -130,9 +130,9 @@ void fleet_slept(struct fleet *f, uint64_t us)
 
 /* --- decisions ------------------------------------------------------------ */
 
-static bool may_start(const struct fleet_target *t)
+static bool may_start(const struct fleet *f, const struct fleet_target *t)
 {
-	return fleet_waits(t) && !t->blocked;
+	return !t->blocked && fleet_waits(f, t);
 }
 
 /* The least gain that is worth a core.  A priority only orders the targets, and does not change the
@@ -157,8 +157,8 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	if (!t->known && (double)tried_us > terms.build_age_s * USEC_PER_SEC)
 		terms.build_age_s = terms.age_s = (double)tried_us / USEC_PER_SEC;
 	return (struct share_item){
-	    .waits = may_start(t) && !t->held_us && !t->passed,
-	    .resting = t->resting,
+	    .waits = !t->held_us && !t->passed && may_start(f, t),
+	    .resting = t->unpaying,
 	    .due = t->due || t->woken,
 	    .last = t->forges || t->yields_us > now,
 	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.quantum_us,
@@ -181,9 +181,9 @@ static void fill_items(struct fleet *f, uint64_t now)
 }
 
 /* Whether the target fits into the memory that any running target leaves. */
-static bool fleet_may_replace(const struct fleet_target *t)
+static bool fleet_may_replace(const struct fleet *f, const struct fleet_target *t)
 {
-	return fleet_waits(t) && t->fits_after_one && !t->held_us;
+	return t->fits_after_one && !t->held_us && fleet_waits(f, t);
 }
 
 /* As fill_items(), for the choice of i's next quantum: i and its possible successors wait, too. */
@@ -191,25 +191,14 @@ static void fill_rivals(struct fleet *f, size_t i, uint64_t now)
 {
 	fill_items(f, now);
 	for (size_t k = 0; k < f->n; k++)
-		f->items[k].waits |= k == i || fleet_may_replace(&f->v[k]);
+		f->items[k].waits |= k == i || fleet_may_replace(f, &f->v[k]);
 }
 
-static void fleet_leave(struct fleet *f, size_t i, enum fleet_phase phase)
+/* The target's turn ends, or (FLEET_STARVED) it leaves while it waits. */
+static struct fleet_order fleet_leaves(struct fleet *f, size_t i, enum fleet_what what)
 {
-	f->v[i].phase = phase;
 	f->v[i].fuzzes = false;
-}
-
-static struct fleet_order fleet_paused(struct fleet *f, size_t i)
-{
-	fleet_leave(f, i, FLEET_BUSY);
-	return (struct fleet_order){.what = FLEET_PAUSE, .target = i};
-}
-
-static struct fleet_order out(struct fleet *f, size_t i, enum fleet_what why)
-{
-	fleet_leave(f, i, FLEET_OUT);
-	return (struct fleet_order){.what = why, .target = i};
+	return (struct fleet_order){.what = what, .target = i};
 }
 
 static struct fleet_order nothing(void)
@@ -221,7 +210,7 @@ static struct fleet_order nothing(void)
  * from the floor. */
 static bool fleet_is_due(const struct fleet *f, const struct fleet_target *t)
 {
-	uint64_t turn = t->resting ? f->rules.quantum_us : f->rules.turn_us;
+	uint64_t turn = t->unpaying ? f->rules.quantum_us : f->rules.turn_us;
 
 	return t->fuzzes && t->spent_us - t->turn_from_us >= turn;
 }
@@ -249,10 +238,10 @@ static struct fleet_order fleet_judge(struct fleet *f, size_t i, uint64_t now)
 	if (a == RULE_CAP ? t->starts : !is_asked(t))
 		return nothing(); /* a starting target may have another build */
 	if (a == RULE_CAP && !f->rules.continuous)
-		return out(f, i, FLEET_CAP);
+		return fleet_leaves(f, i, FLEET_CAP);
 	if (a == RULE_CAP) {
-		t->capped = true;
-		return fleet_paused(f, i);
+		t->at_cap = true;
+		return fleet_leaves(f, i, FLEET_PAUSE);
 	}
 	if (a == RULE_GO_ON) {
 		t->asked_us = t->spent_us;
@@ -265,14 +254,13 @@ static struct fleet_order fleet_judge(struct fleet *f, size_t i, uint64_t now)
 			return nothing(); /* the rule answers within a minute */
 		if (!t->held_us)
 			t->held_us = now;
-		return fleet_paused(f, i);
+		return fleet_leaves(f, i, FLEET_PAUSE);
 	}
 	if (!f->rules.continuous)
-		return out(f, i, FLEET_PLATEAU);
-	t->resting = true;
+		return fleet_leaves(f, i, FLEET_PLATEAU);
+	t->unpaying = true;
 	t->held_us = 0;
-	fleet_leave(f, i, FLEET_BUSY);
-	return (struct fleet_order){.what = FLEET_REST, .target = i};
+	return fleet_leaves(f, i, FLEET_REST);
 }
 
 /* The rule held for too long.  Continuous: the target rests, and the floor starts it again. */
@@ -281,10 +269,10 @@ static struct fleet_order held_long(struct fleet *f, size_t i)
 	struct fleet_target *t = &f->v[i];
 
 	if (!f->rules.continuous)
-		return out(f, i, FLEET_STARVED);
-	t->resting = true;
+		return fleet_leaves(f, i, FLEET_STARVED);
+	t->unpaying = true;
 	t->held_us = 0;
-	return nothing();
+	return (struct fleet_order){.what = FLEET_REST_ON, .target = i};
 }
 
 static struct fleet_order ended_by_rule(struct fleet *f, uint64_t now)
@@ -294,10 +282,10 @@ static struct fleet_order ended_by_rule(struct fleet *f, uint64_t now)
 	for (size_t i = 0; o.what == FLEET_NOTHING && i < f->n; i++) {
 		struct fleet_target *t = &f->v[i];
 
-		if (t->phase == FLEET_RUNS)
+		if (does(f, t) == FLEET_RUNS)
 			o = fleet_judge(f, i, now);
-		else if (t->phase == FLEET_WAITS && t->held_us &&
-			 now - t->held_us >= f->rules.hold_us)
+		else if (t->held_us && now - t->held_us >= f->rules.hold_us &&
+			 does(f, t) == FLEET_WAITS)
 			o = held_long(f, i);
 	}
 	return o;
@@ -308,7 +296,7 @@ static unsigned running(const struct fleet *f)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < f->n; i++)
-		n += f->v[i].phase == FLEET_RUNS;
+		n += does(f, &f->v[i]) == FLEET_RUNS;
 	return n;
 }
 
@@ -322,7 +310,7 @@ static size_t poorest(const struct fleet *f)
 		const struct fleet_target *t = &f->v[i];
 		double r;
 
-		if (t->phase != FLEET_RUNS)
+		if (does(f, t) != FLEET_RUNS)
 			continue;
 		r = t->forges ? 0
 			      : share_weight(&t->health, t->priority) *
@@ -406,7 +394,7 @@ static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
 		struct fleet_target *t = &f->v[i];
 		size_t next;
 
-		if (t->phase != FLEET_RUNS || !quantum_over(f, t, now))
+		if (does(f, t) != FLEET_RUNS || !quantum_over(f, t, now))
 			continue;
 		fill_rivals(f, i, now);
 		count_row(f, i, now);
@@ -416,7 +404,7 @@ static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
 			continue;
 		t->row_n = 0;
 		f->successor = &f->v[next];
-		return fleet_paused(f, i);
+		return fleet_leaves(f, i, FLEET_PAUSE);
 	}
 	return nothing();
 }
@@ -425,7 +413,6 @@ static struct fleet_order fleet_started(struct fleet *f, size_t i, uint64_t now,
 {
 	struct fleet_target *t = &f->v[i];
 
-	t->phase = FLEET_RUNS;
 	t->starts = true;
 	t->next = t->woken = false;
 	begin_quantum(t, now);
@@ -460,7 +447,7 @@ static size_t held(const struct fleet *f)
 {
 	size_t i = 0;
 
-	while (i < f->n && (!may_start(&f->v[i]) || !f->v[i].held_us))
+	while (i < f->n && (!f->v[i].held_us || !may_start(f, &f->v[i])))
 		i++;
 	return i;
 }
@@ -487,7 +474,7 @@ static struct fleet_order fleet_start(struct fleet *f, uint64_t now, unsigned id
 		if (why == SHARE_TOO_POOR)
 			f->idle_until_us = now + f->rules.quantum_us / idle;
 	}
-	if (f->successor && !(f->successor->blocked && fleet_may_replace(f->successor)))
+	if (f->successor && !(f->successor->blocked && fleet_may_replace(f, f->successor)))
 		f->successor =
 		    NULL; /* otherwise the target that was paused for it has not left yet */
 	if (i == f->n)
@@ -502,7 +489,7 @@ struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, const struct fle
 	unsigned now_running = running(f);
 
 	if (o.what == FLEET_NOTHING && now_running > room->run)
-		return fleet_paused(f, poorest(f));
+		return fleet_leaves(f, poorest(f), FLEET_PAUSE);
 	if (o.what == FLEET_NOTHING)
 		o = next_quantum(f, now_us);
 	if (o.what == FLEET_NOTHING && now_running < room->run && room->idle > 0)

@@ -28,11 +28,21 @@
  * Effective time is CPU time without thrashing (effective.h).  "Continuous" is a run without an
  * end. */
 
-enum fleet_phase {
+/* The policy's view of a target's phase.  The caller's state machine is the only place that keeps
+ * the phase (fleet.does). */
+enum fleet_does {
 	FLEET_WAITS,
 	FLEET_RUNS,
-	FLEET_BUSY, /* stopping or at other work: fleet_back() makes it FLEET_WAITS again */
+	FLEET_BUSY, /* stopping or at other work: it waits again afterwards */
 	FLEET_OUT,  /* it has left the fleet */
+};
+
+/* Why a target waits. */
+enum fleet_wait {
+	FLEET_QUEUED,  /* for a worker */
+	FLEET_RESTING, /* continuous: it does not pay, until something changes */
+	FLEET_CAPPED,  /* continuous: it reached its cap, and waits for the next day */
+	FLEET_HELD,    /* its rule holds, until CPU pressure is low */
 };
 
 /* What the configuration says of a target. */
@@ -64,12 +74,13 @@ struct fleet_target {
 	bool blocked;	     /* there is no memory for the target now */
 	bool fits_after_one; /* there is memory for it when any one running target has left */
 	bool due;	     /* set by turns_set(): it must get its first turn now */
-	enum fleet_phase phase;
-	bool capped;  /* continuous: it reached its cap, and waits for the next day */
-	bool resting; /* continuous: it does not pay, until something changes */
-	bool forges;  /* its engine's numbers are impossible: its finds do not count */
-	bool cut;     /* its quantum ends now */
-	bool woken;   /* it has changed: it gets one turn before others */
+	/* The last answer of its rule, in a continuous run.  Both last longer than a time of
+	 * waiting: the floor starts an unpaying target, and the turn does not make it pay. */
+	bool at_cap;   /* it reached its cap */
+	bool unpaying; /* it does not pay, and has found nothing since */
+	bool forges;   /* its engine's numbers are impossible: its finds do not count */
+	bool cut;      /* its quantum ends now */
+	bool woken;    /* it has changed: it gets one turn before others */
 	/* A user skipped it: other targets come first until one has started, or none can start. */
 	bool passed;
 	bool next;	   /* a user wants it before all others, until it is started */
@@ -107,6 +118,9 @@ struct fleet {
 	struct fleet_rules rules;
 	struct fleet_target *v; /* owned by the caller */
 	size_t n;
+	/* Returns what target i does now. */
+	enum fleet_does (*does)(const void *arg, size_t i);
+	const void *arg;
 	struct chance chance;	  /* random numbers */
 	struct share_item *items; /* owned by the caller: room for n */
 	uint64_t idle_until_us;	  /* no target pays: when to choose again; 0: now */
@@ -124,10 +138,6 @@ void fleet_recall(struct fleet_target *t, const struct curve *curve,
 void fleet_fits(struct fleet *f, struct fleet_target *t, bool now, bool after_one);
 /* Memory is being freed for the target: it starts next. */
 void fleet_reserve(struct fleet *f, struct fleet_target *t);
-/* The target's turn ends without an order, or it gets other work while it waits. */
-void fleet_leaves(struct fleet_target *t);
-/* The target has left the fleet without an order. */
-void fleet_left(struct fleet_target *t);
 /* The binary has changed during the target's turn: it counts as having waited longest. */
 void fleet_outdated(struct fleet_target *t);
 /* The target's next cell starts.  Call it after FLEET_START, and at every restart after a
@@ -162,12 +172,14 @@ void fleet_forget(struct fleet_target *t);
 /* Marks a target with impossible numbers.  Its finds are void, and its quantum ends.  Until it has
  * another build, it runs only if no other paying target waits, or by the floor. */
 void fleet_forged(struct fleet_target *t);
-/* Call it when a target's turn or other work has ended, and the target has not left the fleet: it
- * may start again. */
+/* Call it when a target's turn or other work has ended, and the target waits again. */
 void fleet_back(struct fleet *f, struct fleet_target *t);
 /* The target has another build.  Nothing is known of that build, and the cap begins anew. */
 void fleet_rebuilt(struct fleet_target *t);
-/* Something about the target has changed.  In any phase, also FLEET_OUT, it gets a turn soon.  The
+/* Why a target waits, or would wait.  Ask again after fleet_wake(), fleet_choose(), fleet_new_day()
+ * and FLEET_REST_ON. */
+enum fleet_wait fleet_waits_for(const struct fleet_target *t);
+/* Something about the target has changed.  Whatever it does, it gets a turn soon.  The
  * cap does not begin anew: a target that reached its cap is started, but goes on only if
  * fleet_rebuilt() comes before its cell is launched. */
 void fleet_wake(struct fleet *f, struct fleet_target *t);
@@ -187,6 +199,7 @@ enum fleet_what {
 	 * (continuous) it reached its cap. */
 	FLEET_PAUSE,
 	FLEET_REST,    /* continuous: it is paused and rests, because it does not pay */
+	FLEET_REST_ON, /* continuous: it waits, and rests now: its rule held for hold_us */
 	FLEET_PLATEAU, /* it leaves the fleet, because it does not pay */
 	FLEET_CAP,     /* it leaves the fleet, because it reached its cap */
 	FLEET_STARVED, /* it leaves the fleet, because its rule held for fleet_rules.hold_us */
@@ -204,8 +217,8 @@ struct fleet_room {
 	unsigned idle; /* workers without a cell: the number of targets that may start now */
 	bool calm;     /* CPU pressure is low */
 };
-/* Returns the next order, and has set the target's phase.  The caller carries the order out and
- * calls this again, until FLEET_NOTHING. */
+/* Returns the next order.  The caller carries the order out, so that fleet.does shows it, and calls
+ * this again, until FLEET_NOTHING. */
 struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, const struct fleet_room *room);
 
 /* The target's state for rule_ask() and rule_text(). */

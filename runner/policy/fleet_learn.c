@@ -92,7 +92,7 @@ bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
 	if (!curve_show(&t->curve, n->cov))
 		return false;
 	t->gain_wall_us = t->clock.wall_us;
-	t->resting = false;
+	t->unpaying = false;
 	t->held_us = 0;
 	return true;
 }

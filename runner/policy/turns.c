@@ -45,11 +45,12 @@ static struct crowd turns_count(const struct fleet *f)
 	struct crowd c = {0};
 
 	for (size_t i = 0; i < f->n; i++) {
-		const struct fleet_target *t = &f->v[i];
 
-		c.all += t->phase != FLEET_OUT;
-		c.run += t->phase == FLEET_RUNS;
-		c.without += t->phase == FLEET_WAITS && t->last_us == 0;
+		enum fleet_does does = f->does(f->arg, i);
+
+		c.all += does != FLEET_OUT;
+		c.run += does == FLEET_RUNS;
+		c.without += does == FLEET_WAITS && f->v[i].last_us == 0;
 	}
 	return c;
 }

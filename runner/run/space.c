@@ -207,7 +207,7 @@ static bool any_leaves(const struct run *r)
 		const struct job *j = &r->jobs[i];
 
 		if (j->pending == REASON_DISK_LIMIT && j->phase != PHASE_DONE &&
-		    j->phase != PHASE_QUEUED)
+		    !phase_waits(j->phase))
 			return true;
 	}
 	return false;

@@ -213,7 +213,7 @@ static void on_output(void *arg, struct slice bytes)
 	}
 	p->up = true;
 	fleet_launched(&p->fleet, clock_mono_us());
-	p->fleet.fuzzes = true;
+	(void)fleet_tell(&p->fleet, &(struct fleet_news){.fuzzes = true});
 	start_next(b);
 }
 
@@ -273,9 +273,8 @@ static void start_next(struct bench *b)
 		return;
 	}
 	p->bench = b;
-	p->fleet = (struct fleet_target){
-	    .rule = rule_preset(0.05, 1), .quota = 1, .phase = FLEET_RUNS, .known = true};
-	curve_begin(&p->fleet.curve, 0);
+	p->fleet = (struct fleet_target){0};
+	fleet_join(&p->fleet, &(struct fleet_member){.rule = rule_preset(0.05, 1), .quota = 1});
 	(void)snprintf(p->name, sizeof(p->name), "cell-%zu", b->started);
 	p->target.name = p->name;
 	p->job = (struct job){.phase = PHASE_RUNNING,

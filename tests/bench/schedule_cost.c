@@ -23,17 +23,25 @@ static double now_us(void)
 	return (double)t.tv_sec * US + (double)t.tv_nsec / 1e3;
 }
 
-static unsigned orders(struct fleet *f, uint64_t now, unsigned workers)
+static enum fleet_does cost_does(const void *arg, size_t i)
+{
+	const bool *runs = arg;
+
+	return runs[i] ? FLEET_RUNS : FLEET_WAITS;
+}
+
+static unsigned orders(struct fleet *f, bool *runs, uint64_t now, unsigned workers)
 {
 	struct fleet_room room = {.run = workers, .idle = workers, .calm = true};
 	struct fleet_order o;
 	unsigned n = 0;
 
 	for (size_t i = 0; i < f->n; i++)
-		room.idle -= f->v[i].phase == FLEET_RUNS;
+		room.idle -= runs[i];
 	while ((o = fleet_next(f, now, &room)).what != FLEET_NOTHING) {
 		n++;
 		room.idle = o.what == FLEET_START ? room.idle - 1 : room.idle + 1;
+		runs[o.target] = o.what == FLEET_START;
 		if (o.what == FLEET_START)
 			fleet_launched(&f->v[o.target], now);
 		else
@@ -42,14 +50,14 @@ static unsigned orders(struct fleet *f, uint64_t now, unsigned workers)
 	return n;
 }
 
-static void readings(struct fleet *f, uint64_t now)
+static void readings(struct fleet *f, const bool *runs, uint64_t now)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		struct fleet_target *t = &f->v[i];
 		struct effective_reading r = t->clock.last;
 		struct fleet_news n = {.fuzzes = true, .edges_total = 5000, .runs = t->runs + 1000};
 
-		if (t->phase != FLEET_RUNS)
+		if (!runs[i])
 			continue;
 		r.usage_us += now - r.at_us;
 		r.at_us = now;
@@ -59,16 +67,16 @@ static void readings(struct fleet *f, uint64_t now)
 	}
 }
 
-static struct cost cost_of(struct fleet *f, unsigned workers, unsigned seconds)
+static struct cost cost_of(struct fleet *f, bool *runs, unsigned workers, unsigned seconds)
 {
 	struct cost c = {0};
 
 	for (uint64_t s = 1; s <= seconds; s++) {
 		uint64_t now = s * (uint64_t)US;
 		double begin = now_us(), took;
-		unsigned n = orders(f, now, workers);
+		unsigned n = orders(f, runs, now, workers);
 
-		readings(f, now + (uint64_t)US);
+		readings(f, runs, now + (uint64_t)US);
 		took = now_us() - begin;
 		*(n ? &c.busy_us : &c.quiet_us) += took;
 		*(n ? &c.busy : &c.quiet) += 1;
@@ -78,7 +86,8 @@ static struct cost cost_of(struct fleet *f, unsigned workers, unsigned seconds)
 
 static void print_cost(size_t n, unsigned workers, unsigned seconds)
 {
-	struct fleet f = {.rules = fleet_preset(1), .n = n};
+	bool *runs = room_for(n, sizeof(*runs));
+	struct fleet f = {.rules = fleet_preset(1), .n = n, .does = cost_does, .arg = runs};
 	struct cost c;
 	double all;
 
@@ -88,11 +97,12 @@ static void print_cost(size_t n, unsigned workers, unsigned seconds)
 	chance_seed(&f.chance, 1);
 	for (size_t i = 0; i < n; i++)
 		fleet_join(&f.v[i], &(struct fleet_member){.rule = rule_preset(0.0001, 1)});
-	c = cost_of(&f, workers, seconds);
+	c = cost_of(&f, runs, workers, seconds);
 	all = (c.quiet_us + c.busy_us) / seconds;
 	printf("| %7zu | %7u | %14.3f | %14.3f | %8.4f %% |%s\n", n, workers, all / (double)n,
 	       c.busy ? c.busy_us / c.busy / (double)n : 0, 100 * all / US,
 	       all / (double)n < AIM_US ? "" : " too much");
+	free(runs);
 	free(f.v);
 	free(f.items);
 }

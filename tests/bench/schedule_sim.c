@@ -26,12 +26,19 @@ struct sim_policy sim_policy(const char *name, enum rule_kind rule, enum share_k
 	return p;
 }
 
+static enum fleet_does sim_does(const void *arg, size_t i)
+{
+	const struct sim *s = arg;
+
+	return s->cells[i].does;
+}
+
 void sim_begin(struct sim *s, const struct world *w, const struct sim_policy *p, unsigned workers,
 	       struct sim_load load, uint64_t seed)
 {
 	*s = (struct sim){.world = w, .policy = p, .workers = workers, .load = load};
 	s->cells = room_for(w->n, sizeof(*s->cells));
-	s->fleet = (struct fleet){.rules = p->rules, .n = w->n};
+	s->fleet = (struct fleet){.rules = p->rules, .n = w->n, .does = sim_does, .arg = s};
 	s->fleet.v = room_for(w->n, sizeof(*s->fleet.v));
 	s->fleet.items = room_for(w->n, sizeof(*s->fleet.items));
 	chance_seed(&s->fleet.chance, seed);
@@ -126,15 +133,17 @@ static void commits(struct sim *s)
 		       w->commits[c->commits].at_s <= (double)(s->now_s - BEGIN_S)) {
 			struct fleet_target *t = &s->fleet.v[i];
 			uint64_t cap_from_us = t->cap_from_us;
-			bool capped = t->capped;
+			bool at_cap = t->at_cap;
 
 			c->changes[c->commits++].from_s = c->fuzzed_s;
 			fleet_rebuilt(t);
 			fleet_wake(&s->fleet, t);
 			t->cap_from_us = cap_from_us; /* a queue's hour is shared by all builds */
-			t->capped = capped;
-			if (t->phase == FLEET_RUNS)
+			t->at_cap = at_cap;
+			if (c->does == FLEET_RUNS)
 				launch(s, i); /* the new build */
+			else
+				c->does = FLEET_WAITS;
 		}
 	}
 }
@@ -160,17 +169,21 @@ static void obey(struct sim *s, const struct fleet_order *o)
 {
 	switch (o->what) {
 	case FLEET_START:
+		s->cells[o->target].does = FLEET_RUNS;
 		launch(s, o->target);
 		break;
 	case FLEET_PAUSE:
 	case FLEET_REST:
+		s->cells[o->target].does = FLEET_WAITS;
 		fleet_back(&s->fleet, &s->fleet.v[o->target]);
 		break;
 	case FLEET_PLATEAU:
 	case FLEET_CAP:
 	case FLEET_STARVED:
 		s->cells[o->target].left = o->what;
+		s->cells[o->target].does = FLEET_OUT;
 		break;
+	case FLEET_REST_ON:
 	case FLEET_NOTHING:
 		break;
 	}
@@ -184,6 +197,7 @@ void sim_next_run(struct sim *s)
 		struct fleet_target *t = &s->fleet.v[i];
 		struct fleet_target was = *t;
 
+		s->cells[i].does = FLEET_WAITS;
 		*t = (struct fleet_target){
 		    .rule = was.rule, .known = was.known, .curve = was.curve, .health = was.health};
 	}
@@ -196,9 +210,9 @@ static void one_more_pass(struct sim *s)
 	for (size_t i = 0; i < s->fleet.n; i++) {
 		struct fleet_target *t = &s->fleet.v[i];
 
-		t->resting = false;
-		if (t->capped) {
-			t->capped = false;
+		t->unpaying = false;
+		if (t->at_cap) {
+			t->at_cap = false;
 			t->rule.cap_us += s->policy->rule.cap_us;
 		}
 		t->last_us = 0;
@@ -218,8 +232,8 @@ static void equal_first_turns(struct sim *s, uint64_t now, uint64_t left)
 		struct fleet_target *t = &s->fleet.v[i];
 
 		t->due = t->last_us == 0;
-		without += t->due && t->phase == FLEET_WAITS;
-		run += t->phase == FLEET_RUNS;
+		without += t->due && s->cells[i].does == FLEET_WAITS;
+		run += s->cells[i].does == FLEET_RUNS;
 	}
 	(void)now;
 	if (without > 0) {
@@ -260,7 +274,7 @@ static unsigned idle_workers(const struct sim *s)
 	unsigned runs = 0;
 
 	for (size_t i = 0; i < s->fleet.n; i++)
-		runs += s->fleet.v[i].phase == FLEET_RUNS;
+		runs += s->cells[i].does == FLEET_RUNS;
 	return s->workers > runs ? s->workers - runs : 0;
 }
 
@@ -310,8 +324,8 @@ void sim_second(struct sim *s)
 	share = share_now(s);
 	s->now_s++;
 	for (size_t i = 0; i < s->fleet.n; i++) {
-		out += s->fleet.v[i].phase == FLEET_OUT;
-		if (s->fleet.v[i].phase != FLEET_RUNS)
+		out += s->cells[i].does == FLEET_OUT;
+		if (s->cells[i].does != FLEET_RUNS)
 			continue;
 		run++;
 		run_cell(s, i, share);

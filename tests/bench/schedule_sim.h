@@ -43,6 +43,7 @@ struct sim_cell {
 		size_t edges, bugs;
 	} * changes;
 	double runs; /* of this cell */
+	enum fleet_does does;
 	enum fleet_what left;
 };
 

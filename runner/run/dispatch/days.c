@@ -19,10 +19,9 @@ void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle)
 		struct job *j = &d->jobs[i];
 
 		if (!job_untidy(j) || !dispatch_fits(d, j) ||
-		    !(dispatch_days_is_due(d, j, now) || (idle && j->fleet->resting)))
+		    !(dispatch_days_is_due(d, j, now) || (idle && j->phase == PHASE_RESTING)))
 			continue;
 		dispatch_take(d, j);
-		fleet_leaves(j->fleet);
 		job_tidy(j);
 	}
 }
@@ -31,12 +30,12 @@ void dispatch_revive(struct dispatch *d, struct job *j)
 {
 	job_revive(j);
 	fleet_wake(&d->fleet, j->fleet);
+	job_settle(j);
 }
 
 /* The job fuzzes the old build: it pauses, and starts first with the new build. */
 static void change_build(struct job *j)
 {
-	fleet_leaves(j->fleet);
 	fleet_outdated(j->fleet);
 	job_pause(j, false);
 }
@@ -47,14 +46,15 @@ static void look_for_builds(struct dispatch *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
-		bool runs = j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_RUNS;
+		bool runs = j->phase == PHASE_RUNNING && dispatch_does(d, i) == FLEET_RUNS;
 
-		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE && !runs) || j->off ||
+		if ((!phase_waits(j->phase) && j->phase != PHASE_DONE && !runs) || j->off ||
 		    job_wraps_up(j) || !job_other_binary(j))
 			continue;
 		if (j->phase == PHASE_DONE)
 			job_revive(j);
 		fleet_wake(&d->fleet, j->fleet);
+		job_settle(j);
 		if (runs)
 			change_build(j);
 	}
@@ -67,10 +67,9 @@ static void end_long_cells(struct dispatch *d, uint64_t now)
 	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
 
-		if (j->phase != PHASE_RUNNING || j->fleet->phase != FLEET_RUNS ||
+		if (j->phase != PHASE_RUNNING || dispatch_does(d, i) != FLEET_RUNS ||
 		    now - j->began_us < DAY_US)
 			continue;
-		fleet_leaves(j->fleet);
 		job_pause(j, false);
 	}
 }
@@ -89,6 +88,7 @@ static void begin_day(struct dispatch *d)
 	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
 
+		job_settle(j);
 		j->triage_us = 0;
 		job_find_unshrunk(j);
 		j->forgiven = j->failures_total;

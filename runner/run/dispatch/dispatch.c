@@ -35,6 +35,8 @@ int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned wor
 	    .v = d->targets,
 	    .n = n,
 	    .items = xcalloc(room, sizeof(*d->fleet.items)),
+	    .does = dispatch_does,
+	    .arg = d,
 	};
 	if (!d->targets || !d->fleet.items)
 		return err_sys(e, "allocate %zu targets", n);
@@ -77,13 +79,24 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 
 /* --- workers and memory of jobs ---------------------------------------------- */
 
+enum fleet_does dispatch_does(const void *arg, size_t i)
+{
+	const struct dispatch *d = arg;
+	const struct job *j = &d->jobs[i];
+
+	if (j->phase == PHASE_DONE || j->pending != REASON_NONE)
+		return FLEET_OUT;
+	if (phase_waits(j->phase))
+		return FLEET_WAITS;
+	return j->intent == INTENT_NONE ? FLEET_RUNS : FLEET_BUSY;
+}
+
 size_t dispatch_waiting(const struct dispatch *d)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n; i++)
-		n += d->jobs[i].phase == PHASE_QUEUED && !d->targets[i].resting &&
-		     !d->targets[i].capped;
+		n += d->jobs[i].phase == PHASE_QUEUED || d->jobs[i].phase == PHASE_HELD;
 	return n;
 }
 
@@ -143,6 +156,9 @@ static void carry_out(struct dispatch *d, const struct fleet_order *o, uint64_t 
 	case FLEET_REST:
 		job_pause(j, false);
 		break;
+	case FLEET_REST_ON:
+		job_settle(j);
+		break;
 	case FLEET_PLATEAU:
 	case FLEET_CAP:
 	case FLEET_STARVED:
@@ -187,7 +203,7 @@ static bool ends_late(const struct dispatch *d, uint64_t now)
 	if (!d->ending_us || now - d->ending_us < d->fleet.rules.quantum_wall_us)
 		return false;
 	for (size_t i = 0; i < d->n; i++) {
-		if (d->targets[i].phase == FLEET_BUSY)
+		if (dispatch_does(d, i) == FLEET_BUSY)
 			return false; /* a target is leaving already */
 		any = any || (job_wraps_up(&d->jobs[i]) &&
 			      (d->targets[i].fits_after_one || dispatch_fits(d, &d->jobs[i])));
@@ -199,8 +215,7 @@ static bool ends_late(const struct dispatch *d, uint64_t now)
  * worker for triage and merging. */
 static bool is_leaving(const struct dispatch *d, const struct job *j)
 {
-	return j->active && d->targets[j->index].phase == FLEET_BUSY && j->pending == REASON_NONE &&
-	       j->phase < PHASE_TRIAGING;
+	return j->active && dispatch_does(d, j->index) == FLEET_BUSY && j->phase < PHASE_TRIAGING;
 }
 
 static unsigned count_leaving(const struct dispatch *d)
@@ -248,7 +263,7 @@ static void ask_again(struct dispatch *d)
 		if (stands(d) && (j->phase == PHASE_RUNNING || j->phase == PHASE_TRIAGING ||
 				  j->phase == PHASE_MERGING))
 			job_pause(j, true);
-		else if (j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_BUSY)
+		else if (j->phase == PHASE_RUNNING && dispatch_does(d, i) == FLEET_BUSY)
 			job_pause(j, false);
 	}
 }
@@ -309,8 +324,6 @@ bool dispatch_disk(struct dispatch *d, bool full)
 void dispatch_left(struct dispatch *d, struct job *j)
 {
 	dispatch_release(d, j);
-	if (j->phase == PHASE_DONE || job_wraps_up(j))
-		fleet_left(j->fleet);
-	else
+	if (dispatch_does(d, j->index) == FLEET_WAITS)
 		fleet_back(&d->fleet, j->fleet);
 }

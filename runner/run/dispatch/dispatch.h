@@ -24,7 +24,7 @@ struct dispatch {
 	unsigned busy; /* workers that jobs hold or borrow */
 	/* The target for which memory is being freed: it needs more than any one job leaves.  NULL:
 	 * none. */
-	struct fleet_target *crowded_out;
+	struct job *crowded_out;
 	uint64_t deadline_us; /* end of fuzzing, clock_mono_us(); 0: fuzzing has no end */
 	/* Four conditions under which dispatch_next() starts less, or nothing: */
 	bool closed; /* fuzzing is over: only steps after fuzzing start */

@@ -48,7 +48,7 @@ unsigned dispatch_fuzzing(const struct dispatch *d)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < d->n; i++)
-		n += d->targets[i].phase == FLEET_RUNS;
+		n += dispatch_does(d, i) == FLEET_RUNS;
 	return n;
 }
 
@@ -57,7 +57,7 @@ unsigned dispatch_places(const struct dispatch *d)
 	uint64_t most = 1, fit, workers = dispatch_workers(d);
 
 	for (size_t i = 0; i < d->n; i++)
-		if (d->targets[i].phase != FLEET_OUT && d->jobs[i].cfg->memory > most)
+		if (dispatch_does(d, i) != FLEET_OUT && d->jobs[i].cfg->memory > most)
 			most = d->jobs[i].cfg->memory;
 	fit = d->machine_memory / most;
 	if (fit > workers)
@@ -94,26 +94,26 @@ static bool would_fit(const struct dispatch *d, const struct job *j)
 	uint64_t used = d->memory_used;
 
 	for (size_t i = 0; i < d->n; i++)
-		used -= d->targets[i].phase == FLEET_RUNS ? d->jobs[i].cfg->memory : 0;
+		used -= dispatch_does(d, i) == FLEET_RUNS ? d->jobs[i].cfg->memory : 0;
 	return d->busy == dispatch_fuzzing(d) ||
 	       plan_admits(used, j->cfg->memory, d->machine_memory);
 }
 
 /* Whether the target needs more memory than any one job leaves, and has waited long. */
-static bool is_crowded_out(const struct dispatch *d, const struct fleet_target *t, uint64_t now)
+static bool is_crowded_out(const struct dispatch *d, const struct job *j, uint64_t now)
 {
+	const struct fleet_target *t = j->fleet;
 	uint64_t since = t->last_us ? t->last_us : d->began_us;
 
-	return t->phase == FLEET_WAITS && t->blocked && !t->fits_after_one && !t->resting &&
-	       !t->capped && !t->held_us && now > since &&
-	       now - since > 2 * d->fleet.rules.quantum_wall_us;
+	return j->phase == PHASE_QUEUED && !job_wraps_up(j) && t->blocked && !t->fits_after_one &&
+	       now > since && now - since > 2 * d->fleet.rules.quantum_wall_us;
 }
 
 static void find_crowded_out(struct dispatch *d, uint64_t now)
 {
 	for (size_t i = 0; d->fleet.rules.share.kind != SHARE_QUEUE && i < d->n; i++)
-		if (is_crowded_out(d, &d->targets[i], now) && would_fit(d, &d->jobs[i]))
-			d->crowded_out = &d->targets[i];
+		if (is_crowded_out(d, &d->jobs[i], now) && would_fit(d, &d->jobs[i]))
+			d->crowded_out = &d->jobs[i];
 }
 
 bool dispatch_make_room(struct dispatch *d, uint64_t now)
@@ -125,18 +125,18 @@ bool dispatch_make_room(struct dispatch *d, uint64_t now)
 		find_crowded_out(d, now);
 	if (!d->crowded_out)
 		return false;
-	t = d->crowded_out;
-	if (t->phase != FLEET_WAITS) {
+	t = d->crowded_out->fleet;
+	if (dispatch_does(d, d->crowded_out->index) != FLEET_WAITS) {
 		d->crowded_out = NULL;
 		return false;
 	}
 	for (size_t i = 0; i < d->n; i++) {
 		struct fleet_target *other = &d->targets[i];
 
-		leaving = leaving || other->phase == FLEET_BUSY;
+		leaving = leaving || dispatch_does(d, i) == FLEET_BUSY;
 		fleet_fits(&d->fleet, other, other == t && !other->blocked, false);
 	}
-	fleet_reserve(&d->fleet, d->crowded_out);
+	fleet_reserve(&d->fleet, d->crowded_out->fleet);
 	return t->blocked && !leaving;
 }
 

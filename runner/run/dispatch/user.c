@@ -7,7 +7,8 @@
 
 bool dispatch_has_turn(const struct job *j)
 {
-	return j->phase != PHASE_DONE && j->pending == REASON_NONE && j->fleet->phase == FLEET_RUNS;
+	return j->phase != PHASE_DONE && j->pending == REASON_NONE && j->intent == INTENT_NONE &&
+	       !phase_waits(j->phase);
 }
 
 void dispatch_stop(struct dispatch *d, struct job *j, bool now)
@@ -17,8 +18,6 @@ void dispatch_stop(struct dispatch *d, struct job *j, bool now)
 	j->wanted = false;
 	if (j->phase == PHASE_DONE)
 		return;
-	if (j->fleet->phase == FLEET_RUNS)
-		fleet_leaves(j->fleet); /* its rule is not asked any more */
 	if (now)
 		job_kill(j, REASON_STOPPED);
 	else
@@ -30,6 +29,7 @@ static void dispatch_user_choose(struct dispatch *d, struct job *j)
 {
 	j->granted_us = job_fuzzed_us(j, clock_mono_us());
 	fleet_choose(&d->fleet, j->fleet);
+	job_settle(j);
 }
 
 void dispatch_start(struct dispatch *d, struct job *j)
@@ -40,7 +40,7 @@ void dispatch_start(struct dispatch *d, struct job *j)
 		dispatch_user_choose(d, j);
 	} else if (j->pending != REASON_NONE) {
 		j->wanted = true;
-	} else if (j->fleet->phase != FLEET_RUNS) {
+	} else if (!dispatch_has_turn(j)) {
 		dispatch_user_choose(d, j);
 	}
 	dispatch_next(d);
@@ -62,9 +62,7 @@ int dispatch_skip(struct dispatch *d, struct job *j, struct err *e)
 	if (j->pending != REASON_NONE)
 		return err_set(e, EALREADY, "it is ending (%s)", reason_name(j->pending));
 	fleet_pass(&d->fleet, j->fleet);
-	if (j->fleet->phase == FLEET_RUNS) {
-		fleet_leaves(j->fleet);
+	if (dispatch_has_turn(j))
 		job_pause(j, false);
-	}
 	return 0;
 }

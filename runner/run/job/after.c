@@ -85,15 +85,18 @@ static void job_after_next_step(struct job *j)
 	if (j->pending == REASON_NONE && job_other_binary(j)) {
 		fleet_outdated(j->fleet);
 		j->ask = ASK_PAUSE;
+		job_intend(j, INTENT_PAUSE);
 		j->tidies = false;
 	}
 	if (waits_for_its_end(j)) {
-		job_step(j, EVENT_PAUSED);
+		job_wait(j);
 		return;
 	}
 	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
-		job_step(j, j->tidies && !j->in_a_hurry && job_may_shrink(j) ? EVENT_TRIAGE
-									     : EVENT_PAUSED);
+		if (j->tidies && !j->in_a_hurry && job_may_shrink(j))
+			job_step(j, EVENT_TRIAGE);
+		else
+			job_wait(j);
 		return;
 	}
 	if (j->pending == REASON_NONE && !j->launched) { /* triaged crashes of earlier runs */

@@ -9,6 +9,9 @@
 extern const struct cell_ops job_cell_ops;
 
 void job_step(struct job *j, enum phase_event ev);
+/* The turn or other work is over: the job waits, for the policy's reason. */
+void job_wait(struct job *j);
+void job_intend(struct job *j, enum intent intent);
 void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The forced dump writes one file: only a hanging target needs more time. */

@@ -184,6 +184,7 @@ static void do_prepare(struct job *j)
 
 	j->pending = REASON_NONE;
 	j->ask = ASK_NOTHING;
+	j->intent = INTENT_NONE;
 	if (j->was_short)
 		*j->note = '\0';
 	j->was_short = false;
@@ -352,6 +353,23 @@ static void do_finish(struct job *j)
 	j->env->news(j->env->arg, j, JOB_ENDED);
 }
 
+static void do_revive(struct job *j)
+{
+	j->reason = j->pending = REASON_NONE;
+	j->ask = ASK_NOTHING;
+	j->intent = INTENT_NONE;
+	j->at_once = false;
+	j->stillborn = j->taken = 0;
+	j->forgiven = j->failures_total;
+	j->disk.saved = (struct fs_usage){0};
+	j->disk.kept = (struct workdir_kept){0};
+	j->launched = false;
+	*j->note = '\0';
+	free(j->seen); /* the job's end makes them again */
+	j->seen = NULL;
+	j->n_seen = 0;
+}
+
 static void job_act(struct job *j, enum phase_action a)
 {
 	switch (a) {
@@ -397,12 +415,17 @@ static void job_act(struct job *j, enum phase_action a)
 	case ACTION_REQUEUE:
 		leave_turn(j);
 		j->ask = ASK_NOTHING;
+		j->intent = INTENT_NONE;
 		j->tidies = false;
 		j->env->news(j->env->arg, j, JOB_REQUEUED);
 		break;
 	case ACTION_FINISH:
 		do_finish(j);
 		break;
+	case ACTION_REVIVE:
+		do_revive(j);
+		break;
+	case ACTION_WAIT:
 	case ACTION_NONE:
 	case ACTION_COUNT:
 		break;
@@ -415,6 +438,35 @@ void job_step(struct job *j, enum phase_event ev)
 
 	j->phase = s.next;
 	job_act(j, s.action);
+}
+
+static enum phase_event waits_for(const struct job *j)
+{
+	static const enum phase_event events[] = {
+	    [FLEET_QUEUED] = EVENT_PAUSED,
+	    [FLEET_RESTING] = EVENT_RESTS,
+	    [FLEET_CAPPED] = EVENT_CAPPED,
+	    [FLEET_HELD] = EVENT_HELD,
+	};
+
+	return events[fleet_waits_for(j->fleet)];
+}
+
+void job_wait(struct job *j)
+{
+	job_step(j, waits_for(j));
+}
+
+void job_settle(struct job *j)
+{
+	if (phase_waits(j->phase))
+		job_step(j, waits_for(j));
+}
+
+void job_intend(struct job *j, enum intent intent)
+{
+	if (intent > j->intent)
+		j->intent = intent;
 }
 
 void job_start(struct job *j, uint64_t budget_us)
@@ -443,7 +495,7 @@ static void ask_finish(struct job *j, enum reason r)
 
 bool job_wraps_up(const struct job *j)
 {
-	return j->phase == PHASE_QUEUED && j->pending != REASON_NONE;
+	return phase_waits(j->phase) && j->pending != REASON_NONE;
 }
 
 void job_wrap_up(struct job *j)
@@ -461,7 +513,8 @@ static bool is_after(const struct job *j)
 void job_stop(struct job *j, enum reason r, bool now)
 {
 	ask_finish(j, r);
-	if (j->phase == PHASE_QUEUED) {
+	job_intend(j, INTENT_STOP);
+	if (phase_waits(j->phase)) {
 		if (is_end(r) || job_after_last(j) == EVENT_FINAL)
 			job_step(j, EVENT_FINAL);
 	} else if (is_after(j) && is_end(r)) {
@@ -479,7 +532,7 @@ static bool is_unmerged(const struct job *j)
 
 bool job_untidy(const struct job *j)
 {
-	return j->phase == PHASE_QUEUED && j->pending == REASON_NONE &&
+	return phase_waits(j->phase) && j->pending == REASON_NONE &&
 	       (is_unmerged(j) || job_may_shrink(j));
 }
 
@@ -490,31 +543,21 @@ void job_tidy(struct job *j)
 	j->ask = ASK_PAUSE;
 	j->in_a_hurry = false;
 	j->tidies = true;
+	job_intend(j, INTENT_PAUSE);
 	job_step(j, is_unmerged(j) ? EVENT_MERGE : EVENT_TRIAGE);
 }
 
 void job_revive(struct job *j)
 {
-	j->phase = PHASE_QUEUED;
-	j->reason = j->pending = REASON_NONE;
-	j->ask = ASK_NOTHING;
-	j->at_once = false;
-	j->stillborn = j->taken = 0;
-	j->forgiven = j->failures_total;
-	j->disk.saved = (struct fs_usage){0};
-	j->disk.kept = (struct workdir_kept){0};
-	j->launched = false;
-	*j->note = '\0';
-	free(j->seen); /* the job's end makes them again */
-	j->seen = NULL;
-	j->n_seen = 0;
+	job_step(j, EVENT_REVIVED);
 }
 
 void job_pause(struct job *j, bool now)
 {
 	j->in_a_hurry = now;
-	if (j->phase == PHASE_QUEUED || j->phase == PHASE_DONE)
+	if (phase_waits(j->phase) || j->phase == PHASE_DONE)
 		return;
+	job_intend(j, INTENT_PAUSE);
 	/* After fuzzing, `ask` still says why fuzzing ended: it stays unless the job must hurry. */
 	if (j->ask == ASK_NOTHING || (now && is_after(j)))
 		j->ask = ASK_PAUSE;
@@ -527,5 +570,6 @@ void job_pause(struct job *j, bool now)
 void job_kill(struct job *j, enum reason r)
 {
 	ask_finish(j, r);
-	job_step(j, j->phase == PHASE_QUEUED ? EVENT_FINAL : EVENT_KILL);
+	job_intend(j, INTENT_KILL);
+	job_step(j, phase_waits(j->phase) ? EVENT_FINAL : EVENT_KILL);
 }

@@ -121,7 +121,9 @@ struct job {
 	const struct target *target;
 	const struct target_config *cfg; /* borrowed */
 	size_t index;			 /* in the run: determines its user and its cells' names */
-	enum phase phase;
+	enum phase phase;		 /* written by job_step() in job.c */
+	/* What it was asked to do with its turn; written by job_intend() in job.c. */
+	enum intent intent;
 	enum reason reason; /* why the job ended; REASON_NONE: it has not ended */
 	/* Why the job will end: it becomes `reason` when the steps after fuzzing are done.
 	 * REASON_NONE: the job will go on. */
@@ -296,7 +298,7 @@ struct job {
 /* cfg is borrowed until job_done().  fleet: the job's entry in the run's fleet. */
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
 	      const struct target_config *cfg, size_t index, struct fleet_target *fleet);
-void job_done(struct job *j); /* call it only in PHASE_QUEUED or PHASE_DONE */
+void job_done(struct job *j); /* call it only when the job waits or is done */
 
 /* Starts a turn.  After budget_us of fuzzing (wall time) the job ends with REASON_TIME_LIMIT. */
 void job_start(struct job *j, uint64_t budget_us);
@@ -328,6 +330,8 @@ void job_tidy(struct job *j);
 void job_find_unshrunk(struct job *j);
 /* Whether the job waits in the queue, and has new inputs to merge or reproducers to minimise. */
 bool job_untidy(const struct job *j);
+/* Takes the policy's reason to wait (fleet_waits_for()), if the job waits. */
+void job_settle(struct job *j);
 /* Puts a job that ended into the queue again, with new limits of failures and disk space. */
 void job_revive(struct job *j);
 /* Loads the progress of earlier runs.  Call it before job_start(). */

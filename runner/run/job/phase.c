@@ -4,11 +4,13 @@
 #include <assert.h>
 
 static const char *const names[] = {
-    [PHASE_QUEUED] = "queued",	       [PHASE_PREPARING] = "preparing",
-    [PHASE_RUNNING] = "fuzzing",       [PHASE_POLITE] = "stopping",
-    [PHASE_DUMPING] = "dumping",       [PHASE_KILLING] = "killing",
-    [PHASE_COLLECTING] = "collecting", [PHASE_TRIAGING] = "triaging",
-    [PHASE_MERGING] = "merging",       [PHASE_DONE] = "done",
+    [PHASE_QUEUED] = "queued",	     [PHASE_RESTING] = "resting",
+    [PHASE_CAPPED] = "capped",	     [PHASE_HELD] = "held",
+    [PHASE_PREPARING] = "preparing", [PHASE_RUNNING] = "fuzzing",
+    [PHASE_POLITE] = "stopping",     [PHASE_DUMPING] = "dumping",
+    [PHASE_KILLING] = "killing",     [PHASE_COLLECTING] = "collecting",
+    [PHASE_TRIAGING] = "triaging",   [PHASE_MERGING] = "merging",
+    [PHASE_DONE] = "done",
 };
 _Static_assert(sizeof(names) / sizeof(names[0]) == PHASE_COUNT, "name every phase");
 
@@ -18,6 +20,39 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 	[PHASE_QUEUED] =
 	    {
 		[EVENT_START] = {PHASE_PREPARING, ACTION_PREPARE},
+		[EVENT_RESTS] = {PHASE_RESTING, ACTION_WAIT},
+		[EVENT_CAPPED] = {PHASE_CAPPED, ACTION_WAIT},
+		[EVENT_HELD] = {PHASE_HELD, ACTION_WAIT},
+		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
+		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
+		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
+	    },
+	[PHASE_RESTING] =
+	    {
+		[EVENT_START] = {PHASE_PREPARING, ACTION_PREPARE},
+		[EVENT_PAUSED] = {PHASE_QUEUED, ACTION_WAIT},
+		[EVENT_CAPPED] = {PHASE_CAPPED, ACTION_WAIT},
+		[EVENT_HELD] = {PHASE_HELD, ACTION_WAIT},
+		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
+		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
+		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
+	    },
+	/* It cannot start: a new day or a user queues it first. */
+	[PHASE_CAPPED] =
+	    {
+		[EVENT_PAUSED] = {PHASE_QUEUED, ACTION_WAIT},
+		[EVENT_RESTS] = {PHASE_RESTING, ACTION_WAIT},
+		[EVENT_HELD] = {PHASE_HELD, ACTION_WAIT},
+		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
+		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
+		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
+	    },
+	[PHASE_HELD] =
+	    {
+		[EVENT_START] = {PHASE_PREPARING, ACTION_PREPARE},
+		[EVENT_PAUSED] = {PHASE_QUEUED, ACTION_WAIT},
+		[EVENT_RESTS] = {PHASE_RESTING, ACTION_WAIT},
+		[EVENT_CAPPED] = {PHASE_CAPPED, ACTION_WAIT},
 		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
 		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
 		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
@@ -57,6 +92,9 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 	    {
 		[EVENT_AGAIN] = {PHASE_RUNNING, ACTION_RELAUNCH},
 		[EVENT_PAUSED] = {PHASE_QUEUED, ACTION_REQUEUE},
+		[EVENT_RESTS] = {PHASE_RESTING, ACTION_REQUEUE},
+		[EVENT_CAPPED] = {PHASE_CAPPED, ACTION_REQUEUE},
+		[EVENT_HELD] = {PHASE_HELD, ACTION_REQUEUE},
 		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
 		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
 		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
@@ -66,6 +104,9 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 		[EVENT_READY] = {PHASE_RUNNING, ACTION_LAUNCH},
 		[EVENT_AGAIN] = {PHASE_RUNNING, ACTION_RELAUNCH},
 		[EVENT_PAUSED] = {PHASE_QUEUED, ACTION_REQUEUE},
+		[EVENT_RESTS] = {PHASE_RESTING, ACTION_REQUEUE},
+		[EVENT_CAPPED] = {PHASE_CAPPED, ACTION_REQUEUE},
+		[EVENT_HELD] = {PHASE_HELD, ACTION_REQUEUE},
 		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
 		[EVENT_KILL] = {PHASE_TRIAGING, ACTION_STOP_TRIAGE},
 		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
@@ -75,10 +116,16 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 	    {
 		[EVENT_KILL] = {PHASE_MERGING, ACTION_STOP_MERGE},
 		[EVENT_PAUSED] = {PHASE_QUEUED, ACTION_REQUEUE},
+		[EVENT_RESTS] = {PHASE_RESTING, ACTION_REQUEUE},
+		[EVENT_CAPPED] = {PHASE_CAPPED, ACTION_REQUEUE},
+		[EVENT_HELD] = {PHASE_HELD, ACTION_REQUEUE},
 		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
 		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
 	    },
-	[PHASE_DONE] = {{PHASE_QUEUED, ACTION_NONE}},
+	[PHASE_DONE] =
+	    {
+		[EVENT_REVIVED] = {PHASE_QUEUED, ACTION_REVIVE},
+	    },
 };
 
 struct phase_step phase_step(enum phase p, enum phase_event ev)
@@ -90,6 +137,11 @@ struct phase_step phase_step(enum phase p, enum phase_event ev)
 	if (s.action == ACTION_NONE)
 		s.next = p;
 	return s;
+}
+
+bool phase_waits(enum phase p)
+{
+	return p < PHASE_PREPARING;
 }
 
 const char *phase_name(enum phase p)

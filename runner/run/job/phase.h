@@ -2,16 +2,28 @@
 #ifndef RUNNER_RUN_JOB_PHASE_H
 #define RUNNER_RUN_JOB_PHASE_H
 
-/* The life of one target's fuzz job, as a table.  The transition is pure: the caller sets the next
- * phase, then carries out the action.
+#include <stdbool.h>
+
+/* The life of one target's fuzz job, as a table.  It is the only phase of a target: the policy
+ * (policy/fleet.h) only gets a view of it.  The transition is pure: the caller, job_step(), sets
+ * the next phase, then carries out the action.
  *
- *   queued -> preparing -> running -> collecting -> triaging -> merging -> triaging -> done
- *               ^            |  \_ polite -> dumping -> killing -^  |
- *               |____________|_______ (restart, pause) ____________|
+ *   waits: queued | resting | capped | held <-------- a pause or the end of a turn --------.
+ *     |                                                                                    |
+ *     v                                                                                    |
+ *   preparing -> fuzzing ---------------------------> collecting -> triaging -> merging ---|
+ *                 ^  \_ stopping -> dumping -> killing -^  |          |  ^________|        |
+ *                 |_________ again, after a failure ______|__________|                     v
+ *                                                                                        done
  *
- * Triage before the first cell is about crashes of earlier runs. */
+ * A job that waits goes to triage or merging without a cell when it is to end, or is tidied. Triage
+ * before the first cell is about crashes of earlier runs.  A job that is done may be revived. */
 enum phase {
+	/* A waiting job has no worker.  The policy says why it waits (enum fleet_wait). */
 	PHASE_QUEUED,
+	PHASE_RESTING,
+	PHASE_CAPPED,
+	PHASE_HELD,
 	PHASE_PREPARING,  /* a child process lays out the working directory */
 	PHASE_RUNNING,	  /* the cell fuzzes */
 	PHASE_POLITE,	  /* asked to stop; its grace runs */
@@ -24,6 +36,14 @@ enum phase {
 	PHASE_COUNT,
 };
 
+/* What the job was asked to do with its turn.  A later intent never takes an earlier one back. */
+enum intent {
+	INTENT_NONE,
+	INTENT_PAUSE, /* wait again */
+	INTENT_STOP,  /* end, politely first */
+	INTENT_KILL,  /* end at once */
+};
+
 enum phase_event {
 	EVENT_START,	/* a worker is free for it */
 	EVENT_READY,	/* prepared: the cell may start */
@@ -33,10 +53,14 @@ enum phase_event {
 	EVENT_GRACE,	/* a step's grace period is over */
 	EVENT_ENDED,	/* the cell is gone, or did not start */
 	EVENT_AGAIN,	/* collected, to be started again */
-	EVENT_PAUSED,	/* collected, to wait in the queue again */
+	EVENT_PAUSED,	/* collected, or waiting: it is queued */
+	EVENT_RESTS,	/* the same: it rests */
+	EVENT_CAPPED,	/* the same: it has reached its cap */
+	EVENT_HELD,	/* the same: its rule holds */
 	EVENT_TRIAGE,	/* collected (or prepared), with failures to look at */
 	EVENT_MERGE,	/* fuzzing is over for this run */
 	EVENT_FINAL,	/* nothing is left to do for the job */
+	EVENT_REVIVED,	/* it has ended, and starts again */
 	EVENT_COUNT,
 };
 
@@ -50,11 +74,13 @@ enum phase_action {
 	ACTION_COLLECT,
 	ACTION_RELAUNCH, /* the working directory is still there */
 	ACTION_REQUEUE,
+	ACTION_WAIT, /* it waits for another reason */
 	ACTION_TRIAGE,
 	ACTION_STOP_TRIAGE, /* the rest of the queue waits for the next run */
 	ACTION_MERGE,
 	ACTION_STOP_MERGE, /* the next merge goes on */
 	ACTION_FINISH,
+	ACTION_REVIVE,
 	ACTION_COUNT,
 };
 
@@ -65,6 +91,8 @@ struct phase_step {
 
 struct phase_step phase_step(enum phase p, enum phase_event ev);
 
+/* Whether the job waits without a worker. */
+bool phase_waits(enum phase p);
 const char *phase_name(enum phase p);
 
 #endif

@@ -152,13 +152,19 @@ static void row_corpus(const struct job *j, struct target_row *r)
 	r->corpus.bad = m->bad;
 }
 
+/* Users see one kind of waiting. */
+static const char *shown_phase(enum phase p)
+{
+	return phase_name(phase_waits(p) ? PHASE_QUEUED : p);
+}
+
 void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 {
 	bool done = j->phase == PHASE_DONE;
 
 	*ret = (struct target_row){
 	    .name = j->target->name,
-	    .state = done ? reason_name(j->reason) : phase_name(j->phase),
+	    .state = done ? reason_name(j->reason) : shown_phase(j->phase),
 	    .reason = reason_name(j->reason),
 	    .done = done,
 	    .fuzzed = j->fuzzed,

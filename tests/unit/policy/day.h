@@ -47,6 +47,7 @@ struct day {
 	struct fleet fleet;
 	struct fleet_target v[MOST];
 	struct share_item items[MOST];
+	enum fleet_does does[MOST];
 	struct truth truth[MOST];
 	struct chance chance;
 	uint64_t now_us, began_us;
@@ -125,6 +126,13 @@ static inline void any_target(struct day *d, size_t i, double price, double scal
 	t->build_us = f->curve.build_us;
 }
 
+static inline enum fleet_does day_does(const void *arg, size_t i)
+{
+	const struct day *d = arg;
+
+	return d->does[i];
+}
+
 static inline void any_fleet(struct day *d, unsigned fleet)
 {
 	double price = 0.05, scale;
@@ -133,7 +141,8 @@ static inline void any_fleet(struct day *d, unsigned fleet)
 	d->number = fleet;
 	chance_seed(&d->chance, fleet);
 	scale = exp(between(d, log(0.03), log(0.3)));
-	d->fleet = (struct fleet){.rules = fleet_preset(scale), .v = d->v, .items = d->items};
+	d->fleet = (struct fleet){
+	    .rules = fleet_preset(scale), .v = d->v, .items = d->items, .does = day_does, .arg = d};
 	d->fleet.n = number(d, 1, one_in(d, 3) ? MOST : 10);
 	d->fleet.rules.continuous = one_in(d, 2);
 	d->fleet.rules.share.floor = between(d, 0.02, 0.5);
@@ -277,8 +286,10 @@ static inline void another_binary(struct day *d, size_t i)
 		fleet_rebuilt(&d->v[i]);
 	}
 	fleet_wake(&d->fleet, &d->v[i]);
-	if (d->v[i].phase == FLEET_RUNS)
+	if (d->does[i] == FLEET_RUNS)
 		launch(d, i);
+	else
+		d->does[i] = FLEET_WAITS;
 }
 
 static inline void another_day(struct day *d)

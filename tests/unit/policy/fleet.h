@@ -16,6 +16,7 @@ struct sim {
 	struct fleet f;
 	struct fleet_target v[MOST];
 	struct share_item items[MOST];
+	enum fleet_does does[MOST];
 	uint64_t (*edges[MOST])(double seconds);
 	struct effective_reading cell[MOST];
 	uint64_t load_us[MOST]; /* CPU time for its seeds */
@@ -46,10 +47,22 @@ static inline uint64_t gate_at_900(double seconds)
 	return seconds < 900 ? 10 : 10 + (uint64_t)(500 * log1p(seconds - 900));
 }
 
+static inline enum fleet_does sim_does(const void *arg, size_t i)
+{
+	const struct sim *m = arg;
+
+	return m->does[i];
+}
+
 static inline void begin(struct sim *m, unsigned workers, size_t n, uint64_t (*edges)(double))
 {
 	memset(m, 0, sizeof(*m));
-	m->f = (struct fleet){.rules = fleet_preset(1), .v = m->v, .n = n, .items = m->items};
+	m->f = (struct fleet){.rules = fleet_preset(1),
+			      .v = m->v,
+			      .n = n,
+			      .items = m->items,
+			      .does = sim_does,
+			      .arg = m};
 	chance_seed(&m->f.chance, 1);
 	m->now = 1000 * S;
 	m->workers = workers;
@@ -68,7 +81,7 @@ static inline struct fleet_order ask(struct sim *m)
 	bool full;
 
 	for (size_t i = 0; i < m->f.n; i++)
-		runs += m->v[i].phase == FLEET_RUNS;
+		runs += m->does[i] == FLEET_RUNS;
 	full = runs > 0;
 	room.idle = m->workers > runs ? m->workers - runs : 0;
 	for (size_t i = 0; m->one_room && i < m->f.n; i++) {
@@ -86,6 +99,11 @@ static inline void carry_out(struct sim *m)
 		struct fleet_target *t = &m->v[o.target];
 
 		m->orders[o.what]++;
+		if (o.what == FLEET_REST_ON)
+			continue;
+		m->does[o.target] = o.what == FLEET_START     ? FLEET_RUNS
+				    : o.what >= FLEET_PLATEAU ? FLEET_OUT
+							      : FLEET_WAITS;
 		if (o.what == FLEET_START) {
 			m->cell[o.target] = (struct effective_reading){.at_us = m->now};
 			fleet_launched(t, m->now);
@@ -111,7 +129,7 @@ static inline unsigned run(struct sim *m, unsigned seconds)
 			struct fleet_target *t = &m->v[i];
 			struct fleet_news n = {.fuzzes = true, .edges_total = 5000};
 
-			if (t->phase != FLEET_RUNS)
+			if (m->does[i] != FLEET_RUNS)
 				continue;
 			running++;
 			m->cell[i].at_us = m->now;

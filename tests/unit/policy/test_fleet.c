@@ -99,8 +99,8 @@ static void fewer_workers_pause_the_poorest(void **state)
 	run(&m, 200);
 	m.workers = 2;
 	run(&m, 10);
-	assert_int_equal(m.v[1].phase, FLEET_WAITS);
-	assert_int_equal(m.v[0].phase, FLEET_RUNS);
+	assert_int_equal(m.does[1], FLEET_WAITS);
+	assert_int_equal(m.does[0], FLEET_RUNS);
 	m.workers = 0;
 	assert_int_equal(run(&m, 10), 0);
 	m.workers = 3;
@@ -119,7 +119,7 @@ static void who_does_not_pay_rests(void **state)
 	m.f.rules.share.idle = true;
 	run(&m, 9000);
 	for (int i = 0; i < 3; i++)
-		assert_true(m.v[i].resting);
+		assert_true(m.v[i].unpaying);
 	before = m.v[0].spent_us + m.v[1].spent_us + m.v[2].spent_us;
 	run(&m, 200000);
 	/* a twentieth of 400,000 core-seconds */
@@ -142,7 +142,7 @@ static void a_blocked_one_is_passed_over(void **state)
 	m.v[0].blocked = true;
 	run(&m, 1000);
 	assert_int_equal(m.v[0].spent_us, 0);
-	assert_int_equal(m.v[1].phase, FLEET_RUNS);
+	assert_int_equal(m.does[1], FLEET_RUNS);
 	m.v[0].blocked = false;
 	run(&m, 1000);
 	assert_true(m.v[0].spent_us >= 60 * S);
@@ -184,7 +184,7 @@ static void who_was_held_rests(void **state)
 	m.share = 1;
 	m.calm = true;
 	run(&m, 8000);
-	assert_true(m.v[0].resting);
+	assert_true(m.v[0].unpaying);
 	assert_int_equal(m.v[0].held_us, 0);
 	assert_true(m.v[1].spent_us >= 4000 * S);
 }
@@ -291,12 +291,13 @@ static void a_new_build_has_a_cap_of_its_own(void **state)
 	m.f.rules.continuous = true;
 	m.v[0].rule.cap_us = 1000 * S;
 	run(&m, 3000);
-	assert_true(m.v[0].capped);
+	assert_true(m.v[0].at_cap);
 	assert_int_equal(m.v[0].spent_us, 1000 * S);
 	for (unsigned again = 0; again < 2; again++) { /* the same build, and another one */
 		fleet_wake(&m.f, &m.v[0]);
 		o = ask(&m);
 		assert_int_equal(o.what, FLEET_START);
+		m.does[0] = FLEET_RUNS;
 		m.now += 100 * S; /* its open crashes are replayed */
 		assert_int_equal(ask(&m).what, FLEET_NOTHING);
 		if (again)
@@ -304,7 +305,7 @@ static void a_new_build_has_a_cap_of_its_own(void **state)
 		m.cell[0] = (struct effective_reading){.at_us = m.now};
 		fleet_launched(&m.v[0], m.now);
 		run(&m, 3000);
-		assert_true(m.v[0].capped);
+		assert_true(m.v[0].at_cap);
 		assert_int_equal(m.v[0].spent_us, (again ? 2000 : 1000) * S);
 	}
 	fleet_new_day(&m.f);
@@ -319,11 +320,11 @@ static void a_new_build_of_one_that_is_held_comes_first(void **state)
 
 	(void)state;
 	begin_held(&m);
-	m.v[1].phase = FLEET_OUT;
+	m.does[1] = FLEET_OUT;
 	fleet_wake(&m.f, &m.v[0]);
 	run(&m, 3);
-	assert_int_equal(m.v[0].phase, FLEET_RUNS);
-	assert_false(m.v[0].resting);
+	assert_int_equal(m.does[0], FLEET_RUNS);
+	assert_false(m.v[0].unpaying);
 }
 
 /* The priority orders the targets; the target's rule decides whether fuzzing pays. */
@@ -361,7 +362,7 @@ static void an_unchanged_one_is_looked_at(void **state)
 	curve_spend(&m.v[0].curve, 6000 * S, 300 * S);
 	m.v[0].known = true;
 	run(&m, 20);
-	assert_int_equal(m.v[1].phase, FLEET_RUNS); /* the new target is first */
+	assert_int_equal(m.does[1], FLEET_RUNS); /* the new target is first */
 	run(&m, 6000);
 	assert_int_equal(m.left[0], FLEET_PLATEAU);
 	assert_in_range(m.left_at[0], 60 * S, 62 * S);
@@ -383,7 +384,7 @@ static void who_pays_waits_for_no_idle_core(void **state)
 	m.f.rules.share.floor = 0;
 	while (m.f.idle_until_us < m.now + 100 * S)
 		run(&m, 1);
-	assert_true(m.v[1].resting && m.v[2].resting);
+	assert_true(m.v[1].unpaying && m.v[2].unpaying);
 	m.workers = 0;
 	run(&m, 2);
 	m.workers = 3;
@@ -400,6 +401,7 @@ static void a_long_way_to_the_first_cell(void **state)
 	(void)state;
 	begin(&m, 1, 2, grows);
 	assert_int_equal(ask(&m).what, FLEET_START);
+	m.does[0] = FLEET_RUNS;
 	m.now += 2000 * S;
 	assert_int_equal(ask(&m).what, FLEET_NOTHING);
 	m.cell[0] = (struct effective_reading){.at_us = m.now};

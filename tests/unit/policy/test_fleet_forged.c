@@ -60,10 +60,10 @@ static void a_forger_gets_the_floor(void **state)
 	begin(&m, 1, 5, grows);
 	m.edges[0] = boasts;
 	run(&m, 1); /* its first turn */
-	assert_int_equal(m.v[0].phase, FLEET_RUNS);
+	assert_int_equal(m.does[0], FLEET_RUNS);
 	fleet_forged(&m.v[0]);
 	run(&m, 1);
-	assert_int_equal(m.v[0].phase, FLEET_WAITS); /* at once, not at the end of its turn */
+	assert_int_equal(m.does[0], FLEET_WAITS); /* at once, not at the end of its turn */
 	run(&m, 20000);
 	assert_true(m.v[0].spent_us < all(&m) / 20);
 	assert_int_equal(m.v[0].curve.cov, 0);
@@ -78,7 +78,7 @@ static void a_forger_alone_runs_and_ends(void **state)
 	run(&m, 100);
 	fleet_forged(&m.v[0]);
 	run(&m, 800);
-	assert_int_equal(m.v[0].phase, FLEET_RUNS);
+	assert_int_equal(m.does[0], FLEET_RUNS);
 	run(&m, 200);
 	assert_int_equal(m.left[0], FLEET_PLATEAU); /* 50 edges / 0.05: the smallest gate */
 }
@@ -96,8 +96,8 @@ static void a_forger_is_paused_first(void **state)
 	m.v[0].forges = true;
 	m.workers = 1;
 	run(&m, 1);
-	assert_int_equal(m.v[0].phase, FLEET_WAITS);
-	assert_int_equal(m.v[1].phase, FLEET_RUNS);
+	assert_int_equal(m.does[0], FLEET_WAITS);
+	assert_int_equal(m.does[1], FLEET_RUNS);
 }
 
 static void another_build_is_believed(void **state)

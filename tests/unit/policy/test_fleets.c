@@ -40,15 +40,21 @@ static void check_end(const struct day *d, size_t i)
 		  rule_rate(&f->rule, &f->curve, t->edges_total) < f->rule.price);
 }
 
-static void obey(struct day *d, const struct fleet_order *o, enum fleet_phase before)
+static enum fleet_does does_before(enum fleet_what what)
+{
+	bool waits = what == FLEET_START || what == FLEET_STARVED || what == FLEET_REST_ON;
+
+	return waits ? FLEET_WAITS : FLEET_RUNS;
+}
+
+static void obey(struct day *d, const struct fleet_order *o)
 {
 	struct fleet_target *f = &d->v[o->target];
 	struct truth *t = &d->truth[o->target];
 
+	HOLDS(d, o->target, d->does[o->target] == does_before(o->what));
 	HOLDS(d, o->target,
-	      before ==
-		  (o->what == FLEET_START || o->what == FLEET_STARVED ? FLEET_WAITS : FLEET_RUNS));
-	HOLDS(d, o->target, o->what != FLEET_REST || d->fleet.rules.continuous);
+	      (o->what != FLEET_REST && o->what != FLEET_REST_ON) || d->fleet.rules.continuous);
 	HOLDS(d, o->target,
 	      o->what < FLEET_PLATEAU || o->what == FLEET_CAP || !d->fleet.rules.continuous);
 	HOLDS(d, o->target, o->what != FLEET_CAP || f->spent_us - t->cap_from_us >= f->rule.cap_us);
@@ -58,17 +64,21 @@ static void obey(struct day *d, const struct fleet_order *o, enum fleet_phase be
 	if (o->what == FLEET_START) {
 		HOLDS(d, o->target, !f->blocked);
 		t->chances = t->first_s = 0;
+		d->does[o->target] = FLEET_RUNS;
 		launch(d, o->target);
 	} else if (o->what == FLEET_PAUSE || o->what == FLEET_REST) {
 		f->health.quanta++;
 		f->health.not_started += t->bad;
+		d->does[o->target] = FLEET_WAITS;
 		fleet_back(&d->fleet, f);
+	} else if (o->what != FLEET_REST_ON) {
+		d->does[o->target] = FLEET_OUT;
 	}
 }
 
-static bool could_run(const struct fleet_target *f)
+static bool could_run(const struct day *d, size_t i)
 {
-	return f->phase == FLEET_WAITS && !f->blocked && !f->held_us;
+	return d->does[i] == FLEET_WAITS && !d->v[i].blocked && !d->v[i].held_us;
 }
 
 static unsigned idle_workers(const struct day *d)
@@ -76,7 +86,7 @@ static unsigned idle_workers(const struct day *d)
 	unsigned runs = 0;
 
 	for (size_t i = 0; i < d->fleet.n; i++)
-		runs += d->v[i].phase == FLEET_RUNS;
+		runs += d->does[i] == FLEET_RUNS;
 	return d->workers > runs ? d->workers - runs : 0;
 }
 
@@ -88,21 +98,17 @@ static void carry_out(struct day *d)
 	unsigned orders = 0, runs = 0;
 
 	do {
-		enum fleet_phase before[MOST];
-
-		for (size_t i = 0; i < d->fleet.n; i++)
-			before[i] = d->v[i].phase;
 		room = (struct fleet_room){d->workers, idle_workers(d), d->calm};
 		o = fleet_next(&d->fleet, d->now_us, &room);
 		if (o.what != FLEET_NOTHING)
-			obey(d, &o, before[o.target]);
+			obey(d, &o);
 		HOLDS(d, o.target, orders++ < 6 * MOST);
 	} while (o.what != FLEET_NOTHING);
 	for (size_t i = 0; i < d->fleet.n; i++)
-		runs += d->v[i].phase == FLEET_RUNS;
+		runs += d->does[i] == FLEET_RUNS;
 	HOLDS(d, MOST, runs <= d->workers);
 	for (size_t i = 0; i < d->fleet.n && !d->fleet.rules.continuous; i++)
-		HOLDS(d, i, runs == d->workers || !could_run(&d->v[i]));
+		HOLDS(d, i, runs == d->workers || !could_run(d, i));
 }
 
 static void check_numbers(struct day *d, size_t i)
@@ -135,15 +141,14 @@ static bool goes_first(const struct day *d, size_t i)
 {
 	const struct fleet_target *f = &d->v[i];
 
-	return f->phase != FLEET_OUT && !f->blocked && !f->resting && is_new(d, f);
+	return d->does[i] != FLEET_OUT && !f->blocked && !f->unpaying && is_new(d, f);
 }
 
 /* A target that only chance selects may have to wait while these targets exist. */
 static bool others_first(const struct day *d)
 {
 	for (size_t i = 0; i < d->fleet.n; i++)
-		if (goes_first(d, i) ||
-		    (d->v[i].phase == FLEET_WAITS && d->v[i].held_us && d->calm))
+		if (goes_first(d, i) || (d->does[i] == FLEET_WAITS && d->v[i].held_us && d->calm))
 			return true;
 	return false;
 }
@@ -168,9 +173,9 @@ static void check_waiting(struct day *d)
 		struct fleet_target *f = &d->v[i];
 		struct truth *t = &d->truth[i];
 
-		if (f->phase == FLEET_RUNS)
+		if (d->does[i] == FLEET_RUNS)
 			HOLDS(d, i, (double)(d->now_us - f->last_us) / S <= wall_s + BIT);
-		if (f->phase != FLEET_WAITS || f->held_us || f->blocked || f->capped)
+		if (d->does[i] != FLEET_WAITS || f->held_us || f->blocked || f->at_cap)
 			continue;
 		if (f->last_us == 0 && is_new(d, f))
 			t->first_s += d->tick_s;
@@ -190,7 +195,7 @@ static void step(struct day *d)
 	carry_out(d);
 	d->now_us += (uint64_t)(d->tick_s * S);
 	for (size_t i = 0; i < d->fleet.n; i++)
-		if (d->v[i].phase == FLEET_RUNS) {
+		if (d->does[i] == FLEET_RUNS) {
 			run_cell(d, i);
 			check_numbers(d, i);
 		}
@@ -202,7 +207,7 @@ static size_t left(const struct day *d)
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->fleet.n; i++)
-		n += d->v[i].phase != FLEET_OUT;
+		n += d->does[i] != FLEET_OUT;
 	return n;
 }
 

@@ -46,6 +46,18 @@ uint64_t clock_real_us(void)
 	return 7;
 }
 
+static inline enum phase waiting_phase(const struct job *j)
+{
+	static const enum phase phases[] = {
+	    [FLEET_QUEUED] = PHASE_QUEUED,
+	    [FLEET_RESTING] = PHASE_RESTING,
+	    [FLEET_CAPPED] = PHASE_CAPPED,
+	    [FLEET_HELD] = PHASE_HELD,
+	};
+
+	return phases[fleet_waits_for(j->fleet)];
+}
+
 /* Only running jobs hold workers and memory, and never more than the machine has. */
 static inline void check(void)
 {
@@ -55,7 +67,8 @@ static inline void check(void)
 	for (size_t i = 0; i < w.n; i++) {
 		const struct job *j = &w.jobs[i];
 
-		assert_true(j->active || j->phase == PHASE_QUEUED || j->phase == PHASE_DONE);
+		assert_true(j->active || phase_waits(j->phase) || j->phase == PHASE_DONE);
+		assert_true(!phase_waits(j->phase) || j->phase == waiting_phase(j));
 		busy += j->active + j->lent;
 		memory += (j->active + j->lent) * j->cfg->memory;
 	}
@@ -74,7 +87,8 @@ static inline struct part *part_of(const struct job *j)
 
 static inline void leave(struct job *j, enum phase to)
 {
-	j->phase = to;
+	j->phase = to == PHASE_QUEUED ? waiting_phase(j) : to;
+	j->intent = INTENT_NONE;
 	j->reason = to == PHASE_DONE ? j->pending : REASON_NONE;
 	j->ask = ASK_NOTHING;
 	dispatch_left(&w.d, j);
@@ -95,7 +109,7 @@ void job_start(struct job *j, uint64_t budget_us)
 {
 	struct part *p = part_of(j);
 
-	assert_int_equal(j->phase, PHASE_QUEUED);
+	assert_true(phase_waits(j->phase) && j->phase != PHASE_CAPPED);
 	assert_int_equal(j->pending, REASON_NONE);
 	assert_true(w.d.busy <= w.d.workers.now);
 	p->starts++;
@@ -119,6 +133,8 @@ void job_pause(struct job *j, bool now)
 
 	j->in_a_hurry = now;
 	p->pauses++;
+	if (!phase_waits(j->phase) && j->phase != PHASE_DONE)
+		j->intent = INTENT_PAUSE;
 	if (j->phase == PHASE_RUNNING && !p->deaf)
 		j->phase = PHASE_POLITE;
 	p->deaf = false;
@@ -131,7 +147,7 @@ void job_stop(struct job *j, enum reason r, bool now)
 		j->pending = r;
 	if (j->phase == PHASE_RUNNING)
 		j->phase = PHASE_POLITE;
-	else if (j->phase == PHASE_QUEUED && !part_of(j)->merges)
+	else if (phase_waits(j->phase) && !part_of(j)->merges)
 		leave(j, PHASE_DONE);
 }
 
@@ -142,7 +158,7 @@ void job_kill(struct job *j, enum reason r)
 
 bool job_wraps_up(const struct job *j)
 {
-	return j->phase == PHASE_QUEUED && j->pending != REASON_NONE;
+	return phase_waits(j->phase) && j->pending != REASON_NONE;
 }
 
 void job_wrap_up(struct job *j)
@@ -153,7 +169,7 @@ void job_wrap_up(struct job *j)
 
 bool job_untidy(const struct job *j)
 {
-	return j->phase == PHASE_QUEUED && j->pending == REASON_NONE && j->fuzzed;
+	return phase_waits(j->phase) && j->pending == REASON_NONE && j->fuzzed;
 }
 
 void job_find_unshrunk(struct job *j)
@@ -164,8 +180,15 @@ void job_find_unshrunk(struct job *j)
 void job_tidy(struct job *j)
 {
 	part_of(j)->tidied++;
+	j->intent = INTENT_PAUSE;
 	j->fuzzed = false;
 	merge(j);
+}
+
+void job_settle(struct job *j)
+{
+	if (phase_waits(j->phase))
+		j->phase = waiting_phase(j);
 }
 
 void job_revive(struct job *j)
@@ -262,6 +285,15 @@ static inline size_t in_phase(enum phase p)
 
 	for (size_t i = 0; i < w.n; i++)
 		n += w.jobs[i].phase == p;
+	return n;
+}
+
+static inline size_t waiting(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w.n; i++)
+		n += phase_waits(w.jobs[i].phase);
 	return n;
 }
 

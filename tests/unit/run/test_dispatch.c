@@ -177,7 +177,6 @@ static void who_waited_has_a_worker_for_its_end(void **state)
 	begin(3, 2, false);
 	w.parts[0].finds = w.parts[1].finds = true;
 	w.parts[2].merges = true;
-	w.d.targets[2].phase = FLEET_OUT;
 	seconds(10);
 	job_stop(&w.jobs[2], REASON_STARVED, false);
 	starts = w.parts[0].starts + w.parts[1].starts;
@@ -202,7 +201,6 @@ static void who_would_not_fit_disturbs_nobody(void **state)
 	w.cfgs[0].memory = w.cfgs[1].memory = 400;
 	w.cfgs[2].memory = 900;
 	w.parts[2].merges = true;
-	w.d.targets[2].phase = FLEET_OUT;
 	seconds(10);
 	assert_int_equal(in_phase(PHASE_RUNNING), 2);
 	job_stop(&w.jobs[2], REASON_STARVED, false);

@@ -43,7 +43,7 @@ static void sleep_is_no_time(void **state)
 	seconds(300);
 	w.now += 3600 * S;
 	seconds(200);
-	assert_int_equal(w.jobs[0].phase, PHASE_QUEUED);
+	assert_int_equal(w.jobs[0].phase, PHASE_HELD);
 	seconds(150);
 	assert_int_equal(w.jobs[0].reason, REASON_STARVED);
 }
@@ -56,7 +56,7 @@ static void who_rests_is_tidied(void **state)
 	begin(2, 2, true);
 	seconds(3000);
 	for (size_t i = 0; i < 2; i++) {
-		assert_true(w.d.targets[i].resting);
+		assert_int_equal(w.jobs[i].phase, PHASE_RESTING);
 		assert_true(w.parts[i].tidied >= 1);
 		assert_int_equal(w.jobs[i].reason, REASON_NONE);
 	}
@@ -118,7 +118,7 @@ static void a_new_build_wakes(void **state)
 	w.parts[1].dies = true;
 	w.parts[2].finds = true;
 	seconds(3000);
-	assert_true(w.d.targets[0].resting);
+	assert_int_equal(w.jobs[0].phase, PHASE_RESTING);
 	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
 	assert_int_equal(w.jobs[2].phase, PHASE_RUNNING);
 	for (size_t i = 0; i < 3; i++)
@@ -140,7 +140,6 @@ static void it_does_not_wake_who_ends(void **state)
 	seconds(10);
 	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
 	job_stop(&w.jobs[1], REASON_CRASH_LOOP, false);
-	w.d.targets[1].phase = FLEET_OUT;
 	w.parts[1].other = true;
 	seconds(890);
 	assert_true(job_wraps_up(&w.jobs[1]));
@@ -182,7 +181,7 @@ static void a_new_build_has_a_cap_of_its_own(void **state)
 		seconds(500);
 		assert_int_equal(w.parts[0].starts, starts);
 		assert_int_equal(w.d.targets[0].spent_us, (starts - 1) * 100 * S);
-		assert_int_equal(w.jobs[0].phase, PHASE_QUEUED);
+		assert_int_equal(w.jobs[0].phase, PHASE_CAPPED);
 	}
 }
 
@@ -199,10 +198,11 @@ static void room_that_comes_is_taken(void **state)
 	w.d.targets[1].rule.least_us = 60 * S;
 	for (unsigned s = 0; s < 3000; s++) {
 		seconds(1);
-		idle_s = in_phase(PHASE_QUEUED) < 3 ? 0 : idle_s + 1;
+		idle_s = waiting() < 3 ? 0 : idle_s + 1;
 		assert_true(idle_s < 3);
 	}
-	assert_true(w.d.targets[1].resting && w.d.targets[2].resting);
+	assert_int_equal(w.jobs[1].phase, PHASE_RESTING);
+	assert_int_equal(w.jobs[2].phase, PHASE_RESTING);
 	assert_true(w.d.targets[0].spent_us > 2500 * S);
 }
 

@@ -13,9 +13,32 @@ static const struct {
 	enum phase_action action;
 } want[] = {
     {PHASE_QUEUED, EVENT_START, PHASE_PREPARING, ACTION_PREPARE},
+    {PHASE_QUEUED, EVENT_RESTS, PHASE_RESTING, ACTION_WAIT},
+    {PHASE_QUEUED, EVENT_CAPPED, PHASE_CAPPED, ACTION_WAIT},
+    {PHASE_QUEUED, EVENT_HELD, PHASE_HELD, ACTION_WAIT},
     {PHASE_QUEUED, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
     {PHASE_QUEUED, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
     {PHASE_QUEUED, EVENT_MERGE, PHASE_MERGING, ACTION_MERGE},
+    {PHASE_RESTING, EVENT_START, PHASE_PREPARING, ACTION_PREPARE},
+    {PHASE_RESTING, EVENT_PAUSED, PHASE_QUEUED, ACTION_WAIT},
+    {PHASE_RESTING, EVENT_CAPPED, PHASE_CAPPED, ACTION_WAIT},
+    {PHASE_RESTING, EVENT_HELD, PHASE_HELD, ACTION_WAIT},
+    {PHASE_RESTING, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
+    {PHASE_RESTING, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
+    {PHASE_RESTING, EVENT_MERGE, PHASE_MERGING, ACTION_MERGE},
+    {PHASE_CAPPED, EVENT_PAUSED, PHASE_QUEUED, ACTION_WAIT},
+    {PHASE_CAPPED, EVENT_RESTS, PHASE_RESTING, ACTION_WAIT},
+    {PHASE_CAPPED, EVENT_HELD, PHASE_HELD, ACTION_WAIT},
+    {PHASE_CAPPED, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
+    {PHASE_CAPPED, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
+    {PHASE_CAPPED, EVENT_MERGE, PHASE_MERGING, ACTION_MERGE},
+    {PHASE_HELD, EVENT_START, PHASE_PREPARING, ACTION_PREPARE},
+    {PHASE_HELD, EVENT_PAUSED, PHASE_QUEUED, ACTION_WAIT},
+    {PHASE_HELD, EVENT_RESTS, PHASE_RESTING, ACTION_WAIT},
+    {PHASE_HELD, EVENT_CAPPED, PHASE_CAPPED, ACTION_WAIT},
+    {PHASE_HELD, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
+    {PHASE_HELD, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
+    {PHASE_HELD, EVENT_MERGE, PHASE_MERGING, ACTION_MERGE},
     {PHASE_PREPARING, EVENT_READY, PHASE_RUNNING, ACTION_LAUNCH},
     {PHASE_PREPARING, EVENT_ENDED, PHASE_COLLECTING, ACTION_COLLECT},
     {PHASE_RUNNING, EVENT_STOP, PHASE_POLITE, ACTION_ASK},
@@ -32,12 +55,18 @@ static const struct {
     {PHASE_KILLING, EVENT_ENDED, PHASE_COLLECTING, ACTION_COLLECT},
     {PHASE_COLLECTING, EVENT_AGAIN, PHASE_RUNNING, ACTION_RELAUNCH},
     {PHASE_COLLECTING, EVENT_PAUSED, PHASE_QUEUED, ACTION_REQUEUE},
+    {PHASE_COLLECTING, EVENT_RESTS, PHASE_RESTING, ACTION_REQUEUE},
+    {PHASE_COLLECTING, EVENT_CAPPED, PHASE_CAPPED, ACTION_REQUEUE},
+    {PHASE_COLLECTING, EVENT_HELD, PHASE_HELD, ACTION_REQUEUE},
     {PHASE_COLLECTING, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
     {PHASE_PREPARING, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
     {PHASE_COLLECTING, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
     {PHASE_TRIAGING, EVENT_READY, PHASE_RUNNING, ACTION_LAUNCH},
     {PHASE_TRIAGING, EVENT_AGAIN, PHASE_RUNNING, ACTION_RELAUNCH},
     {PHASE_TRIAGING, EVENT_PAUSED, PHASE_QUEUED, ACTION_REQUEUE},
+    {PHASE_TRIAGING, EVENT_RESTS, PHASE_RESTING, ACTION_REQUEUE},
+    {PHASE_TRIAGING, EVENT_CAPPED, PHASE_CAPPED, ACTION_REQUEUE},
+    {PHASE_TRIAGING, EVENT_HELD, PHASE_HELD, ACTION_REQUEUE},
     {PHASE_TRIAGING, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
     {PHASE_TRIAGING, EVENT_KILL, PHASE_TRIAGING, ACTION_STOP_TRIAGE},
     {PHASE_TRIAGING, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
@@ -45,8 +74,12 @@ static const struct {
     {PHASE_TRIAGING, EVENT_MERGE, PHASE_MERGING, ACTION_MERGE},
     {PHASE_MERGING, EVENT_KILL, PHASE_MERGING, ACTION_STOP_MERGE},
     {PHASE_MERGING, EVENT_PAUSED, PHASE_QUEUED, ACTION_REQUEUE},
+    {PHASE_MERGING, EVENT_RESTS, PHASE_RESTING, ACTION_REQUEUE},
+    {PHASE_MERGING, EVENT_CAPPED, PHASE_CAPPED, ACTION_REQUEUE},
+    {PHASE_MERGING, EVENT_HELD, PHASE_HELD, ACTION_REQUEUE},
     {PHASE_MERGING, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
     {PHASE_MERGING, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
+    {PHASE_DONE, EVENT_REVIVED, PHASE_QUEUED, ACTION_REVIVE},
 };
 
 enum { WANT = sizeof(want) / sizeof(want[0]) };
@@ -79,6 +112,12 @@ static void test_every_cell(void **state)
 	assert_int_equal(seen, WANT);
 }
 
+/* All kinds of waiting count as one phase. */
+static int phase_or_waiting(enum phase p)
+{
+	return phase_waits(p) ? (int)PHASE_QUEUED : (int)p;
+}
+
 /* Each action is used, and always leads to the same phase. */
 static void test_actions(void **state)
 {
@@ -91,8 +130,8 @@ static void test_actions(void **state)
 
 			if (s.action != (enum phase_action)a)
 				continue;
-			assert_true(to < 0 || to == (int)s.next);
-			to = (int)s.next;
+			assert_true(to < 0 || to == phase_or_waiting(s.next));
+			to = phase_or_waiting(s.next);
 		}
 		assert_true(to >= 0);
 	}
@@ -123,7 +162,30 @@ static void test_done_is_reachable(void **state)
 		assert_true(reaches_done((enum phase)p, true));
 	}
 	for (unsigned ev = 0; ev < EVENT_COUNT; ev++)
-		assert_int_equal(phase_step(PHASE_DONE, (enum phase_event)ev).action, ACTION_NONE);
+		assert_int_equal(phase_step(PHASE_DONE, (enum phase_event)ev).action,
+				 ev == EVENT_REVIVED ? ACTION_REVIVE : ACTION_NONE);
+}
+
+/* The policy changes its reason at any time: each kind of waiting leads to each other kind.  Work
+ * that is over leads to each kind. */
+static void test_waiting(void **state)
+{
+	static const enum phase_event events[] = {EVENT_PAUSED, EVENT_RESTS, EVENT_CAPPED,
+						  EVENT_HELD};
+	static const enum phase work[] = {PHASE_COLLECTING, PHASE_TRIAGING, PHASE_MERGING};
+
+	(void)state;
+	for (unsigned k = 0; k < 4; k++) {
+		enum phase to = (enum phase)(PHASE_QUEUED + k);
+
+		assert_true(phase_waits(to));
+		for (unsigned p = 0; p < 4; p++)
+			assert_int_equal(phase_step((enum phase)p, events[k]).next, to);
+		for (unsigned p = 0; p < 3; p++)
+			assert_int_equal(phase_step(work[p], events[k]).next, to);
+	}
+	for (unsigned p = PHASE_PREPARING; p < PHASE_COUNT; p++)
+		assert_false(phase_waits((enum phase)p));
 }
 
 /* In each stopping phase a kill kills the cell, and its end is collected.  The sequence of grace
@@ -165,11 +227,9 @@ static void test_names(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_every_cell),
-    cmocka_unit_test(test_actions),
-    cmocka_unit_test(test_done_is_reachable),
-    cmocka_unit_test(test_living_cells),
-    cmocka_unit_test(test_names),
+    cmocka_unit_test(test_every_cell),	      cmocka_unit_test(test_actions),
+    cmocka_unit_test(test_done_is_reachable), cmocka_unit_test(test_waiting),
+    cmocka_unit_test(test_living_cells),      cmocka_unit_test(test_names),
 };
 
 UNIT_MAIN(tests)
