@@ -56,8 +56,9 @@ bool job_may_shrink(const struct job *j)
 /* Whether the job must end at once.  Then its artifacts stay in the queue for a later run. */
 static bool hurried(const struct job *j)
 {
-	return j->at_once || j->pending == REASON_STOPPED || j->pending == REASON_LOST ||
-	       j->pending == REASON_DISK_LIMIT || j->pending == REASON_NO_BINARY;
+	return j->intent == INTENT_KILL || j->pending == REASON_STOPPED ||
+	       j->pending == REASON_LOST || j->pending == REASON_DISK_LIMIT ||
+	       j->pending == REASON_NO_BINARY;
 }
 
 enum phase_event job_after_last(const struct job *j)
@@ -73,7 +74,7 @@ enum phase_event job_after_last(const struct job *j)
 /* Postpone post-fuzzing work. */
 static bool waits_for_its_end(const struct job *j)
 {
-	return j->pending != REASON_NONE && j->ask == ASK_PAUSE && j->in_a_hurry &&
+	return j->pending != REASON_NONE && j->ask == ASK_PAUSE && j->hurries &&
 	       job_after_last(j) != EVENT_FINAL;
 }
 
@@ -84,8 +85,7 @@ static void job_after_next_step(struct job *j)
 	/* The binary has changed since this turn began: the new build gets its own turn soon. */
 	if (j->pending == REASON_NONE && job_other_binary(j)) {
 		fleet_outdated(j->fleet);
-		j->ask = ASK_PAUSE;
-		job_intend(j, INTENT_PAUSE);
+		intent_pause_work(j);
 		j->tidies = false;
 	}
 	if (waits_for_its_end(j)) {
@@ -93,7 +93,7 @@ static void job_after_next_step(struct job *j)
 		return;
 	}
 	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
-		if (j->tidies && !j->in_a_hurry && job_may_shrink(j))
+		if (j->tidies && !j->hurries && job_may_shrink(j))
 			job_step(j, EVENT_TRIAGE);
 		else
 			job_wait(j);
@@ -104,8 +104,9 @@ static void job_after_next_step(struct job *j)
 		return;
 	}
 	if (j->pending == REASON_NONE && j->deadline_at < now + WORTH_A_CELL_US)
-		j->pending = j->last_failure != FAILURE_NONE ? REASON_CRASHED : REASON_TIME_LIMIT;
-	j->ask = ASK_NOTHING;
+		intent_ends(j,
+			    j->last_failure != FAILURE_NONE ? REASON_CRASHED : REASON_TIME_LIMIT);
+	intent_next_cell(j);
 	job_step(j, j->pending == REASON_NONE ? EVENT_AGAIN : job_after_last(j));
 }
 
@@ -155,7 +156,7 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	j->unshrunk = j->unshrunk || sum->found + sum->regressed > sum->shrunk;
 	j->triage_us += used;
 	if (j->shrinks) /* minimising that was cut short goes on later, if the job goes on */
-		j->unshrunk = (j->ask == ASK_PAUSE && j->in_a_hurry) ||
+		j->unshrunk = (j->ask == ASK_PAUSE && j->hurries) ||
 			      (j->pending == REASON_NONE && triage_left(j) == 0);
 	job_after_add_sum(j, sum);
 	count_overrun(j, sum->overran);
@@ -304,7 +305,7 @@ void job_after_collect(struct job *j)
 	}
 	/* Triage comes between two cells, so that the next cell suppresses a new known leak. */
 	if (j->untriaged && !hurried(j) && triage_left(j) > 0 &&
-	    !(j->ask == ASK_PAUSE && j->in_a_hurry))
+	    !(j->ask == ASK_PAUSE && j->hurries))
 		job_step(j, EVENT_TRIAGE);
 	else
 		job_after_next_step(j);

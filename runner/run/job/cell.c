@@ -91,7 +91,7 @@ static void end_restarted(struct job *j)
 	if (j->phase != PHASE_RUNNING && j->phase != PHASE_POLITE)
 		return;
 	if (j->phase == PHASE_RUNNING)
-		j->ask = ASK_RESTART;
+		intent_save_input(j, ASK_RESTART);
 	j->attempt->restarted = true;
 	job_step(j, EVENT_KILL);
 }
@@ -130,7 +130,7 @@ static void save_input(struct job *j, enum ask why)
 {
 	if (j->phase != PHASE_RUNNING)
 		return;
-	j->ask = why;
+	intent_save_input(j, why);
 	job_step(j, EVENT_STOP_NOW);
 }
 
@@ -358,9 +358,7 @@ static bool job_cell_is_overdue(const struct job *j, const struct cell_end *end)
 static void judge_overdue(struct job *j)
 {
 	j->last_failure = FAILURE_NONE;
-	j->ask = ASK_FINISH;
-	if (j->pending == REASON_NONE)
-		j->pending = job_ends_with_run(j) ? REASON_RUN_DEADLINE : REASON_TIME_LIMIT;
+	intent_overdue(j, job_ends_with_run(j) ? REASON_RUN_DEADLINE : REASON_TIME_LIMIT);
 	job_set_note(j,
 		     "fuzzcell itself did not run for %llu s: its cell was killed at the deadline",
 		     (unsigned long long)(j->attempt->absent_us / USEC_PER_SEC));
@@ -425,8 +423,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 	explain(j, &f, end);
 	if (j->ask == ASK_FINISH || (j->ask == ASK_PAUSE && what == FAILURE_NONE))
 		return; /* pending has the reason; without a reason the job waits in the queue */
-	if (j->pending == REASON_NONE)
-		j->pending = reason_after(&f, what, &g);
+	intent_ends(j, reason_after(&f, what, &g));
 }
 
 static double job_cell_share(uint64_t now, uint64_t before, uint64_t wall)

@@ -99,7 +99,7 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 	}
 	if (failed || result.n < sizeof(done)) {
 		job_set_note(j, "%s", failed ? failed : "preparing gave no result");
-		j->pending = REASON_STARTUP_FAILED;
+		intent_ends(j, REASON_STARTUP_FAILED);
 		job_step(j, EVENT_ENDED);
 		return;
 	}
@@ -203,7 +203,7 @@ static void take_saved(struct job *j, const struct workdir_found *f)
 			     (unsigned long long)f->dropped, (unsigned long long)f->kept.artifacts);
 	}
 	if (job_over_disk(j) && j->pending == REASON_NONE) {
-		j->pending = REASON_DISK_LIMIT;
+		intent_ends(j, REASON_DISK_LIMIT);
 		job_set_note(j, "the files written since the run began exceed its disk limit");
 	}
 }
@@ -250,8 +250,7 @@ static void cannot_collect(struct job *j, const char *why)
 
 	j->uncollected = true;
 	job_set_note(j, "%s", why);
-	if (j->pending == REASON_NONE || j->ask == ASK_PAUSE)
-		j->pending = is_full ? REASON_DISK_LIMIT : REASON_LOST;
+	intent_unsaved(j, is_full ? REASON_DISK_LIMIT : REASON_LOST);
 }
 
 static void on_collected(void *arg, struct slice result, const char *failed)

@@ -11,8 +11,32 @@ extern const struct cell_ops job_cell_ops;
 void job_step(struct job *j, enum phase_event ev);
 /* The turn or other work is over: the job waits, for the policy's reason. */
 void job_wait(struct job *j);
-void job_intend(struct job *j, enum intent intent);
 void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* intent.c: nothing is asked of the job any more; pending stays. */
+void intent_none(struct job *j);
+/* The same, and the job goes on: a turn begins, or it starts again after its end. */
+void intent_forget(struct job *j);
+/* The job is to wait again. */
+void intent_pause(struct job *j, bool now);
+/* The same, at once, for a job between two cells or after the last: why its last cell was asked to
+ * end does not matter any more. */
+void intent_pause_work(struct job *j);
+/* A waiting job gets other work, after which it waits again. */
+void intent_tidy(struct job *j);
+/* The job is to end for this reason, or for an earlier one. */
+void intent_end(struct job *j, enum reason r);
+/* The job ends by itself for this reason, or for an earlier one. */
+void intent_ends(struct job *j, enum reason r);
+/* The same.  Its cell was killed at its deadline: that is an end that we asked for. */
+void intent_overdue(struct job *j, enum reason r);
+/* The same.  The results of a cell could not be saved: after a pause this reason comes before an
+ * earlier one. */
+void intent_unsaved(struct job *j, enum reason r);
+/* The cell ends because of the input in work. */
+void intent_save_input(struct job *j, enum ask why);
+/* Another cell, or the steps after fuzzing, come next. */
+void intent_next_cell(struct job *j);
 
 /* The forced dump writes one file: only a hanging target needs more time. */
 #define JOB_DUMP_GRACE_US UINT64_C(1000000)

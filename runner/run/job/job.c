@@ -172,7 +172,7 @@ static void no_cell(struct job *j, int r, const struct err *e)
 		job_is_short(j, e->msg);
 	else {
 		job_set_note(j, "%s", e->msg);
-		j->pending = REASON_STARTUP_FAILED;
+		intent_ends(j, REASON_STARTUP_FAILED);
 	}
 	job_step(j, EVENT_ENDED);
 }
@@ -182,9 +182,7 @@ static void do_prepare(struct job *j)
 	struct err e;
 	int r = 0;
 
-	j->pending = REASON_NONE;
-	j->ask = ASK_NOTHING;
-	j->intent = INTENT_NONE;
+	intent_forget(j);
 	if (j->was_short)
 		*j->note = '\0';
 	j->was_short = false;
@@ -226,7 +224,7 @@ static void do_launch(struct job *j)
 			job_set_note(j, "%s", j->target->unbuilt);
 		else
 			job_set_note(j, "'%s' is no longer there", j->target->binary);
-		j->pending = REASON_NO_BINARY;
+		intent_ends(j, REASON_NO_BINARY);
 		job_look_at_binary(j); /* so that any later binary counts as changed */
 		job_step(j, EVENT_ENDED);
 		return;
@@ -355,10 +353,8 @@ static void do_finish(struct job *j)
 
 static void do_revive(struct job *j)
 {
-	j->reason = j->pending = REASON_NONE;
-	j->ask = ASK_NOTHING;
-	j->intent = INTENT_NONE;
-	j->at_once = false;
+	intent_forget(j);
+	j->reason = REASON_NONE;
 	j->stillborn = j->taken = 0;
 	j->forgiven = j->failures_total;
 	j->disk.saved = (struct fs_usage){0};
@@ -414,8 +410,7 @@ static void job_act(struct job *j, enum phase_action a)
 		break;
 	case ACTION_REQUEUE:
 		leave_turn(j);
-		j->ask = ASK_NOTHING;
-		j->intent = INTENT_NONE;
+		intent_none(j);
 		j->tidies = false;
 		j->env->news(j->env->arg, j, JOB_REQUEUED);
 		break;
@@ -463,34 +458,12 @@ void job_settle(struct job *j)
 		job_step(j, waits_for(j));
 }
 
-void job_intend(struct job *j, enum intent intent)
-{
-	if (intent > j->intent)
-		j->intent = intent;
-}
-
 void job_start(struct job *j, uint64_t budget_us)
 {
 	j->began_us = clock_mono_us();
 	j->deadline_at = j->began_us + budget_us;
 	job_step(j, EVENT_START);
 	j->env->news(j->env->arg, j, JOB_STARTED);
-}
-
-/* Whether the reason also stops the steps after fuzzing. */
-static bool is_end(enum reason r)
-{
-	return r == REASON_STOPPED || r == REASON_DISK_LIMIT || r == REASON_LOST;
-}
-
-/* The first reason stays: later reasons are its consequences. */
-static void ask_finish(struct job *j, enum reason r)
-{
-	j->at_once = j->at_once || is_end(r);
-	if (j->pending == REASON_NONE)
-		j->pending = r;
-	if (j->ask == ASK_NOTHING || j->ask == ASK_PAUSE)
-		j->ask = ASK_FINISH;
 }
 
 bool job_wraps_up(const struct job *j)
@@ -501,7 +474,7 @@ bool job_wraps_up(const struct job *j)
 void job_wrap_up(struct job *j)
 {
 	j->began_us = clock_mono_us();
-	j->ask = ASK_NOTHING;
+	intent_next_cell(j);
 	job_step(j, job_after_last(j));
 }
 
@@ -512,12 +485,11 @@ static bool is_after(const struct job *j)
 
 void job_stop(struct job *j, enum reason r, bool now)
 {
-	ask_finish(j, r);
-	job_intend(j, INTENT_STOP);
+	intent_end(j, r);
 	if (phase_waits(j->phase)) {
-		if (is_end(r) || job_after_last(j) == EVENT_FINAL)
+		if (job_after_last(j) == EVENT_FINAL)
 			job_step(j, EVENT_FINAL);
-	} else if (is_after(j) && is_end(r)) {
+	} else if (is_after(j) && j->intent == INTENT_KILL) {
 		job_step(j, EVENT_KILL);
 	} else {
 		job_step(j, now ? EVENT_STOP_NOW : EVENT_STOP);
@@ -540,10 +512,8 @@ void job_tidy(struct job *j)
 {
 	j->began_us = j->tidied_at_us = clock_mono_us();
 	j->turn_us = 0;
-	j->ask = ASK_PAUSE;
-	j->in_a_hurry = false;
+	intent_tidy(j);
 	j->tidies = true;
-	job_intend(j, INTENT_PAUSE);
 	job_step(j, is_unmerged(j) ? EVENT_MERGE : EVENT_TRIAGE);
 }
 
@@ -554,13 +524,13 @@ void job_revive(struct job *j)
 
 void job_pause(struct job *j, bool now)
 {
-	j->in_a_hurry = now;
 	if (phase_waits(j->phase) || j->phase == PHASE_DONE)
 		return;
-	job_intend(j, INTENT_PAUSE);
 	/* After fuzzing, `ask` still says why fuzzing ended: it stays unless the job must hurry. */
-	if (j->ask == ASK_NOTHING || (now && is_after(j)))
-		j->ask = ASK_PAUSE;
+	if (is_after(j) && now)
+		intent_pause_work(j);
+	else
+		intent_pause(j, now);
 	if (!is_after(j))
 		job_step(j, EVENT_STOP);
 	else if (now)
@@ -569,7 +539,6 @@ void job_pause(struct job *j, bool now)
 
 void job_kill(struct job *j, enum reason r)
 {
-	ask_finish(j, r);
-	job_intend(j, INTENT_KILL);
+	intent_end(j, r);
 	job_step(j, phase_waits(j->phase) ? EVENT_FINAL : EVENT_KILL);
 }

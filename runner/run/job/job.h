@@ -122,14 +122,18 @@ struct job {
 	const struct target_config *cfg; /* borrowed */
 	size_t index;			 /* in the run: determines its user and its cells' names */
 	enum phase phase;		 /* written by job_step() in job.c */
-	/* What it was asked to do with its turn; written by job_intend() in job.c. */
+	/* intent.c writes these four.  What the job was asked to do; INTENT_NONE: it ends its turn
+	 * by itself, or waits. */
 	enum intent intent;
-	enum reason reason; /* why the job ended; REASON_NONE: it has not ended */
-	/* Why the job will end: it becomes `reason` when the steps after fuzzing are done.
-	 * REASON_NONE: the job will go on. */
+	/* Beside INTENT_PAUSE: it pauses without triage and merging, which wait until the job has a
+	 * worker again. */
+	bool hurries;
+	/* Why the job will end, also if it was not asked to: it becomes `reason` when the steps
+	 * after fuzzing are done.  REASON_NONE: the job will go on. */
 	enum reason pending;
-	enum ask ask;	/* why the present or last cell was asked to end; ASK_NOTHING: it was not */
-	char note[200]; /* for the user: the last problem; "": there was none */
+	enum ask ask; /* why the present or last cell was asked to end; ASK_NOTHING: it was not */
+	enum reason reason; /* why the job ended; REASON_NONE: it has not ended */
+	char note[200];	    /* for the user: the last problem; "": there was none */
 
 	struct attempt *attempt; /* the present cell; NULL between cells */
 	/* Keeps the job's cell after a known failure, so that the engine starts again in that cell.
@@ -242,10 +246,6 @@ struct job {
 	uint64_t suspects;
 	bool untriaged; /* the queue has artifacts that the next triage should work on */
 	bool unchecked; /* the known crashes have yet to be checked for fixes */
-	/* The job pauses without triage and merging: they wait until the job has a worker again. */
-	bool in_a_hurry;
-	/* The job ends without triage and merging: they are left to another run. */
-	bool at_once;
 	uint32_t
 	    forgiven;  /* failures of earlier days or builds: they do not count for max_crashes */
 	bool unshrunk; /* reproducers of the target's crashes wait to be minimised */

@@ -36,10 +36,7 @@ void job_is_short(struct job *j, const char *why)
 {
 	job_set_note(j, "%s", why);
 	j->is_short = j->was_short = true;
-	job_intend(j, INTENT_PAUSE);
-	j->in_a_hurry = true; /* triage needs cells, too: it waits */
-	if (j->ask == ASK_NOTHING)
-		j->ask = ASK_PAUSE;
+	intent_pause(j, true); /* triage needs cells, too: it waits */
 }
 
 /* --- while fuzzcell is suspended ------------------------------------------------ */

@@ -36,12 +36,13 @@ enum phase {
 	PHASE_COUNT,
 };
 
-/* What the job was asked to do with its turn.  A later intent never takes an earlier one back. */
+/* What the job was asked to do.  A later intent never takes an earlier one back.  How hard its cell
+ * is ended (politely, by a dump, by a kill) is no intent: the event says it. */
 enum intent {
 	INTENT_NONE,
 	INTENT_PAUSE, /* wait again */
-	INTENT_STOP,  /* end, politely first */
-	INTENT_KILL,  /* end at once */
+	INTENT_STOP,  /* end, after the steps after fuzzing */
+	INTENT_KILL,  /* end without these steps: they are left to another run */
 };
 
 enum phase_event {

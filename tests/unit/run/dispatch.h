@@ -131,7 +131,7 @@ void job_pause(struct job *j, bool now)
 {
 	struct part *p = part_of(j);
 
-	j->in_a_hurry = now;
+	j->hurries = now;
 	p->pauses++;
 	if (!phase_waits(j->phase) && j->phase != PHASE_DONE)
 		j->intent = INTENT_PAUSE;
