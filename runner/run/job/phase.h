@@ -8,13 +8,13 @@
  * (policy/fleet.h) only gets a view of it.  The transition is pure: the caller, job_step(), sets
  * the next phase, then carries out the action.
  *
- *   waits: queued | resting | capped | held <-------- a pause or the end of a turn --------.
- *     |                                                                                    |
- *     v                                                                                    |
- *   preparing -> fuzzing ---------------------------> collecting -> triaging -> merging ---|
- *                 ^  \_ stopping -> dumping -> killing -^  |          |  ^________|        |
- *                 |_________ again, after a failure ______|__________|                     v
- *                                                                                        done
+ *   waits: queued | resting | capped | held <----- pause, end of a turn or of other work -----.
+ *     |                                                                                       |
+ *     v                                                                                       |
+ *   preparing -> fuzzing ----------------------------> collecting -> triaging <-> merging ----|
+ *                 ^  \-> stopping -> dumping -> killing -^  |            |                     |
+ *                 \---------- again, after a failure -------/------------/                     v
+ *                                                                                           done
  *
  * A job that waits goes to triage or merging without a cell when it is to end, or is tidied. Triage
  * before the first cell is about crashes of earlier runs.  A job that is done may be revived. */
