@@ -116,9 +116,8 @@ static void end_it(struct job *j, const char *why)
 		       "%s: %s in %llu files, %s of it without a name; limit %s", why,
 		       units_size(disk_bytes(u), all), (unsigned long long)disk_files(u),
 		       units_size(u->nameless.bytes, nameless), units_size(j->cfg->disk, limit));
-	job_log(j, text);
-	(void)snprintf(j->note, sizeof(j->note), "%s", text);
-	if (j->held || u->nameless.bytes > u->named.bytes)
+	job_note(j, text);
+	if (j->frozen || u->nameless.bytes > u->named.bytes)
 		job_kill(j, REASON_DISK_LIMIT);
 	else
 		job_stop(j, REASON_DISK_LIMIT, true);
@@ -154,8 +153,7 @@ static void note_unexplained(struct run *r, const struct run_look *l, uint64_t b
 		uint64_t now =
 		    is_unsure(j) ? j->disk.unexplained + run_space_grown(lost, known) : 0;
 
-		if (j->disk.unexplained != now) /* see turns_set() */
-			j->disk.unexplained = now;
+		job_disk_unexplained(j, now);
 	}
 }
 
@@ -285,16 +283,10 @@ static void run_space_take(struct run *r, const struct run_look *l, const struct
 
 	if (!j || !has_cell(j) || j->cells != got->cell)
 		return; /* the cell has ended meanwhile */
-	if (l->deep && !l->held)
-		j->disk.before = j->disk.at_walk;
-	if (l->deep) {
-		j->disk.now.named = got->usage.named;
-		j->disk.now.closed = got->usage.closed;
-		j->disk.walked = r->walks;
-	}
-	j->disk.now.nameless = got->usage.nameless;
 	if (l->deep)
-		j->disk.at_walk = j->disk.now;
+		job_disk_walked(j, &got->usage, l->held, r->walks);
+	else
+		job_disk_nameless(j, &got->usage.nameless);
 }
 
 static void run_space_on_looked(void *arg, struct slice result, const char *failed)

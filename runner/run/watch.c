@@ -121,7 +121,6 @@ static void on_shortage(struct run *r, struct job *j)
 	uint64_t now = clock_mono_us();
 	char text[300];
 
-	j->is_short = false;
 	if (!dispatch_short(&r->dispatch, now) && !*r->view.shortage) {
 		(void)snprintf(r->view.shortage, sizeof(r->view.shortage), "%s", j->note);
 		run_end(r, false);
@@ -141,7 +140,7 @@ void run_news(void *arg, struct job *j, enum job_news n)
 		return;
 	dispatch_left(&r->dispatch, j);
 	dispatch_ended(&r->dispatch, j);
-	if (j->is_short)
+	if (job_take_shortage(j))
 		on_shortage(r, j);
 	if (all_done(r) && !run_goes_on(r))
 		loop_stop(r->o.loop);

@@ -21,7 +21,7 @@ void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle)
 		if (!job_untidy(j) || !dispatch_fits(d, j) ||
 		    !(dispatch_days_is_due(d, j, now) || (idle && j->phase == PHASE_RESTING)))
 			continue;
-		dispatch_take(d, j);
+		dispatch_take(d, j, 0);
 		job_tidy(j);
 	}
 }
@@ -89,11 +89,7 @@ static void begin_day(struct dispatch *d)
 		struct job *j = &d->jobs[i];
 
 		job_settle(j);
-		j->triage_us = 0;
-		job_find_unshrunk(j);
-		j->forgiven = j->failures_total;
-		j->disk.saved = (struct fs_usage){0};
-		j->disk.kept = (struct workdir_kept){0};
+		job_new_day(j);
 		if (j->phase == PHASE_DONE && !j->off && is_limit(j->reason))
 			dispatch_revive(d, j);
 	}

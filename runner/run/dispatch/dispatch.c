@@ -100,9 +100,10 @@ size_t dispatch_waiting(const struct dispatch *d)
 	return n;
 }
 
-void dispatch_take(struct dispatch *d, struct job *j)
+void dispatch_take(struct dispatch *d, struct job *j, uint64_t turn_us)
 {
 	j->active = true;
+	j->turn_us = turn_us;
 	d->busy++;
 	d->memory_used += j->cfg->memory;
 }
@@ -122,8 +123,7 @@ static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 {
 	uint64_t used = job_fuzzed_us(j, now) - j->granted_us;
 
-	dispatch_take(d, j);
-	j->turn_us = d->fleet.rules.quantum_wall_us;
+	dispatch_take(d, j, d->fleet.rules.quantum_wall_us);
 	if (d->fleet.rules.continuous)
 		job_start(j, UINT64_MAX / 2);
 	else
@@ -185,7 +185,7 @@ static void wrap_up(struct dispatch *d, uint64_t now)
 			continue;
 		}
 		d->ending_us = 0;
-		dispatch_take(d, j);
+		dispatch_take(d, j, 0);
 		job_wrap_up(j);
 	}
 	if (!waits)

@@ -7,8 +7,8 @@
 /* Shared by dispatch.c (starts, pauses and ends jobs), room.c (memory) and
  * days.c (continuous runs). */
 
-/* The job holds a worker, and memory, from now on. */
-void dispatch_take(struct dispatch *d, struct job *j);
+/* The job holds a worker, and memory, from now on.  turn_us: see struct job. */
+void dispatch_take(struct dispatch *d, struct job *j, uint64_t turn_us);
 
 /* Whether there is memory for a cell of the job.  A job that needs more than the machine has runs
  * alone. */

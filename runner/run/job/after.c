@@ -128,8 +128,7 @@ static void job_after_add_sum(struct job *j, const struct triage_sum *s)
 
 void job_count_overrun(struct job *j, uint64_t n)
 {
-	j->failures[FAILURE_TIMEOUT] += n;
-	j->failures_total += (uint32_t)n;
+	job_count_failures(j, FAILURE_TIMEOUT, n);
 }
 
 /* Inputs that earlier runs queued are not failures of this run. */
@@ -272,6 +271,11 @@ static void take_seat(struct job *j)
 		j->seat = seat_new();
 }
 
+void job_took_seat(struct job *j, uint64_t time_s)
+{
+	j->seat_time_s = time_s;
+}
+
 static void on_left_seat(void *arg)
 {
 	struct job *j = arg;
@@ -279,7 +283,7 @@ static void on_left_seat(void *arg)
 	j->seat = NULL;
 	j->seat_time_s = 0;
 	j->leaves_seat = false;
-	j->grace_at = 0;
+	job_left_seat(j);
 	job_after_collect(j);
 }
 
@@ -292,8 +296,7 @@ void job_leave_seat(struct job *j)
 
 void job_after_collect(struct job *j)
 {
-	attempt_free(j, j->attempt);
-	j->attempt = NULL;
+	job_forget_attempt(j);
 	if (goes_on_at_once(j)) {
 		take_seat(j);
 		job_step(j, EVENT_AGAIN);
@@ -309,6 +312,52 @@ void job_after_collect(struct job *j)
 		job_step(j, EVENT_TRIAGE);
 	else
 		job_after_next_step(j);
+}
+
+void job_after_begin(struct job *j)
+{
+	j->has_merged = false;
+}
+
+void job_after_new_day(struct job *j)
+{
+	j->triage_us = 0;
+	job_find_unshrunk(j);
+}
+
+void job_queued_artifacts(struct job *j, uint64_t suspects)
+{
+	j->suspects += suspects;
+	j->untriaged = true;
+	j->crashes.left = state_waiting(j->env->state, j->target->name);
+}
+
+/* --- tidying ---------------------------------------------------------------- */
+
+static bool is_unmerged(const struct job *j)
+{
+	return j->fuzzed && !j->has_merged && j->found.inputs > j->merged_inputs &&
+	       j->cfg->merge_us > 0;
+}
+
+bool job_untidy(const struct job *j)
+{
+	return phase_waits(j->phase) && j->pending == REASON_NONE &&
+	       (is_unmerged(j) || job_may_shrink(j));
+}
+
+void job_tidy(struct job *j)
+{
+	job_work_begins(j);
+	j->tidied_at_us = j->began_us;
+	intent_tidy(j);
+	j->tidies = true;
+	job_step(j, is_unmerged(j) ? EVENT_MERGE : EVENT_TRIAGE);
+}
+
+void job_tidied(struct job *j)
+{
+	j->tidies = false;
 }
 
 /* --- the corpus ----------------------------------------------------------- */
@@ -489,6 +538,13 @@ static uint64_t count_unchecked(const struct job *j)
 		     ledger_next_asked(l, c, j->target->name, &at, &a);
 	}
 	return n;
+}
+
+void job_forget_crashes(struct job *j)
+{
+	free(j->seen);
+	j->seen = NULL;
+	j->n_seen = 0;
 }
 
 void job_tell_crashes(struct job *j)

@@ -224,7 +224,7 @@ static int start_in_seat(struct job *j, const struct setup *s, const struct setu
 
 	if (r < 0)
 		return r;
-	j->seat_time_s = c->wall_us / USEC_PER_SEC;
+	job_took_seat(j, c->wall_us / USEC_PER_SEC);
 	if (!again)
 		note_command(j, &s->cmd);
 	else if (cell_read(a->cell, &a->from, e) < 0) /* its end could not be judged */

@@ -15,8 +15,7 @@ static void job_build_adopt(struct job *j, const struct progress *p)
 {
 	fleet_recall(j->fleet, &p->curve, &p->health, p->edges_total);
 	if (*p->forged) {
-		j->claims.forged = true;
-		snprintf(j->claims.text, sizeof(j->claims.text), "%s", p->forged);
+		job_claims_recall(j, p->forged);
 		fleet_forged(j->fleet);
 	}
 }
@@ -73,19 +72,25 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 		fleet_rebuilt(j->fleet);
 		j->unproven = true;
 		job_claims_other_build(j);
-		j->starts_quickly = false;
+		job_cell_other_build(j);
 		j->launched = false; /* its open crashes are checked before its first cell */
-		j->forgiven = j->failures_total;
 		j->runs_from = j->execs_before;
-		j->stillborn = j->taken = 0;
-		j->unsuppressed.n = 0;
-		j->cov = j->ft = 0;
-		memset(&j->said, 0, sizeof(j->said));
 	} else if (j->kept && !j->fleet->known && !j->cfg->plateau.forget && p.curve.build_us > 0) {
 		job_build_adopt(j, &p); /* the same program was built again */
 	}
 	free(j->kept);
 	j->kept = NULL;
+}
+
+void job_build_launched(struct job *j)
+{
+	j->launched = true;
+	j->unproven = false;
+}
+
+void job_build_check_again(struct job *j)
+{
+	j->launched = false;
 }
 
 int job_save_progress(const struct job *j, struct err *e)

@@ -31,6 +31,57 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+void job_cell_begin(struct job *j)
+{
+	j->now = (struct cgroup_counters){0};
+	j->said.dict_entries = 0;
+	j->over_mark_since = 0;
+	j->last_failure = FAILURE_NONE;
+	if (j->unproven) /* that the build before it fuzzed does not count for this build */
+		j->fuzzed = false;
+}
+
+void job_cell_other_build(struct job *j)
+{
+	j->starts_quickly = false;
+	j->unsuppressed.n = 0;
+	j->cov = j->ft = 0;
+	memset(&j->said, 0, sizeof(j->said));
+	job_starts_anew(j);
+	job_forgive(j);
+}
+
+void job_starts_anew(struct job *j)
+{
+	j->stillborn = j->taken = 0;
+}
+
+void job_forgive(struct job *j)
+{
+	j->forgiven = j->failures_total;
+}
+
+void job_count_taken(struct job *j)
+{
+	j->taken += j->stillborn > 0;
+}
+
+void job_count_failures(struct job *j, enum failure what, uint64_t n)
+{
+	j->failures[what] += n;
+	j->failures_total += (uint32_t)n;
+}
+
+void job_reached(struct job *j, const struct engine_state *s)
+{
+	if (s->cov <= j->cov && s->ft <= j->ft)
+		return;
+	j->cov = s->cov > j->cov ? s->cov : j->cov;
+	j->ft = s->ft > j->ft ? s->ft : j->ft;
+	if (s->running)
+		j->found_at_us = clock_mono_us();
+}
+
 static void tell_fleet(struct job *j)
 {
 	const struct engine_state *s = &j->attempt->engine;
@@ -397,7 +448,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 
 	j->knew = j->named_is_new = false;
 	if (f.fuzzed)
-		j->stillborn = j->taken = 0;
+		job_starts_anew(j);
 	if (job_cell_is_overdue(j, end)) {
 		judge_overdue(j);
 		return;
@@ -413,8 +464,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 	job_note_lost(j, &f, what);
 	job_count_health(j, what);
 	if (what != FAILURE_NONE) {
-		j->failures[what]++;
-		j->failures_total++;
+		job_count_failures(j, what, 1);
 		j->stillborn += !f.fuzzed;
 	}
 	g.failures = j->failures_total - j->forgiven;
@@ -507,7 +557,7 @@ static void program_ended(struct job *j, const struct cell_end *end)
 				    clock_mono_us() - a->launched_us);
 	job_judge(j, end);
 	a->cell = NULL; /* freed when we return */
-	j->held = false;
+	job_cell_thawed(j);
 	if (j->last_failure != FAILURE_NONE && !j->knew)
 		j->env->news(j->env->arg, j, JOB_FAILED);
 	job_step(j, EVENT_ENDED);
@@ -528,7 +578,7 @@ static bool job_cell_was_harmless(const struct job *j, const struct cgroup_count
 {
 	const struct attempt *a = j->attempt;
 
-	return j->ask == ASK_NOTHING && !j->held && !a->asked && !a->forced && !a->restarted &&
+	return j->ask == ASK_NOTHING && !j->frozen && !a->asked && !a->forced && !a->restarted &&
 	       !a->at_mark && !*a->refused && !j->over_mark_since && c->oom_kills == 0 &&
 	       c->pids_refused == 0;
 }
@@ -591,7 +641,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	if (c.pids_refused > 0)
 		save_input(j, ASK_PIDS);
 	idle = j->fleet->clock.idle_us;
-	if (!j->held && idle > STUCK_US && idle > 2 * j->cfg->input_timeout_us)
+	if (!j->frozen && idle > STUCK_US && idle > 2 * j->cfg->input_timeout_us)
 		save_input(j, ASK_STUCK);
 	/* Later versions of libFuzzer only warn, and go on without coverage. */
 	if (j->attempt->engine.running && j->attempt->engine.not_instrumented &&

@@ -35,6 +35,12 @@ void job_claims_build(struct job *j, uint64_t edges)
 		j->claims.edges = edges;
 }
 
+void job_claims_recall(struct job *j, const char *text)
+{
+	j->claims.forged = true;
+	snprintf(j->claims.text, sizeof(j->claims.text), "%s", text);
+}
+
 void job_claims_other_build(struct job *j)
 {
 	memset(&j->claims, 0, sizeof(j->claims));

@@ -217,16 +217,14 @@ static void job_disk_take_found(struct job *j, struct slice result)
 	j->found.inputs += done.found.inputs;
 	j->found.input_bytes += done.found.input_bytes;
 	j->found.failures += done.found.failures;
-	j->taken += j->stillborn > 0 && done.found.taken > 0;
+	if (done.found.taken > 0)
+		job_count_taken(j);
 	j->found.skipped += done.found.skipped + done.found.dropped;
 	take_saved(j, &done.found);
-	j->suspects += done.found.suspects;
 	if (done.lost && j->last_failure == FAILURE_NONE)
 		job_count_overrun(j, 1);
-	if (done.found.failures + done.found.suspects > 0 || done.lost) {
-		j->untriaged = true;
-		j->crashes.left = state_waiting(j->env->state, j->target->name);
-	}
+	if (done.found.failures + done.found.suspects > 0 || done.lost)
+		job_queued_artifacts(j, done.found.suspects);
 	if (*done.unsaved) {
 		joblog_note(&j->log, "progress: %s", done.unsaved);
 		job_set_note(j, "%s", done.unsaved);
@@ -289,6 +287,37 @@ void job_collect(struct job *j)
 	r = task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e);
 	if (r < 0)
 		on_collected(j, SLICE(""), e.msg);
+}
+
+void job_disk_begin(struct job *j)
+{
+	j->disk.now = j->disk.at_walk = j->disk.before = (struct disk_usage){0};
+	j->disk.unexplained = 0;
+}
+
+void job_disk_forgive(struct job *j)
+{
+	j->disk.saved = (struct fs_usage){0};
+	j->disk.kept = (struct workdir_kept){0};
+}
+
+void job_disk_unexplained(struct job *j, uint64_t bytes)
+{
+	if (j->disk.unexplained != bytes) /* see turns_set() */
+		j->disk.unexplained = bytes;
+}
+
+void job_disk_nameless(struct job *j, const struct cell_nameless *n)
+{
+	j->disk.now.nameless = *n;
+}
+
+void job_disk_walked(struct job *j, const struct disk_usage *u, bool held, uint64_t walk)
+{
+	if (!held)
+		j->disk.before = j->disk.at_walk;
+	j->disk.at_walk = j->disk.now = *u;
+	j->disk.walked = walk;
 }
 
 bool job_over_disk(const struct job *j)

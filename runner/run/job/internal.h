@@ -38,6 +38,44 @@ void intent_save_input(struct job *j, enum ask why);
 /* Another cell, or the steps after fuzzing, come next. */
 void intent_next_cell(struct job *j);
 
+/* A cell is launched: these reset what their files know of the present cell. */
+void job_cell_begin(struct job *j);
+void job_disk_begin(struct job *j);
+void job_build_launched(struct job *j);
+void job_after_begin(struct job *j);
+/* cell.c: another build came. */
+void job_cell_other_build(struct job *j);
+/* cell.c: the failures before fuzzing, or all failures until now, do not count any more. */
+void job_starts_anew(struct job *j);
+void job_forgive(struct job *j);
+void job_count_failures(struct job *j, enum failure what, uint64_t n);
+/* cell.c: an input that failed was removed from the seeds. */
+void job_count_taken(struct job *j);
+/* disk.c: the files saved until now do not count any more. */
+void job_disk_forgive(struct job *j);
+/* build.c: the build's open crashes are checked before its next cell. */
+void job_build_check_again(struct job *j);
+/* claims.c: an earlier run ignored the numbers of this build. */
+void job_claims_recall(struct job *j, const char *text);
+/* limits.c: a turn begins: the note about a shortage goes. */
+void job_short_is_over(struct job *j);
+/* job.c: the attempt's cell is gone; the frozen cell is gone; the seat is closed; other work than
+ * a turn begins. */
+void job_forget_attempt(struct job *j);
+void job_cell_thawed(struct job *j);
+void job_left_seat(struct job *j);
+void job_work_begins(struct job *j);
+/* after.c: a new day; a job in work after job_tidy() waits again; artifacts came into the queue,
+ * among them suspects; job->seen is made again at the job's end. */
+void job_after_new_day(struct job *j);
+void job_tidied(struct job *j);
+void job_queued_artifacts(struct job *j, uint64_t suspects);
+void job_forget_crashes(struct job *j);
+/* after.c: a cell with this time limit is in the job's seat. */
+void job_took_seat(struct job *j, uint64_t time_s);
+/* Looks in the ledger for reproducers that earlier runs, or days, had no time to minimise. */
+void job_find_unshrunk(struct job *j);
+
 /* The forced dump writes one file: only a hanging target needs more time. */
 #define JOB_DUMP_GRACE_US UINT64_C(1000000)
 /* The wall time that a forced dump may take: one second, up to ten for a starved target.  starved:

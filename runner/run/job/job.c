@@ -53,19 +53,15 @@ void job_set_note(struct job *j, const char *fmt, ...)
 	va_end(ap);
 }
 
+void job_note(struct job *j, const char *text)
+{
+	job_log(j, text);
+	job_set_note(j, "%s", text);
+}
+
 void job_log(struct job *j, const char *text)
 {
 	joblog_note(&j->log, "%s", text);
-}
-
-void job_reached(struct job *j, const struct engine_state *s)
-{
-	if (s->cov <= j->cov && s->ft <= j->ft)
-		return;
-	j->cov = s->cov > j->cov ? s->cov : j->cov;
-	j->ft = s->ft > j->ft ? s->ft : j->ft;
-	if (s->running)
-		j->found_at_us = clock_mono_us();
 }
 
 uint64_t job_wall_us(const struct job *j, uint64_t now_us)
@@ -183,9 +179,7 @@ static void do_prepare(struct job *j)
 	int r = 0;
 
 	intent_forget(j);
-	if (j->was_short)
-		*j->note = '\0';
-	j->was_short = false;
+	job_short_is_over(j);
 	job_look_at_binary(j);
 	if (!j->log_open) {
 		char name[160];
@@ -207,17 +201,11 @@ static void do_launch(struct job *j)
 	struct err e;
 	int r;
 
-	j->now = (struct cgroup_counters){0};
-	j->said.dict_entries = 0;
-	j->over_mark_since = 0;
-	j->last_failure = FAILURE_NONE;
-	j->disk.now = j->disk.at_walk = j->disk.before = (struct disk_usage){0};
-	j->disk.unexplained = 0;
-	j->held = false;
-	j->launched = true;
-	if (j->unproven) /* that the build before it fuzzed does not count for this build */
-		j->fuzzed = j->unproven = false;
-	j->has_merged = false;
+	job_cell_begin(j);
+	job_disk_begin(j);
+	j->frozen = false;
+	job_build_launched(j);
+	job_after_begin(j);
 	if (j->target->unbuilt ||
 	    (faccessat(AT_FDCWD, j->target->binary, F_OK, 0) < 0 && errno == ENOENT)) {
 		if (j->target->unbuilt)
@@ -245,9 +233,9 @@ void job_hold(struct job *j, bool held)
 {
 	struct err e;
 
-	if (held == j->held || (held && j->phase != PHASE_RUNNING))
+	if (held == j->frozen || (held && j->phase != PHASE_RUNNING))
 		return;
-	j->held = held;
+	j->frozen = held;
 	if (!j->attempt || !j->attempt->cell || cell_freeze(j->attempt->cell, held, &e) < 0)
 		return; /* the cell is just ending */
 	if (!held)
@@ -355,15 +343,12 @@ static void do_revive(struct job *j)
 {
 	intent_forget(j);
 	j->reason = REASON_NONE;
-	j->stillborn = j->taken = 0;
-	j->forgiven = j->failures_total;
-	j->disk.saved = (struct fs_usage){0};
-	j->disk.kept = (struct workdir_kept){0};
-	j->launched = false;
+	job_starts_anew(j);
+	job_forgive(j);
+	job_disk_forgive(j);
+	job_build_check_again(j);
 	*j->note = '\0';
-	free(j->seen); /* the job's end makes them again */
-	j->seen = NULL;
-	j->n_seen = 0;
+	job_forget_crashes(j);
 }
 
 static void job_act(struct job *j, enum phase_action a)
@@ -411,7 +396,7 @@ static void job_act(struct job *j, enum phase_action a)
 	case ACTION_REQUEUE:
 		leave_turn(j);
 		intent_none(j);
-		j->tidies = false;
+		job_tidied(j);
 		j->env->news(j->env->arg, j, JOB_REQUEUED);
 		break;
 	case ACTION_FINISH:
@@ -458,9 +443,37 @@ void job_settle(struct job *j)
 		job_step(j, waits_for(j));
 }
 
-void job_start(struct job *j, uint64_t budget_us)
+void job_forget_attempt(struct job *j)
+{
+	attempt_free(j, j->attempt);
+	j->attempt = NULL;
+}
+
+void job_cell_thawed(struct job *j)
+{
+	j->frozen = false;
+}
+
+void job_left_seat(struct job *j)
+{
+	j->grace_at = 0;
+}
+
+void job_work_begins(struct job *j)
 {
 	j->began_us = clock_mono_us();
+}
+
+void job_new_day(struct job *j)
+{
+	job_after_new_day(j);
+	job_forgive(j);
+	job_disk_forgive(j);
+}
+
+void job_start(struct job *j, uint64_t budget_us)
+{
+	job_work_begins(j);
 	j->deadline_at = j->began_us + budget_us;
 	job_step(j, EVENT_START);
 	j->env->news(j->env->arg, j, JOB_STARTED);
@@ -473,7 +486,7 @@ bool job_wraps_up(const struct job *j)
 
 void job_wrap_up(struct job *j)
 {
-	j->began_us = clock_mono_us();
+	job_work_begins(j);
 	intent_next_cell(j);
 	job_step(j, job_after_last(j));
 }
@@ -494,27 +507,6 @@ void job_stop(struct job *j, enum reason r, bool now)
 	} else {
 		job_step(j, now ? EVENT_STOP_NOW : EVENT_STOP);
 	}
-}
-
-static bool is_unmerged(const struct job *j)
-{
-	return j->fuzzed && !j->has_merged && j->found.inputs > j->merged_inputs &&
-	       j->cfg->merge_us > 0;
-}
-
-bool job_untidy(const struct job *j)
-{
-	return phase_waits(j->phase) && j->pending == REASON_NONE &&
-	       (is_unmerged(j) || job_may_shrink(j));
-}
-
-void job_tidy(struct job *j)
-{
-	j->began_us = j->tidied_at_us = clock_mono_us();
-	j->turn_us = 0;
-	intent_tidy(j);
-	j->tidies = true;
-	job_step(j, is_unmerged(j) ? EVENT_MERGE : EVENT_TRIAGE);
 }
 
 void job_revive(struct job *j)

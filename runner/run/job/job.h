@@ -116,14 +116,39 @@ struct job_refused {
 	bool saved;    /* an input that made the call was saved as a finding */
 };
 
+/* Each member has one writer: the file that the heading above it names.  Other files call a
+ * function of that file (internal.h).  fleet belongs to the policy. */
 struct job {
+	/* Set by job_init(). */
 	const struct job_env *env;
 	const struct target *target;
 	const struct target_config *cfg; /* borrowed */
 	size_t index;			 /* in the run: determines its user and its cells' names */
-	enum phase phase;		 /* written by job_step() in job.c */
-	/* intent.c writes these four.  What the job was asked to do; INTENT_NONE: it ends its turn
-	 * by itself, or waits. */
+	struct fleet_target *fleet;	 /* the run's: clock, coverage, when to stop */
+
+	/* --- Written by job.c.  phase: by job_step() alone, with the table in phase.c. */
+	enum phase phase;
+	enum reason reason;	 /* why the job ended; REASON_NONE: it has not ended */
+	char note[200];		 /* for the user: the last problem; "": there was none */
+	struct attempt *attempt; /* the present cell; NULL between cells */
+	/* The job's only timer, for grace_at and deadline_at. */
+	struct source *timer;
+	uint64_t grace_at;    /* when the present step ends or is tried again; 0: no limit */
+	uint64_t deadline_at; /* when the time for fuzzing is over; 0: outside of a turn */
+	uint64_t used_us;     /* wall time of earlier turns */
+	/* Start of this turn, or of job_wrap_up() or job_tidy(); 0: the job waits in the queue. */
+	uint64_t began_us;
+	uint64_t put_off_us; /* wall time of triage between cells: it does not count as fuzzing */
+	uint32_t restarts;   /* cells that started after another cell of the same turn */
+	uint32_t cells;	     /* number of cells launched, and part of the next one's name */
+	/* The cell is frozen, because the disk is nearly full.  The job still fuzzes: PHASE_HELD is
+	 * something else, a kind of waiting. */
+	bool frozen;
+	bool log_open;
+	struct joblog log;
+
+	/* --- Written by intent.c: what the job was asked to do, and why it ends. */
+	/* INTENT_NONE: it was asked nothing; it ends its turn by itself, or waits. */
 	enum intent intent;
 	/* Beside INTENT_PAUSE: it pauses without triage and merging, which wait until the job has a
 	 * worker again. */
@@ -132,29 +157,20 @@ struct job {
 	 * after fuzzing are done.  REASON_NONE: the job will go on. */
 	enum reason pending;
 	enum ask ask; /* why the present or last cell was asked to end; ASK_NOTHING: it was not */
-	enum reason reason; /* why the job ended; REASON_NONE: it has not ended */
-	char note[200];	    /* for the user: the last problem; "": there was none */
 
-	struct attempt *attempt; /* the present cell; NULL between cells */
-	/* Keeps the job's cell after a known failure, so that the engine starts again in that cell.
-	 * NULL: no failure of this turn was known yet, or the cells may not be kept. */
-	struct seat *seat;
-	bool leaves_seat;     /* the seat is being closed */
-	uint64_t seat_time_s; /* the engine's time limit in the seat */
-	/* The job's only timer, for grace_at and deadline_at. */
-	struct source *timer;
-	uint64_t grace_at;    /* when the present step ends or is tried again; 0: no limit */
-	uint64_t deadline_at; /* when the time for fuzzing is over; 0: outside of a turn */
-	uint64_t used_us;     /* wall time of earlier turns */
-	/* job_fuzzed_us() when a user last started the target: max_time counts from there. */
-	uint64_t granted_us;
-	/* Start of this turn, or of job_wrap_up() or job_tidy(); 0: the job waits in the queue. */
-	uint64_t began_us;
+	/* --- Written by dispatch/dispatch.c. */
 	/* Wall time of a quantum (policy/fleet.h).  Triage gets half of it at most, unless the job
 	 * is ending.  0: no bound. */
 	uint64_t turn_us;
-	uint64_t put_off_us; /* wall time of triage between cells: it does not count as fuzzing */
+	bool active; /* the job holds a worker */
 
+	/* --- Written by dispatch/user.c: what users asked for. */
+	/* job_fuzzed_us() when a user last started the target: max_time counts from there. */
+	uint64_t granted_us;
+	bool off;    /* a user stopped the target: only a user starts it again */
+	bool wanted; /* a user started the target again while the job was ending */
+
+	/* --- Written by cell.c: the present cell, and sums over all cells. */
 	uint64_t start_us; /* from the launch of the first cell to its first output */
 	uint64_t cells_us; /* wall time in cells that ended */
 	double starved;	   /* share of the last cell's time in which it waited for a CPU */
@@ -164,26 +180,14 @@ struct job {
 	struct {
 		uint64_t wall_us, waited_us;
 	} marks[2];
-
-	struct fleet_target *fleet; /* the run's: clock, coverage, when to stop */
-	struct job_binary binary;   /* the binary when this turn began */
-	struct kept_file at_start;  /* the binary when the run began */
-	struct progress_build build;
-	/* Progress of earlier runs, owned.  NULL: it is known whether the build is the same, or
-	 * there was no progress. */
-	struct progress *kept;
 	uint64_t cov, ft;     /* maximum edges and features that this build reached in this run */
 	uint64_t found_at_us; /* clock_mono_us() when fuzzing last raised cov or ft; 0: never */
 	uint64_t rss_mib;     /* maximum memory that the engine reported */
-	struct job_program program;
 	/* The values that the engine of this build last reported; 0: none. */
 	struct {
 		uint64_t edges_total, corpus_units, corpus_bytes, dict_entries;
 	} said;
-	struct job_claims claims;
-	struct job_words words;
 	uint64_t execs_before; /* executions in earlier cells */
-	uint64_t runs_from;    /* execs_before when this build came: "runs" counts from there */
 	/* Sums of engine_state.kept, kept_by_dict and kept_by_cmp of earlier cells. */
 	struct {
 		uint64_t total, by_dict, by_cmp;
@@ -196,17 +200,8 @@ struct job {
 	/* clock_mono_us() when the cell's memory reached the mark below its limit; 0: it is below
 	 * the mark. */
 	uint64_t over_mark_since;
-
 	unsigned shortages; /* launches in a row in which crun reported a shortage */
-	unsigned collects;  /* failed attempts in a row to save results, for want of a resource */
-	bool is_short;	    /* a resource for a cell is short; the run has not handled it yet */
-	bool was_short;	    /* the note describes a shortage */
-
-	bool active;	  /* the job holds a worker; the run sets and clears this */
-	bool off;	  /* a user stopped the target: only a user starts it again */
-	bool wanted;	  /* a user started the target again while the job was ending */
-	bool fuzzed;	  /* fuzzing began in this run, with the build that was last launched */
-	bool uncollected; /* the working directory still has results that could not be saved */
+	bool fuzzed;	    /* fuzzing began in this run, with the build that was last launched */
 	enum failure last_failure; /* of the last cell; FAILURE_NONE: it did not fail */
 	bool starts_quickly;	   /* the last cell of this build read its corpus within a second */
 	bool knew;		   /* the last failure is a known crash that is not fixed */
@@ -214,18 +209,60 @@ struct job {
 	struct suppress_not unsuppressed; /* crashes that end the program although suppressed */
 	uint64_t failures[FAILURE_COUNT]; /* failures of this run, by kind */
 	uint32_t failures_total;	  /* the sum of failures[] */
-	uint32_t restarts;  /* cells that started after another cell of the same turn */
 	uint32_t stillborn; /* failures in a row, each before fuzzing began in its cell */
 	/* The part of `stillborn` after which an input was removed from the seeds, because it
 	 * failed: the next cell may get further. */
 	uint32_t taken;
-	uint32_t cells; /* number of cells launched, and part of the next one's name */
 	/* Refused system calls with JOB_REFUSED_MAX names; the last place counts all further names.
 	 * NULL: no call was refused yet. */
 	struct job_refused *refused;
 	size_t n_refused;
-	char *refused_text; /* the refused calls as text, owned */
+	uint32_t
+	    forgiven; /* failures of earlier days or builds: they do not count for max_crashes */
+	uint64_t line_dropped; /* bytes of overlong output lines that were not parsed */
 
+	/* --- Written by build.c: the target's build. */
+	struct job_binary binary;  /* the binary when this turn began */
+	struct kept_file at_start; /* the binary when the run began */
+	struct progress_build build;
+	/* Progress of earlier runs, owned.  NULL: it is known whether the build is the same, or
+	 * there was no progress. */
+	struct progress *kept;
+	uint64_t runs_from; /* execs_before when this build came: "runs" counts from there */
+	bool launched;	    /* a cell of this build was launched */
+	bool unproven;	    /* the build came in this run, and no cell of it was launched yet */
+	bool rebuilt;	    /* the binary came during the run: the run's commit is not its commit */
+	bool dropped;	    /* this build reaches much less than the build before; reported once */
+
+	/* --- Written by disk.c: preparing, collecting, and disk space. */
+	struct job_program program;
+	unsigned collects; /* failed attempts in a row to save results, for want of a resource */
+	bool uncollected;  /* the working directory still has results that could not be saved */
+	struct workdir_seeds seeds;
+	struct workdir_found found; /* sums over all cells; some members stay 0 */
+	/* Disk space of the present cell, and of files saved from earlier cells.  A walk counts the
+	 * files in the cells' directories. */
+	struct {
+		struct disk_usage now;	   /* at the last measurement */
+		struct disk_usage at_walk; /* at the last walk */
+		struct disk_usage before;  /* at the walk before the last */
+		/* Bytes that the file system lost and that no cell is known to hold.  They count
+		 * only against a cell that can hide files. */
+		uint64_t unexplained;
+		/* Number of the last walk that measured this job's cell: a walk may run out of time
+		 * before it comes to all cells. */
+		uint64_t walked;
+		struct fs_usage saved; /* files saved since the run, or the day, began */
+		struct workdir_kept kept;
+	} disk;
+	struct buf artifacts; /* names of saved artifacts, one a line */
+
+	/* --- Written by after.c: the seat, triage, merging, and tidying. */
+	/* Keeps the job's cell after a known failure, so that the engine starts again in that cell.
+	 * NULL: no failure of this turn was known yet, or the cells may not be kept. */
+	struct seat *seat;
+	bool leaves_seat;     /* the seat is being closed */
+	uint64_t seat_time_s; /* the engine's time limit in the seat */
 	/* Triage: after a failure, and for artifacts of earlier runs.  NULL: none is in work. */
 	struct triage *triage;
 	/* Totals of struct triage_sum over all triages: found, regressed, fixed, dismissed.  left
@@ -246,21 +283,12 @@ struct job {
 	uint64_t suspects;
 	bool untriaged; /* the queue has artifacts that the next triage should work on */
 	bool unchecked; /* the known crashes have yet to be checked for fixes */
-	uint32_t
-	    forgiven;  /* failures of earlier days or builds: they do not count for max_crashes */
-	bool unshrunk; /* reproducers of the target's crashes wait to be minimised */
-	bool shrinks;  /* the triage in work may minimise */
-	bool tidies;   /* job_tidy() is in work, and its triage has not begun */
-	bool launched; /* a cell of this build was launched */
-	bool unproven; /* the build came in this run, and no cell of it was launched yet */
-	bool rebuilt;  /* the binary came during the run: the run's commit is not its commit */
-	bool dropped;  /* this build reaches much less than the build before; reported once */
-	bool held;     /* the cell is frozen, because the disk is nearly full */
-	bool log_open;
+	bool unshrunk;	/* reproducers of the target's crashes wait to be minimised */
+	bool shrinks;	/* the triage in work may minimise */
+	bool tidies;	/* job_tidy() is in work, and its triage has not begun */
 	char checked[DIGEST_SHA1_HEX]; /* the build that was last checked for fixed crashes */
 	struct row_crash *seen;	       /* crashes of this run; made at the job's end */
 	size_t n_seen;
-
 	/* Merging the corpus after the last cell.  NULL: no merge is in work. */
 	struct merge *merge;
 	struct merge_result *merged; /* result of the last merge, owned; NULL: there was none */
@@ -271,28 +299,14 @@ struct job {
 	uint64_t tidied_at_us;
 	unsigned lent; /* workers that the job borrows while it merges */
 
-	struct workdir_seeds seeds;
-	struct workdir_found found; /* sums over all cells; some members stay 0 */
-
-	/* Disk space of the present cell, and of files saved from earlier cells.  A walk counts the
-	 * files in the cells' directories. */
-	struct {
-		struct disk_usage now;	   /* at the last measurement */
-		struct disk_usage at_walk; /* at the last walk */
-		struct disk_usage before;  /* at the walk before the last */
-		/* Bytes that the file system lost and that no cell is known to hold.  They count
-		 * only against a cell that can hide files. */
-		uint64_t unexplained;
-		/* Number of the last walk that measured this job's cell: a walk may run out of time
-		 * before it comes to all cells. */
-		uint64_t walked;
-		struct fs_usage saved; /* files saved since the run, or the day, began */
-		struct workdir_kept kept;
-	} disk;
-	struct buf artifacts; /* names of saved artifacts, one a line */
+	/* --- Each written by one file more: claims.c, words.c, series.c, limits.c (the two
+	 * booleans), row.c. */
+	struct job_claims claims;
+	struct job_words words;
+	bool is_short;	    /* a resource for a cell is short; the run has not handled it yet */
+	bool was_short;	    /* the note describes a shortage */
+	char *refused_text; /* the refused calls as text, owned */
 	struct series series;
-	struct joblog log;
-	uint64_t line_dropped; /* bytes of overlong output lines that were not parsed */
 };
 
 /* cfg is borrowed until job_done().  fleet: the job's entry in the run's fleet. */
@@ -326,8 +340,6 @@ void job_pause(struct job *j, bool now);
 /* Merges the corpus of a waiting job and minimises the reproducers of its crashes.  Then the job
  * waits again.  Call it only if job_untidy(). */
 void job_tidy(struct job *j);
-/* Looks in the ledger for reproducers that earlier runs, or days, had no time to minimise. */
-void job_find_unshrunk(struct job *j);
 /* Whether the job waits in the queue, and has new inputs to merge or reproducers to minimise. */
 bool job_untidy(const struct job *j);
 /* Takes the policy's reason to wait (fleet_waits_for()), if the job waits. */
@@ -341,6 +353,17 @@ void job_load_progress(struct job *j);
 bool job_other_binary(const struct job *j);
 /* Adds a line of fuzzcell to the job's log. */
 void job_log(struct job *j, const char *text);
+/* The same, and the line becomes the job's note. */
+void job_note(struct job *j, const char *text);
+/* A new day of a continuous run: the limits of triage, failures and disk space begin anew. */
+void job_new_day(struct job *j);
+/* Whether a resource for a cell was short since the last call. */
+bool job_take_shortage(struct job *j);
+/* Take a measurement of the present cell's disk space: of all files by walk number `walk` (held:
+ * the cell was frozen), of files without a name, and of the file system's unexplained loss. */
+void job_disk_walked(struct job *j, const struct disk_usage *u, bool held, uint64_t walk);
+void job_disk_nameless(struct job *j, const struct cell_nameless *n);
+void job_disk_unexplained(struct job *j, uint64_t bytes);
 /* Whether the files of the present cell, and those in job->disk.saved, reach together the target's
  * disk limit or WORKDIR_FILES_MAX. */
 bool job_over_disk(const struct job *j);

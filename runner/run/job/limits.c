@@ -39,6 +39,21 @@ void job_is_short(struct job *j, const char *why)
 	intent_pause(j, true); /* triage needs cells, too: it waits */
 }
 
+bool job_take_shortage(struct job *j)
+{
+	bool is = j->is_short;
+
+	j->is_short = false;
+	return is;
+}
+
+void job_short_is_over(struct job *j)
+{
+	if (j->was_short)
+		job_set_note(j, "%s", "");
+	j->was_short = false;
+}
+
 /* --- while fuzzcell is suspended ------------------------------------------------ */
 
 static uint64_t run_ends_us(const struct job *j)

@@ -172,9 +172,10 @@ bool job_untidy(const struct job *j)
 	return phase_waits(j->phase) && j->pending == REASON_NONE && j->fuzzed;
 }
 
-void job_find_unshrunk(struct job *j)
+void job_new_day(struct job *j)
 {
-	(void)j;
+	j->triage_us = 0;
+	j->forgiven = j->failures_total;
 }
 
 void job_tidy(struct job *j)
