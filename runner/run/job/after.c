@@ -78,6 +78,14 @@ static bool waits_for_its_end(const struct job *j)
 	       job_after_last(j) != EVENT_FINAL;
 }
 
+static void after_pause(struct job *j)
+{
+	if (j->tidies && !j->hurries && job_may_shrink(j))
+		job_step(j, EVENT_TRIAGE);
+	else
+		job_wait(j);
+}
+
 static void job_after_next_step(struct job *j)
 {
 	uint64_t now = clock_mono_us();
@@ -93,10 +101,7 @@ static void job_after_next_step(struct job *j)
 		return;
 	}
 	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
-		if (j->tidies && !j->hurries && job_may_shrink(j))
-			job_step(j, EVENT_TRIAGE);
-		else
-			job_wait(j);
+		after_pause(j);
 		return;
 	}
 	if (j->pending == REASON_NONE && !j->launched) { /* triaged crashes of earlier runs */
