@@ -17,8 +17,7 @@ void *xreallocarray(void *p, size_t n, size_t size) RETURNS_MEMORY;
 char *xstrdup(const char *s) RETURNS_MEMORY;
 char *xstrndup(const char *s, size_t n) RETURNS_MEMORY; /* at most n bytes of s */
 char *xasprintf(const char *fmt, ...) RETURNS_MEMORY __attribute__((format(printf, 1, 2)));
-char *xvasprintf(const char *fmt, va_list ap) RETURNS_MEMORY
-    __attribute__((format(printf, 1, 0)));
+char *xvasprintf(const char *fmt, va_list ap) RETURNS_MEMORY __attribute__((format(printf, 1, 0)));
 
 /* Ends the process, as described above.  For allocations that a library makes. */
 _Noreturn void out_of_memory(void);
