@@ -217,56 +217,6 @@ static void test_many(void **state)
 	check_text();
 }
 
-/* Out of memory at any place is reported, and the ledger stays consistent. */
-static void test_no_memory(void **state)
-{
-	static const char *const lines[] = {"f", "g"};
-	struct crash_sighting s = {.signature = "s",
-				   .target = "t",
-				   .run = "r",
-				   .commit = "c",
-				   .raw_key = "1",
-				   .artifact = "a",
-				   .crash_type = "x",
-				   .kind = "k",
-				   .crash_state = lines,
-				   .n_crash_state = 2,
-				   .frames = lines,
-				   .n_frames = 2,
-				   .crash_file = "f",
-				   .severity = "high",
-				   .tries = 3,
-				   .hits = 3};
-
-	(void)state;
-	for (int is_old = 0; is_old < 2; is_old++) {
-		for (unsigned at = 1;; at++) {
-			struct ledger_noted n;
-			struct err e = {0};
-			int r;
-
-			parse("{\"a\": {\"raw_keys\": [\"t:1\"]}}");
-			if (is_old)
-				(void)NOTE(.signature = "s");
-			fault_arm(at, FAULT_FAIL);
-			r = ledger_note(ledger, &s, &n, &e);
-			fault_arm(0, FAULT_FAIL);
-			check_text();
-			if (r == 0) {
-				print_message("# %u allocations\n", at - 1);
-				assert_true(at > 10);
-				break;
-			}
-			assert_int_equal(r, -ENOMEM);
-			assert_true(e.msg[0]);
-			assert_int_equal(ledger_count(ledger), is_old ? 2 : 1);
-			assert_int_equal(note(&s).crash->raw_keys.n, 1);
-			assert_ptr_equal(ledger_find_raw(ledger, "t", "1"), crash("s"));
-			check_text();
-		}
-	}
-}
-
 #define CASE(f) cmocka_unit_test_teardown(f, each_teardown)
 
 static const struct CMUnitTest tests[] = {
@@ -277,7 +227,6 @@ static const struct CMUnitTest tests[] = {
     CASE(test_refused_signatures),
     CASE(test_better),
     CASE(test_many),
-    CASE(test_no_memory),
 };
 
 UNIT_MAIN(tests)

@@ -243,40 +243,11 @@ static void test_large_files(void **state)
 	assert_string_equal(e.msg, "crash '030000' has more than 1000 aliases");
 }
 
-static void test_no_memory(void **state)
-{
-	(void)state;
-	for (unsigned at = 1;; at++) {
-		struct err e = {0};
-		int r;
-
-		parse(
-		    "{\"a\": {\"count\": 1, \"aliases\": [\"n\"]}, \"b\": {\"count\": 10}, \"c\": "
-		    "{\"count\": 100}}");
-		OK(ledger_merge(ledger, "b", "a", &oops));
-		fault_arm(at, FAULT_FAIL);
-		r = ledger_merge(ledger, "a", "c", &e);
-		if (r == 0)
-			r = ledger_split(ledger, "n", &e);
-		fault_arm(0, FAULT_FAIL);
-		if (r == 0) {
-			assert_true(at > 8);
-			break;
-		}
-		assert_int_equal(r, -ENOMEM);
-		assert_int_equal(ledger_count(ledger), 3);
-		check_text();
-	}
-	assert_int_equal(crash("a")->count, 111);
-	assert_ptr_equal(crash("b"), crash("c"));
-}
-
 #define CASE(f) cmocka_unit_test_teardown(f, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_merge),	    CASE(test_split),	  CASE(test_chain),
-    CASE(test_names),	    CASE(test_states),	  CASE(test_odd_files),
-    CASE(test_large_files), CASE(test_no_memory), CASE(test_rates),
+    CASE(test_merge),  CASE(test_split),     CASE(test_chain),	     CASE(test_names),
+    CASE(test_states), CASE(test_odd_files), CASE(test_large_files), CASE(test_rates),
 };
 
 UNIT_MAIN(tests)
