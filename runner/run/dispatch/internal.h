@@ -13,8 +13,8 @@ void dispatch_take(struct dispatch *d, struct job *j, uint64_t turn_us);
 /* Whether there is memory for a cell of the job.  A job that needs more than the machine has runs
  * alone. */
 bool dispatch_fits(const struct dispatch *d, const struct job *j);
-/* The policy's view of job i: a job that was asked to leave its turn is FLEET_BUSY, and one whose
- * end is decided is FLEET_OUT.  arg: the dispatch. */
+/* The policy's view of job i.  A job that was asked to leave its turn is FLEET_BUSY.  A job is
+ * FLEET_OUT when its end is decided.  arg: the dispatch. */
 enum fleet_does dispatch_does(const void *arg, size_t i);
 /* The number of jobs that run (FLEET_RUNS). */
 unsigned dispatch_fuzzing(const struct dispatch *d);
