@@ -57,24 +57,6 @@ int buf_check(const struct buf *b, struct err *e)
 	return b->full ? err_set(e, EFBIG, "more than %zu bytes", b->max) : 0;
 }
 
-int buf_add(struct buf *b, struct slice s, struct err *e)
-{
-	b->full = false;
-	buf_put(b, s);
-	return buf_check(b, e);
-}
-
-int buf_addf(struct buf *b, struct err *e, const char *fmt, ...)
-{
-	_autofree_ char *s = NULL;
-	va_list ap;
-
-	va_start(ap, fmt);
-	s = xvasprintf(fmt, ap);
-	va_end(ap);
-	return buf_add(b, (struct slice){s, strlen(s)}, e);
-}
-
 void buf_clear(struct buf *b)
 {
 	b->n = 0;

@@ -29,10 +29,6 @@ void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(print
 /* -EFBIG "more than N bytes" when a text did not fit. */
 MUST_CHECK int buf_check(const struct buf *b, struct err *e);
 
-/* To be replaced by the above. */
-MUST_CHECK int buf_add(struct buf *b, struct slice s, struct err *e);
-MUST_CHECK int buf_addf(struct buf *b, struct err *e, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 void buf_clear(struct buf *b);
 void buf_done(struct buf *b);
 

@@ -27,24 +27,6 @@ void strv_pushf(struct strv *s, const char *fmt, ...)
 	va_end(ap);
 }
 
-int strv_add(struct strv *s, const char *text, struct err *e)
-{
-	(void)e;
-	strv_push(s, text);
-	return 0;
-}
-
-int strv_addf(struct strv *s, struct err *e, const char *fmt, ...)
-{
-	va_list ap;
-
-	(void)e;
-	va_start(ap, fmt);
-	strv_adopt(s, xvasprintf(fmt, ap));
-	va_end(ap);
-	return 0;
-}
-
 void strv_done(struct strv *s)
 {
 	for (size_t i = 0; i < s->n; i++)

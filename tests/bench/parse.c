@@ -46,8 +46,10 @@ static int read_files(int n, char **names, struct files *to, struct err *e)
 		size_t size;
 		int rc = fs_read(AT_FDCWD, names[i], FILE_MAX, &text, &size, e);
 
-		if (rc == 0)
-			rc = buf_add(&to->text, (struct slice){text, size}, e);
+		if (rc == 0) {
+			buf_put(&to->text, (struct slice){text, size});
+			rc = buf_check(&to->text, e);
+		}
 		if (rc < 0)
 			return rc;
 		to->ends[to->n++] = to->text.n;

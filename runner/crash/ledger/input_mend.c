@@ -47,15 +47,14 @@ static int ledger_input_mend_read_all(int fd, struct buf *out, struct err *e)
 {
 	char block[16384];
 	ssize_t n;
-	int r = 0;
 
 	do {
 		n = sys_read(fd, block, sizeof(block));
 		if (n < 0)
 			return err_sys(e, "read it");
-		r = buf_add(out, (struct slice){block, (size_t)n}, e);
-	} while (n > 0 && r == 0);
-	return r;
+		buf_put(out, (struct slice){block, (size_t)n});
+	} while (n > 0 && !out->full);
+	return buf_check(out, e);
 }
 
 /* 1: copied from there.  0: no such input is there. */

@@ -190,22 +190,17 @@ static int add_member(struct buf *out, const char *key, const json_t *j, bool is
 {
 	_autojson_ json_t *name = json_string(key);
 	_autofree_ char *key_text = NULL, *text = NULL;
-	int r;
+	int r = json_print(name, 0, &key_text, e);
 
-	if (!name)
-		return err_set(e, ENOMEM, "print JSON");
-	r = json_print(name, 0, &key_text, e);
+	if (r == 0)
+		r = print_exactly(j, is_ours, &text, e);
 	if (r < 0)
 		return r;
-	r = print_exactly(j, is_ours, &text, e);
-	if (r < 0)
-		return r;
-	r = buf_addf(out, e, "%s\n  ", out->n > 1 ? "," : "");
-	if (r == 0)
-		r = buf_add(out, slice_of(key_text), e);
-	if (r == 0)
-		r = buf_add(out, SLICE(": "), e);
-	return r < 0 ? r : buf_add(out, slice_of(text), e);
+	buf_puts(out, out->n > 1 ? ",\n  " : "\n  ");
+	buf_puts(out, key_text);
+	buf_puts(out, ": ");
+	buf_puts(out, text);
+	return buf_check(out, e);
 }
 
 static bool has_no_extra(const struct record *n)
@@ -220,13 +215,12 @@ static int ledger_write_print(const struct ledger *l, struct buf *out, struct er
 {
 	const char *key;
 	json_t *j;
-	int r = buf_add(out, SLICE("{"), e);
+	int r = 0;
 
+	buf_puts(out, "{");
 	for (size_t i = 0; i < l->n && r == 0; i++) {
 		_autojson_ json_t *crash = ledger_write_crash_json(l->v[i]);
 
-		if (!crash)
-			return err_set(e, ENOMEM, "print crash '%.100s'", l->v[i]->c.signature);
 		r = add_member(out, l->v[i]->c.signature, crash, has_no_extra(l->v[i]), e);
 	}
 	json_object_foreach(l->foreign, key, j)
@@ -234,19 +228,23 @@ static int ledger_write_print(const struct ledger *l, struct buf *out, struct er
 		if (r == 0)
 			r = add_member(out, key, j, false, e);
 	}
-	return r < 0 ? r : buf_add(out, SLICE("\n}\n"), e);
+	if (r < 0)
+		return r;
+	buf_puts(out, "\n}\n");
+	return buf_check(out, e);
 }
 
 int ledger_print_record(struct record *n, struct buf *out, struct err *e)
 {
 	_autojson_ json_t *crash = ledger_write_crash_json(n);
-	int r = buf_add(out, SLICE("{"), e);
+	int r;
 
-	if (r == 0 && !crash)
-		r = err_set(e, ENOMEM, "print crash '%.100s'", n->c.signature);
-	if (r == 0)
-		r = add_member(out, n->c.signature, crash, has_no_extra(n), e);
-	return r < 0 ? r : buf_add(out, SLICE("\n}\n"), e);
+	buf_puts(out, "{");
+	r = add_member(out, n->c.signature, crash, has_no_extra(n), e);
+	if (r < 0)
+		return r;
+	buf_puts(out, "\n}\n");
+	return buf_check(out, e);
 }
 
 int ledger_print(const struct ledger *l, char **ret, size_t *ret_n, struct err *e)

@@ -2,6 +2,7 @@
 #ifndef RUNNER_TARGETS_BAZEL_GRAPH_H
 #define RUNNER_TARGETS_BAZEL_GRAPH_H
 
+#include "base/err.h"
 #include "base/scan.h"
 #include "base/strv.h"
 
