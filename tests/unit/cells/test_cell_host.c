@@ -257,7 +257,7 @@ static int kill_while_mounts_open(void)
 }
 
 /* A process that stayed would hold the locks of the host that was killed while it started. */
-static void killed_while_it_starts_it_leaves_nobody(void **state)
+static void killed_while_it_starts_it_leaves_no_process(void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
@@ -528,7 +528,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(cells_start_from_the_copy_of_crun),
     cmocka_unit_test(crun_that_fails_is_told),
     cmocka_unit_test(what_crun_mounts_does_not_stay),
-    cmocka_unit_test(killed_while_it_starts_it_leaves_nobody),
+    cmocka_unit_test(killed_while_it_starts_it_leaves_no_process),
     cmocka_unit_test(a_missing_or_old_crun_is_refused),
     cmocka_unit_test(it_takes_the_files_that_it_may_have),
     cmocka_unit_test(a_frozen_cell_stands),

@@ -85,7 +85,7 @@ static void a_user_needs_the_unified_layout_and_no_mounts(void **state)
 	forked(as_user);
 }
 
-static int as_somebody_else(void)
+static int as_another_user(void)
 {
 	static const char *const argv[] = {"/bin/true", NULL};
 	static const struct cell_ops ops = {0};
@@ -103,10 +103,10 @@ static int as_somebody_else(void)
 	return cell_start(NULL, &spec, &ops, NULL, &c, &e) == -EPERM ? 0 : 2;
 }
 
-static void a_users_cell_is_nobody_else(void **state)
+static void a_users_cell_has_its_own_user(void **state)
 {
 	(void)state;
-	forked(as_somebody_else);
+	forked(as_another_user);
 }
 
 static void root_needs_nothing_of_it(void **state)
@@ -125,7 +125,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_switch_that_is_not_there_forbids_nothing),
     cmocka_unit_test(a_switch_that_cannot_be_read_is_no_permission),
     cmocka_unit_test(a_user_needs_the_unified_layout_and_no_mounts),
-    cmocka_unit_test(a_users_cell_is_nobody_else),
+    cmocka_unit_test(a_users_cell_has_its_own_user),
     cmocka_unit_test(root_needs_nothing_of_it),
 };
 

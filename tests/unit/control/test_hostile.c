@@ -138,7 +138,7 @@ static int asks_often_and_reads_nothing(int d)
 }
 
 /* Of the same user. */
-static void who_floods_us_keeps_nobody_waiting(void **state)
+static void a_flooding_client_keeps_no_client_waiting(void **state)
 {
 	(void)state;
 	(void)serve(0, asks_often_and_reads_nothing);
@@ -317,7 +317,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_line_may_come_in_pieces_and_half_of_one_is_none),
     CASE(thousands_of_connections_do_not_keep_one_out),
     CASE(a_flood_of_requests_is_slowed_down),
-    CASE(who_floods_us_keeps_nobody_waiting),
+    CASE(a_flooding_client_keeps_no_client_waiting),
     CASE(slow_readers_cost_a_bounded_amount),
     CASE(who_says_nothing_or_does_not_read_goes),
     CASE(rights_are_the_kernels_word),

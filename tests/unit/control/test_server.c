@@ -67,7 +67,7 @@ static int asks_once(int d)
 	return lives(d) ? 0 : 1;
 }
 
-static int finds_nobody(int d)
+static int finds_no_server(int d)
 {
 	json_t *o = NULL;
 	struct err e;
@@ -85,7 +85,7 @@ static void a_socket_goes_with_its_run_and_a_dead_one_is_replaced(void **state)
 	int link;
 
 	(void)state;
-	assert_int_equal(finds_nobody(dir.fd), 0);
+	assert_int_equal(finds_no_server(dir.fd), 0);
 	(void)serve(0, asks_once);
 	assert_false(scratch_has(dir.fd, CONTROL_SOCKET));
 	/* as left by a killed run */
@@ -98,7 +98,7 @@ static void a_socket_goes_with_its_run_and_a_dead_one_is_replaced(void **state)
 	control_server_close(first);
 	loop_free(l);
 	assert_int_equal(renameat(dir.fd, "kept", dir.fd, CONTROL_SOCKET), 0);
-	assert_int_equal(finds_nobody(dir.fd), 0);
+	assert_int_equal(finds_no_server(dir.fd), 0);
 	(void)serve(0, asks_once);
 }
 
@@ -110,7 +110,7 @@ static void what_is_no_socket_is_not_removed(void **state)
 
 	(void)state;
 	assert_int_equal(mkdirat(dir.fd, CONTROL_SOCKET, 0700), 0);
-	assert_int_equal(finds_nobody(dir.fd), 0);
+	assert_int_equal(finds_no_server(dir.fd), 0);
 	assert_int_equal(loop_new(&l, &e), 0);
 	assert_true(control_server_open(l, dir.fd, answer, NULL, &s, &e) < 0);
 	assert_true(scratch_has(dir.fd, CONTROL_SOCKET));
