@@ -203,7 +203,7 @@ static size_t after(const char *request, uint64_t us)
 	return n;
 }
 
-static void who_says_nothing_or_does_not_read_goes(void **state)
+static void a_silent_or_deaf_client_is_closed(void **state)
 {
 	const char *ask = "{\"cmd\":\"target\",\"target\":\"x\"}\n";
 
@@ -319,7 +319,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_flood_of_requests_is_slowed_down),
     CASE(a_flooding_client_keeps_no_client_waiting),
     CASE(slow_readers_cost_a_bounded_amount),
-    CASE(who_says_nothing_or_does_not_read_goes),
+    CASE(a_silent_or_deaf_client_is_closed),
     CASE(rights_are_the_kernels_word),
     CASE(users_get_what_is_theirs),
 };

@@ -38,7 +38,7 @@ static void each_command_is_understood(void **state)
 	assert_false(good("{\"cmd\":\"end\",\"now\":false}").now);
 }
 
-static void who_may_look_may_not_change(void **state)
+static void a_reader_may_not_change_anything(void **state)
 {
 	(void)state;
 	for (unsigned c = 0; c < CONTROL_CMD_COUNT; c++)
@@ -134,7 +134,7 @@ static void what_is_asked_arrives_as_it_was_meant(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_command_is_understood),
-    cmocka_unit_test(who_may_look_may_not_change),
+    cmocka_unit_test(a_reader_may_not_change_anything),
     cmocka_unit_test(all_else_is_refused),
     cmocka_unit_test(what_is_too_long_is_not_looked_at),
     cmocka_unit_test(what_is_asked_arrives_as_it_was_meant),

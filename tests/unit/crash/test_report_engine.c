@@ -153,7 +153,7 @@ static void what_libc_said(void **state)
 	}
 }
 
-static void who_raised_tells_the_signal(void **state)
+static void the_raising_process_tells_the_signal(void **state)
 {
 	struct crash_report r = parse(LF "deadly signal\n" PRINT
 					 "    #4 0x5 in raise signal/../sysdeps/posix/raise.c:26\n"
@@ -171,7 +171,7 @@ static void who_raised_tells_the_signal(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(libfuzzer_s_own),	  cmocka_unit_test(targets_name_them),
     cmocka_unit_test(ignored_when_asked), cmocka_unit_test(the_site_of_a_shortage),
-    cmocka_unit_test(what_libc_said),	  cmocka_unit_test(who_raised_tells_the_signal),
+    cmocka_unit_test(what_libc_said),	  cmocka_unit_test(the_raising_process_tells_the_signal),
 };
 
 UNIT_MAIN(tests)

@@ -140,7 +140,7 @@ static void a_quota_is_no_starvation(void **state)
 }
 
 /* Frozen, asleep or deadlocked: no usage, no pressure, no progress, no starvation. */
-static void who_holds_still_is_stuck(void **state)
+static void a_target_that_holds_still_is_stuck(void **state)
 {
 	struct cell c = {.cpu = 1};
 	struct effective e = {0};
@@ -177,7 +177,7 @@ static void without_psi_it_is_cpu_time_alone(void **state)
 }
 
 /* The cell reads a large corpus from a slow disk. */
-static void who_waits_for_a_disk_is_not_stuck(void **state)
+static void a_target_that_waits_for_a_disk_is_not_stuck(void **state)
 {
 	struct cell c = {.cpu = 0.005, .io = 0.9};
 	struct effective e = {0};
@@ -214,7 +214,7 @@ static void a_freeze_does_not_make_it_calm(void **state)
 
 /* The supervisor was suspended for an hour: the cell was not stuck, and whether the machine was
  * oversubscribed is unknown. */
-static void when_nobody_looked_not_much_is_known(void **state)
+static void without_readings_not_much_is_known(void **state)
 {
 	struct cell c = {.cpu = 0.5, .wait = 0.5};
 	struct effective e = {0};
@@ -365,11 +365,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(starved_is_over_a_minute),
     cmocka_unit_test(calm_is_counted),
     cmocka_unit_test(a_quota_is_no_starvation),
-    cmocka_unit_test(who_holds_still_is_stuck),
+    cmocka_unit_test(a_target_that_holds_still_is_stuck),
     cmocka_unit_test(without_psi_it_is_cpu_time_alone),
-    cmocka_unit_test(who_waits_for_a_disk_is_not_stuck),
+    cmocka_unit_test(a_target_that_waits_for_a_disk_is_not_stuck),
     cmocka_unit_test(a_freeze_does_not_make_it_calm),
-    cmocka_unit_test(when_nobody_looked_not_much_is_known),
+    cmocka_unit_test(without_readings_not_much_is_known),
     cmocka_unit_test(thrashing_stops_the_clock),
     cmocka_unit_test(odd_times_are_nothing),
     cmocka_unit_test(cut_readings_are_no_progress),

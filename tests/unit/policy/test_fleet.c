@@ -32,7 +32,7 @@ static void a_single_one_is_not_restarted(void **state)
 	assert_int_equal(m.orders[FLEET_PAUSE], 0);
 }
 
-static void who_finds_more_gets_more(void **state)
+static void a_target_that_finds_more_gets_more(void **state)
 {
 	struct sim m;
 
@@ -108,7 +108,7 @@ static void fewer_workers_pause_the_poorest(void **state)
 }
 
 /* Continuous: no target pays any more, and only the floor's share is used, until a new build. */
-static void who_does_not_pay_rests(void **state)
+static void a_target_that_does_not_pay_rests(void **state)
 {
 	struct sim m;
 	uint64_t before;
@@ -175,7 +175,7 @@ static void begin_held(struct sim *m)
 }
 
 /* A held target rests once the machine is calm, and does not take the time of others. */
-static void who_was_held_rests(void **state)
+static void a_held_target_rests(void **state)
 {
 	struct sim m;
 
@@ -370,7 +370,7 @@ static void an_unchanged_one_is_looked_at(void **state)
 
 /* In a continuous run no target that pays waits while a core is idle, also after a moment with one
  * worker less. */
-static void who_pays_waits_for_no_idle_core(void **state)
+static void a_paying_target_waits_for_no_idle_core(void **state)
 {
 	struct sim m;
 	uint64_t before;
@@ -415,15 +415,15 @@ static void a_long_way_to_the_first_cell(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_has_its_turn_and_leaves),
     cmocka_unit_test(a_single_one_is_not_restarted),
-    cmocka_unit_test(who_finds_more_gets_more),
+    cmocka_unit_test(a_target_that_finds_more_gets_more),
     cmocka_unit_test(a_late_bloomer_gets_its_chance),
     cmocka_unit_test(starved_it_is_held_and_then_leaves),
     cmocka_unit_test(held_it_goes_on_when_it_is_calm),
     cmocka_unit_test(fewer_workers_pause_the_poorest),
-    cmocka_unit_test(who_does_not_pay_rests),
+    cmocka_unit_test(a_target_that_does_not_pay_rests),
     cmocka_unit_test(a_blocked_one_is_passed_over),
     cmocka_unit_test(they_take_turns_in_the_same_room),
-    cmocka_unit_test(who_was_held_rests),
+    cmocka_unit_test(a_held_target_rests),
     cmocka_unit_test(a_machine_that_is_never_calm),
     cmocka_unit_test(one_that_never_fuzzes_takes_no_others_time),
     cmocka_unit_test(one_that_thrashes_takes_no_others_time),
@@ -434,7 +434,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_new_build_of_one_that_is_held_comes_first),
     cmocka_unit_test(a_low_priority_idles_no_core),
     cmocka_unit_test(an_unchanged_one_is_looked_at),
-    cmocka_unit_test(who_pays_waits_for_no_idle_core),
+    cmocka_unit_test(a_paying_target_waits_for_no_idle_core),
     cmocka_unit_test(a_long_way_to_the_first_cell),
 };
 

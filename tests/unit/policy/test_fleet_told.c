@@ -6,7 +6,7 @@
 
 #define S UINT64_C(1000000)
 
-static void who_slept_has_not_waited(void **state)
+static void sleep_does_not_count_as_waiting(void **state)
 {
 	struct fleet_target v[2] = {{.held_us = 5, .last_us = 3}, {.last_us = 9}};
 	struct fleet f = {.v = v, .n = 2};
@@ -110,7 +110,7 @@ static void what_seeds_reach_is_no_find(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(who_slept_has_not_waited),
+    cmocka_unit_test(sleep_does_not_count_as_waiting),
     cmocka_unit_test(what_an_engine_tells_is_counted_once),
     cmocka_unit_test(what_seeds_reach_is_no_find),
     cmocka_unit_test(the_rule_sees_what_was_told),

@@ -300,7 +300,7 @@ static void nothing_is_done_twice(void **state)
 #undef OK
 }
 
-static void nobody_listens(void **state)
+static void no_server_listens(void **state)
 {
 	struct http_reply r = HTTP_REPLY_INIT;
 	struct http *h = client();
@@ -410,7 +410,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(redirects_end),
     cmocka_unit_test(what_fails_says_whether_it_may_be_done),
     cmocka_unit_test(nothing_is_done_twice),
-    cmocka_unit_test(nobody_listens),
+    cmocka_unit_test(no_server_listens),
     cmocka_unit_test(faults_are_told_apart),
     cmocka_unit_test(urls),
     cmocka_unit_test(origins),

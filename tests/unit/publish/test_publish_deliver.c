@@ -76,7 +76,7 @@ static void test_deadline_and_lock(void **state)
 }
 
 /* A sender without a token does not block a sender with one. */
-static void test_nobody_asked(void **state)
+static void test_no_request_was_sent(void **state)
 {
 	struct publish_delivered got;
 
@@ -390,7 +390,7 @@ static void test_killed_deliveries(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    WITH(test_outcomes),      WITH(test_deadline_and_lock), WITH(test_nobody_asked),
+    WITH(test_outcomes),      WITH(test_deadline_and_lock), WITH(test_no_request_was_sent),
     WITH(test_refused_token), WITH(test_deleted),	    WITH(test_learned),
     WITH(test_faults),	      WITH(test_killed_deliveries),
 };

@@ -251,7 +251,7 @@ static struct github_config app_config(void)
 	return (struct github_config){.app = 4711, .installation = 9, .app_key_file = path};
 }
 
-static void an_app_states_who_it_is(void **state)
+static void an_app_states_its_identity(void **state)
 {
 	struct github_config c = app_config();
 	EVP_PKEY *key = make_key(2048);
@@ -366,7 +366,7 @@ static const struct CMUnitTest tests[] = {
     CASE(none_is_named),
     cmocka_unit_test(what_is_shown_of_a_secret),
     CASE(another_one_has_another_number),
-    CASE(an_app_states_who_it_is),
+    CASE(an_app_states_its_identity),
     CASE(keys_that_are_none),
     CASE(every_call_may_fail),
     CASE(the_process_is_closed_to_others),

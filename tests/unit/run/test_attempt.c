@@ -9,7 +9,7 @@
 #define S UINT64_C(1000000)
 
 /* The engine measures wall time. */
-static void who_waits_gets_longer(void **state)
+static void a_waiting_target_gets_longer(void **state)
 {
 	static const struct {
 		double starved;
@@ -36,7 +36,7 @@ static void any_share_is_bounded(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(who_waits_gets_longer),
+    cmocka_unit_test(a_waiting_target_gets_longer),
     cmocka_unit_test(any_share_is_bounded),
 };
 

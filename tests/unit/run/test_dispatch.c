@@ -137,7 +137,7 @@ static void each_worker_less_pauses_one_target(void **state)
 
 /* --- ends --------------------------------------------------------------------- */
 
-static void who_dies_at_once_holds_nobody_up(void **state)
+static void a_target_that_dies_at_once_delays_no_other(void **state)
 {
 	(void)state;
 	begin(MOST, 2, false);
@@ -151,7 +151,7 @@ static void who_dies_at_once_holds_nobody_up(void **state)
 		assert_int_equal(w.parts[i].starts, 1);
 }
 
-static void who_waited_is_wrapped_up(void **state)
+static void a_waiting_target_is_wrapped_up(void **state)
 {
 	(void)state;
 	begin(5, 2, false);
@@ -169,7 +169,7 @@ static void who_waited_is_wrapped_up(void **state)
 }
 
 /* A running target makes way, even if the running targets win every turn. */
-static void who_waited_has_a_worker_for_its_end(void **state)
+static void a_waiting_target_has_a_worker_for_its_end(void **state)
 {
 	unsigned starts;
 
@@ -191,7 +191,7 @@ static void who_waited_has_a_worker_for_its_end(void **state)
 }
 
 /* A target that needs more memory than any running target would free pauses none of them. */
-static void who_would_not_fit_disturbs_nobody(void **state)
+static void a_target_that_does_not_fit_disturbs_no_other(void **state)
 {
 	unsigned pauses;
 
@@ -354,10 +354,10 @@ static const struct CMUnitTest tests[] = {
     CASE(what_is_lent_comes_back),
     CASE(fewer_workers_and_more),
     CASE(each_worker_less_pauses_one_target),
-    CASE(who_dies_at_once_holds_nobody_up),
-    CASE(who_waited_is_wrapped_up),
-    CASE(who_waited_has_a_worker_for_its_end),
-    CASE(who_would_not_fit_disturbs_nobody),
+    CASE(a_target_that_dies_at_once_delays_no_other),
+    CASE(a_waiting_target_is_wrapped_up),
+    CASE(a_waiting_target_has_a_worker_for_its_end),
+    CASE(a_target_that_does_not_fit_disturbs_no_other),
     CASE(the_cap_ends_it),
     CASE(each_target_has_a_turn_in_a_short_run),
     CASE(times_of_a_turn),

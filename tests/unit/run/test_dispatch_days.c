@@ -50,7 +50,7 @@ static void sleep_is_no_time(void **state)
 
 /* --- continuous ------------------------------------------------------------------ */
 
-static void who_rests_is_tidied(void **state)
+static void a_resting_target_is_tidied(void **state)
 {
 	(void)state;
 	begin(2, 2, true);
@@ -81,7 +81,7 @@ static void others_are_tidied_once_a_day(void **state)
 }
 
 /* Merging takes place although there is always a target that pays for the worker. */
-static void nobody_is_too_busy_to_be_tidied(void **state)
+static void a_busy_target_is_tidied_too(void **state)
 {
 	(void)state;
 	begin(2, 1, true);
@@ -132,7 +132,7 @@ static void a_new_build_wakes(void **state)
 }
 
 /* A target that only has to merge before its end merges first. */
-static void it_does_not_wake_who_ends(void **state)
+static void it_does_not_wake_a_target_that_ends(void **state)
 {
 	(void)state;
 	begin(2, 1, true);
@@ -207,7 +207,7 @@ static void room_that_comes_is_taken(void **state)
 }
 
 /* After a crash loop, a full disk or a failed start the target is tried again the next day. */
-static void who_came_to_a_limit_has_another_day(void **state)
+static void a_target_at_a_limit_has_another_day(void **state)
 {
 	(void)state;
 	begin(3, 3, true);
@@ -275,16 +275,16 @@ static void a_full_disk_is_said_again(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(a_pause_that_was_lost_is_asked_for_again),
     CASE(sleep_is_no_time),
-    CASE(who_rests_is_tidied),
+    CASE(a_resting_target_is_tidied),
     CASE(others_are_tidied_once_a_day),
-    CASE(nobody_is_too_busy_to_be_tidied),
+    CASE(a_busy_target_is_tidied_too),
     CASE(a_cell_lives_for_a_day),
     CASE(a_new_build_wakes),
-    CASE(it_does_not_wake_who_ends),
+    CASE(it_does_not_wake_a_target_that_ends),
     CASE(a_day_passes),
     CASE(a_new_build_has_a_cap_of_its_own),
     CASE(room_that_comes_is_taken),
-    CASE(who_came_to_a_limit_has_another_day),
+    CASE(a_target_at_a_limit_has_another_day),
     CASE(a_full_disk_is_waited_for),
     CASE(a_full_disk_is_said_again),
 };

@@ -28,7 +28,7 @@ static void stopped_it_is_out_until_a_person_starts_it(void **state)
 	assert_true(w.d.targets[0].spent_us >= 90 * S);
 }
 
-static void nobody_else_brings_it_back(void **state)
+static void only_a_user_revives_it(void **state)
 {
 	(void)state;
 	begin(2, 1, true);
@@ -76,7 +76,7 @@ static void started_at_its_end_it_comes_back_after_it(void **state)
 	assert_int_equal(w.jobs[0].phase, PHASE_DONE);
 }
 
-static void a_run_that_ends_brings_nobody_back(void **state)
+static void a_run_that_ends_revives_no_target(void **state)
 {
 	(void)state;
 	begin(1, 1, false);
@@ -229,9 +229,9 @@ static void started_it_is_next_whoever_waits(void **state)
 
 static const struct CMUnitTest tests[] = {
     CASE(stopped_it_is_out_until_a_person_starts_it),
-    CASE(nobody_else_brings_it_back),
+    CASE(only_a_user_revives_it),
     CASE(started_at_its_end_it_comes_back_after_it),
-    CASE(a_run_that_ends_brings_nobody_back),
+    CASE(a_run_that_ends_revives_no_target),
     CASE(a_plateau_is_tried_again_with_limits_of_its_own),
     CASE(a_cap_counts_from_a_persons_start),
     CASE(skipped_the_others_come_first),

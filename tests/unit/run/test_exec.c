@@ -301,7 +301,7 @@ static void a_refused_fork_ends_it(void **state)
 }
 
 /* Among so many processes the target may never get so far. */
-static void who_does_not_dump_is_killed(void **state)
+static void a_target_that_does_not_dump_is_killed(void **state)
 {
 	(void)state;
 	play.refused_after = 1;
@@ -366,7 +366,7 @@ static void a_refused_call_of_an_input_is_reported(void **state)
 	}
 }
 
-static void who_did_not_ask_is_not_looked_at(void **state)
+static void a_plain_command_is_not_watched(void **state)
 {
 	(void)state;
 	play.refused_after = 1;
@@ -530,9 +530,9 @@ static const struct CMUnitTest tests[] = {
     CASE(a_refused_call_of_the_start_is_not_reported),
     CASE(a_refused_call_of_an_input_is_reported),
     CASE(an_input_that_executes_its_target_fails),
-    CASE(who_does_not_dump_is_killed),
+    CASE(a_target_that_does_not_dump_is_killed),
     CASE(refused_it_may_end_by_itself),
-    CASE(who_did_not_ask_is_not_looked_at),
+    CASE(a_plain_command_is_not_watched),
     CASE(the_deadline_ends_it),
     CASE(an_input_has_its_own_limit),
     CASE(a_report_has_time_until_the_deadline),

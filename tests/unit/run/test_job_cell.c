@@ -33,7 +33,7 @@ static void what_it_says_is_counted(void **state)
 }
 
 /* libFuzzer does not print a given value. */
-static void the_longest_input_is_known_where_somebody_chose_it(void **state)
+static void a_chosen_longest_input_is_known(void **state)
 {
 	(void)state;
 	first_turn();
@@ -535,7 +535,7 @@ static const struct CMUnitTest tests[] = {
     CASE(only_as_many_inputs_as_runs_finish_it),
     CASE(a_row_counts_as_its_reason_says),
     CASE(what_it_says_is_counted),
-    CASE(the_longest_input_is_known_where_somebody_chose_it),
+    CASE(a_chosen_longest_input_is_known),
     CASE(what_its_seeds_reach_was_not_found),
     CASE(its_waits_are_told),
     CASE(what_it_did_not_do_when_asked),

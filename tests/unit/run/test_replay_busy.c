@@ -146,7 +146,7 @@ static void no_cell_to_be_alone_in(void **state)
 	assert_true(failed > 0);
 }
 
-static void who_is_refused_a_fork_is_found(void **state)
+static void a_refused_fork_is_found(void **state)
 {
 	(void)state;
 	inputs("p1 b1 p2");
@@ -189,7 +189,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(nor_do_all_together_fail),
     cmocka_unit_test(held_still_when_it_was_stopped),
     cmocka_unit_test(no_cell_to_be_alone_in),
-    cmocka_unit_test(who_is_refused_a_fork_is_found),
+    cmocka_unit_test(a_refused_fork_is_found),
     cmocka_unit_test(what_is_left_behind_adds_up),
 };
 

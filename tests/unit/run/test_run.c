@@ -21,7 +21,7 @@ static void on_event(void *arg, const struct run_view *v, size_t row, const char
 
 /* After its end a run saves its results and notifies, which may take minutes.  A client of the
  * control socket must not wait for an answer during this time. */
-static void nobody_listens_behind_its_end(void **state)
+static void a_socket_without_a_listener_is_an_error(void **state)
 {
 	const struct run_config cfg = {.workers = 1};
 	struct scratch dir = SCRATCH_INIT;
@@ -59,6 +59,7 @@ static void nobody_listens_behind_its_end(void **state)
 	scratch_remove(&dir);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(nobody_listens_behind_its_end)};
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_socket_without_a_listener_is_an_error)};
 
 UNIT_MAIN(tests)

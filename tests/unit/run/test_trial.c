@@ -223,7 +223,7 @@ static void it_never_gets_its_time(void **state)
 }
 
 /* No other process kept the CPU from it. */
-static void who_holds_still_has_failed(void **state)
+static void a_target_that_holds_still_has_failed(void **state)
 {
 	(void)state;
 	TRY({.cpu = 0, .waited = 2, .wall = 10, SLOW});
@@ -346,7 +346,7 @@ static void no_cell_for_more_time(void **state)
 	assert_false(play.failed);
 }
 
-static void who_was_stopped_is_not_tried_again(void **state)
+static void a_stopped_target_is_not_started_again(void **state)
 {
 	(void)state;
 	TRY({.cpu = 1, .waited = 9, .wall = 10, SLOW},
@@ -361,7 +361,7 @@ static const struct CMUnitTest tests[] = {
     CASE(its_start_is_not_its_inputs),
     CASE(it_holds_as_cpu_time),
     CASE(it_never_gets_its_time),
-    CASE(who_holds_still_has_failed),
+    CASE(a_target_that_holds_still_has_failed),
     CASE(late_is_too_long_as_well),
     CASE(a_crash_is_one_on_a_busy_machine_too),
     CASE(a_crash_with_more_time_is_one),
@@ -373,7 +373,7 @@ static const struct CMUnitTest tests[] = {
     CASE(no_cpu_at_all),
     CASE(a_refused_fork_is_no_matter_of_time),
     CASE(no_cell_for_more_time),
-    CASE(who_was_stopped_is_not_tried_again),
+    CASE(a_stopped_target_is_not_started_again),
 };
 
 UNIT_MAIN(tests)

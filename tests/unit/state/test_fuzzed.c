@@ -42,7 +42,7 @@ static const char *silent(unsigned days)
 	return text;
 }
 
-static void who_is_silent(void **state)
+static void a_silent_target(void **state)
 {
 	(void)state;
 	assert_string_equal(silent(0), ""); /* no run yet */
@@ -202,7 +202,7 @@ static void a_failure_at_any_step(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(who_is_silent),
+    CASE(a_silent_target),
     CASE(the_gone_are_forgotten),
     CASE(a_clock_that_went_back),
     CASE(a_damaged_file_is_begun_anew),
