@@ -128,11 +128,30 @@ static void job_claims_hold(struct attempt *a, struct slice line)
 	a->held[a->n_held++] = '\n';
 }
 
+/* Judges the lines that could not be judged at once, after a look.  They are old: their coverage
+ * does not count as found now. */
+static void judge_held(struct job *j)
+{
+	struct attempt *a = j->attempt;
+	struct slice in = {a->held, a->n_held}, line;
+	uint64_t before;
+
+	if (a->n_held == 0)
+		return;
+	a->n_held = 0;
+	while (scan_line(&in, &line)) {
+		before = a->engine.refused;
+		j->target->engine->line(line, &a->engine);
+		if (a->engine.refused > before)
+			refused(j);
+	}
+	fleet_seeded(j->fleet, a->engine.cov);
+}
+
 void job_claims_line(struct job *j, struct slice line)
 {
 	struct engine_state *s = &j->attempt->engine;
-	uint64_t before = s->refused;
-	bool looked;
+	uint64_t before = s->refused, edges;
 
 	s->execs_most = execs_now(j);
 	j->target->engine->line(line, s);
@@ -143,33 +162,16 @@ void job_claims_line(struct job *j, struct slice line)
 		return;
 	}
 	/* The program may have loaded libraries since the last count. */
-	looked = job_claims_look(j);
-	if (looked && s->refused_edges <= s->edges_most)
-		j->target->engine->line(line, s);
-	else if (looked)
-		refused(j);
-	else
+	edges = s->refused_edges;
+	if (!job_claims_look(j)) {
 		job_claims_hold(j->attempt, line);
-}
-
-/* Judges the lines that could not be judged at once.  They are old: their coverage does not count
- * as found now. */
-static void judge_held(struct job *j)
-{
-	struct attempt *a = j->attempt;
-	struct slice in = {a->held, a->n_held}, line;
-	uint64_t before;
-
-	if (a->n_held == 0 || !job_claims_look(j))
 		return;
-	a->n_held = 0;
-	while (scan_line(&in, &line)) {
-		before = a->engine.refused;
-		j->target->engine->line(line, &a->engine);
-		if (a->engine.refused > before)
-			refused(j);
 	}
-	fleet_seeded(j->fleet, a->engine.cov);
+	judge_held(j);
+	if (edges <= s->edges_most)
+		j->target->engine->line(line, s);
+	else
+		refused(j);
 }
 
 /* Judges the curve of an earlier run. */
@@ -214,7 +216,8 @@ static void judge_execs(struct job *j, uint64_t usage_us, uint64_t late_us)
 void job_claims_tick(struct job *j, uint64_t usage_us)
 {
 	judge_execs(j, usage_us, LATE_US);
-	judge_held(j);
+	if (j->attempt->n_held > 0 && job_claims_look(j))
+		judge_held(j);
 	judge_kept(j);
 }
 
