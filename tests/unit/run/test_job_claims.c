@@ -133,6 +133,22 @@ static void lines_before_the_process_is_known_wait(void **state)
 	assert_int_equal(w.job.claims.refused, 0);
 }
 
+/* A look is possible once a second.  The lines in between wait for it, whatever causes it. */
+static void a_line_that_looks_judges_the_lines_before_it(void **state)
+{
+	(void)state;
+	begins(103);
+	for (unsigned i = 0; i < 3; i++)
+		claim(10 + i, 5000);
+	assert_int_equal(w.looks, 1);
+	assert_int_equal(w.job.claims.refused, 1);
+	w.now += S;
+	claim(13, 5000);
+	assert_int_equal(w.looks, 2);
+	assert_int_equal(w.job.claims.refused, 4);
+	assert_int_equal(w.forges, 1);
+}
+
 /* Without section headers the counters are not known; memory is the bound. */
 static void without_sections_it_is_believed(void **state)
 {
@@ -304,6 +320,7 @@ static const struct CMUnitTest tests[] = {
     CASE(one_odd_line_is_ignored_and_nothing_more),
     CASE(libraries_count_and_were_not_found_by_fuzzing),
     CASE(lines_before_the_process_is_known_wait),
+    CASE(a_line_that_looks_judges_the_lines_before_it),
     CASE(without_sections_it_is_believed),
     CASE(a_process_that_is_gone_proves_nothing),
     CASE(no_more_executions_than_cpu_time),
