@@ -118,12 +118,12 @@ static int fs_write_temp(int dirfd, const char *name, struct slice data, char tm
 
 	if (temp_name(name, tmp, e) < 0 ||
 	    fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &fd, e) < 0)
-		return -e->code;
+		return err_code(e);
 	if (sys_write_all(fd, data.p, data.n) < 0) {
 		err_sys(e, "write '%s'", tmp);
 		close(fd);
 		drop_temp(dirfd, tmp);
-		return -e->code;
+		return err_code(e);
 	}
 	*ret_fd = fd;
 	return 0;
@@ -464,11 +464,11 @@ int fs_copy(int from_dirfd, const char *from, int to_dirfd, const char *to, size
 
 	if (temp_name(to, tmp, e) < 0 || open_small(from_dirfd, from, max, &in, e) < 0 ||
 	    fs_open_file(to_dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &out, e) < 0)
-		return -e->code;
+		return err_code(e);
 	if (copy_bytes(in, out, max, from, e) == 0 && commit(to_dirfd, out, tmp, to, e) == 0)
 		return 0;
 	drop_temp(to_dirfd, tmp);
-	return -e->code;
+	return err_code(e);
 }
 
 char *fs_find_above(const char *dir, const char *name)

@@ -257,7 +257,7 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 	wr = p[1];
 	if (open_in(in, &given, e) < 0 || open_said(&said, e) < 0 ||
 	    git_start(g, args, NULL, given, wr, said, &pid, e) < 0)
-		return -e->code;
+		return err_code(e);
 	close_p(&wr);
 	r = git_drain(g->group, rd, sink, arg, e);
 	close_p(&rd);
@@ -306,7 +306,7 @@ int git_begin(const struct git *g, const char *const *args, struct git_writer *r
 	rd = p[0];
 	wr = p[1];
 	if (open_said(&said, e) < 0 || git_start(g, args, NULL, rd, -1, said, &ret->pid, e) < 0)
-		return -e->code;
+		return err_code(e);
 	ret->in = take_fd(&wr);
 	ret->said = take_fd(&said);
 	return 0;

@@ -114,7 +114,7 @@ static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
 		return 0;
 	}
 	if (git_ask(g, show_prefix, &g->prefix, e) < 0 || git_ask(g, toplevel, &top, e) < 0)
-		return -e->code;
+		return err_code(e);
 	n = strlen(g->prefix);
 	if (n > 0 && g->prefix[n - 1] == '/')
 		g->prefix[n - 1] = '\0';
@@ -123,7 +123,7 @@ static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
 	r = check_top(g, why, e);
 	if (r == 1 && (git_open_check_repository(g, git_dir, e) < 0 ||
 		       git_open_check_repository(g, common_dir, e) < 0))
-		return -e->code;
+		return err_code(e);
 	return r;
 }
 
@@ -151,7 +151,7 @@ int git_limit(struct git *g, const struct git_limits *l, struct err *e)
 
 	if (!g->objects) {
 		if (git_ask(g, objects_path, &answer, e) < 0)
-			return -e->code;
+			return err_code(e);
 		g->objects =
 		    *answer == '/' ? take_ptr(&answer) : xasprintf("%s/%s", g->top, answer);
 	}

@@ -60,7 +60,7 @@ int git_tidy(const struct git *g, unsigned min_age, struct err *e)
 	struct rights rights;
 
 	if (rights_of(packs, &rights, e) < 0 || rights_take(&rights, &back, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return tidy_packs(packs, min_age, e);
 }
 
@@ -74,7 +74,7 @@ int git_unlock(const struct git *g, struct err *e)
 
 	if (git_ask(g, args, &path, e) < 0 || rights_of(path, &rights, e) < 0 ||
 	    rights_take(&rights, &back, e) < 0)
-		return -e->code;
+		return err_code(e);
 	fd = sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	return fd < 0 ? err_sys(e, "open '%s'", path) : remove_unused(fd, "index.lock", 0, e);
 }

@@ -24,7 +24,7 @@ static int git_wait_check(const struct tool_group *group, uint64_t *io_checked, 
 	if (group->check(group->arg, e) == 0)
 		return 0;
 	(void)!group->kill(group->arg, &ignored); /* group->end() kills again */
-	return -e->code;
+	return err_code(e);
 }
 
 static int next_ms(const struct tool_group *group, uint64_t until_us)

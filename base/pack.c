@@ -131,7 +131,7 @@ static int pack_put(struct pack *p, const char *name, struct slice data, struct 
 int pack_add(struct pack *p, const char *name, mode_t mode, struct slice data, struct err *e)
 {
 	if (pack_begin(p, name, mode, data.n, e) < 0 || pack_put(p, name, data, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return pack_check(p, archive_write_finish_entry(p->a), e, name);
 }
 

@@ -105,7 +105,7 @@ int rights_of_named(const struct rights *namer, const char *path, struct rights 
 	struct rights there;
 
 	if (rights_check_tree(namer, path, e) < 0 || rights_of(path, &there, e) < 0)
-		return -e->code;
+		return err_code(e);
 	if (!namer || !namer->other) {
 		*ret = there;
 	} else if (!there.other || (!there.mixed && there.uid == namer->uid)) {
@@ -134,7 +134,7 @@ int rights_of_configured(const char *path, struct rights *ret, struct err *e)
 	struct rights namer = {0};
 
 	if (top && rights_set_tree(&namer, top, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return rights_of_named(&namer, path, ret, e);
 }
 
@@ -198,7 +198,7 @@ int rights_take(const struct rights *r, struct rights_back *ret, struct err *e)
 		err_sys(e, "take the rights of user %u", (unsigned)r->uid);
 		b.on = (uid_t)setfsuid((uid_t)-1) != b.uid || (gid_t)setfsgid((gid_t)-1) != b.gid;
 		rights_give_back(&b);
-		return -e->code;
+		return err_code(e);
 	}
 	*ret = b;
 	return 0;

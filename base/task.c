@@ -117,7 +117,7 @@ static int fork_worker(task_fn *fn, void *arg, int *ret_fd, pid_t *ret_pid, stru
 		err_sys(e, "fork a working process");
 		close(p[0]);
 		close(p[1]);
-		return -e->code;
+		return err_code(e);
 	}
 	if (pid == 0)
 		work(fn, arg, p[1], parent);
@@ -146,7 +146,7 @@ int task_start(struct loop *l, task_fn *fn, void *fn_arg, task_done_fn *done, vo
 			;
 	}
 	task_free(t);
-	return -e->code;
+	return err_code(e);
 }
 
 void task_finish(struct task *t, uint64_t until_us)

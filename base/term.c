@@ -187,7 +187,7 @@ static int open_closed(struct err *e)
 int term_guard(struct err *e)
 {
 	if (open_closed(e) < 0 || guard(&out_stream, &stdout, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return guard(&err_stream, &stderr, e);
 }
 

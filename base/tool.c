@@ -242,7 +242,7 @@ static int watch_output(struct running *r, struct err *e)
 	for (size_t i = 0; i < 2; i++)
 		if (!r->io[i] && r->fds[i] >= 0 &&
 		    loop_add_io(r->loop, r->fds[i], EPOLLIN, fn[i], r, &r->io[i], e) < 0)
-			return -e->code;
+			return err_code(e);
 	return 0;
 }
 
@@ -321,10 +321,10 @@ static int tool_watch(struct running *r, struct err *e)
 
 	if (loop_add_timer(r->loop, at, tool_on_timer, r, &r->timer, e) < 0 ||
 	    loop_add_timer(r->loop, clock_mono_us() + TICK_US, tool_on_tick, r, &r->tick, e) < 0)
-		return -e->code;
+		return err_code(e);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (loop_add_signal(r->loop, ends[i], tool_on_signal, r, &r->signals[i], e) < 0)
-			return -e->code;
+			return err_code(e);
 	return watch_output(r, e);
 }
 
@@ -337,7 +337,7 @@ static int tool_start(struct running *r, struct err *e)
 	if (make_pipe(&r->fds[0], &out, e) < 0 || make_pipe(&r->fds[1], &said, e) < 0 ||
 	    loop_new(&r->loop, e) < 0 || tool_watch(r, e) < 0 ||
 	    tool_spawn(r, (const int[2]){out, said}, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return loop_add_child(r->loop, r->pid, tool_on_child, r, &r->child, e);
 }
 

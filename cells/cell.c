@@ -350,7 +350,7 @@ static int cell_watch(struct cell *c, int *ret_write_end, int *ret_words, struct
 	    loop_add_timer(h->loop, clock_mono_us() + h->start_us, on_start_deadline, c, &c->timer,
 			   e) < 0 ||
 	    cell_memory_watch(c, e) < 0 || cell_words_start(c, ret_words, e) < 0)
-		return -e->code;
+		return err_code(e);
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "pipe");
 	*ret_write_end = p[1];
@@ -396,7 +396,7 @@ static int cell_build(struct cell *c, const struct cell_spec *spec, struct err *
 	if (cell_host_bundle(c->host, spec, &c->dir, e) < 0 ||
 	    cgroup_new(c->host->tree, c->id, &limits, c->host->best_effort, &c->group, e) < 0 ||
 	    cell_watch(c, &output, &words, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return start_crun(c, spec, output, words, e);
 }
 

@@ -121,7 +121,7 @@ static int host_fill(struct cell_host *h, const struct cell_host_opts *o, struct
 	    sealed_program("fuzzcell-init", init_begin, (size_t)(init_end - init_begin), &h->init,
 			   e) < 0 ||
 	    root_plan_new(NULL, &h->plan, e) < 0 || take_limits(h, e) < 0)
-		return -e->code;
+		return err_code(e);
 	h->crun_copy = crun_open_copy(h->crun);
 	return host_make_dirs(h, e);
 }
@@ -142,7 +142,7 @@ int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct
 	h->init = -1;
 	h->crun_copy = -1;
 	if (host_fill(h, o, e) < 0)
-		return -e->code;
+		return err_code(e);
 	*ret = take_ptr(&h);
 	return 0;
 }
@@ -219,10 +219,10 @@ static int fill_bundle(struct cell_host *h, int dir, const struct cell_spec *spe
 	if (fchmod(dir, 0711) < 0) /* independent of our umask: the job's user must enter it */
 		return err_sys(e, "set the mode of the bundle's directory");
 	if (spec->rootfs && root_plan_new(spec->rootfs, &own, e) < 0)
-		return -e->code;
+		return err_code(e);
 	plan = own ? own : h->plan;
 	if (root_build(dir, "rootfs", plan, spec, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return write_config(h, dir, spec, plan, e);
 }
 
@@ -238,5 +238,5 @@ int cell_host_bundle(struct cell_host *h, const struct cell_spec *spec, int *ret
 		return 0;
 	}
 	(void)!cell_host_forget(h, spec->id, &ignored); /* on failure, the next start does it */
-	return -e->code;
+	return err_code(e);
 }

@@ -148,7 +148,7 @@ int listener_start(struct listener *l, struct loop *loop, int dirfd, const char 
 		return err_sys(e, "make a socket");
 	if (listen_at(l->fd, dirfd, name, e) < 0 ||
 	    loop_add_timer(loop, UINT64_MAX, listener_on_tick, l, &l->timer, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return loop_add_io(loop, l->fd, EPOLLIN, listener_on_event, l, &l->io, e);
 }
 

@@ -91,7 +91,7 @@ int cell_memory_watch(struct cell *c, struct err *e)
 		return 0;
 	if (loop_add_timer(l, UINT64_MAX, on_again, c, &c->mark.again, e) < 0 ||
 	    loop_add_timer(l, UINT64_MAX, on_settle, c, &c->mark.settle, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return loop_add_io(l, fd, events, cell_memory_on_event, c, &c->mark.event, e);
 }
 
@@ -147,10 +147,10 @@ static int leave_alone(struct cell *c, enum cell_thread which, uint64_t us, stru
 	c->mark.reports = own;
 	/* A thread may leave its ptrace stop between two checks. */
 	if (own && cgroup_prefer(c->group, c->mark.tid, c->job.pid, e) < 0)
-		return -e->code;
+		return err_code(e);
 	if (loop_add_timer(c->host->loop, own ? now : c->mark.until, cell_memory_on_alone, c,
 			   &c->mark.alone, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return cgroup_thaw_only(c->group, c->mark.tid,
 				which == CELL_REPORTING_THREAD ? c->job.pid : 0, e);
 }

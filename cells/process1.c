@@ -227,7 +227,7 @@ int cell_words_start(struct cell *c, int *ret_end, struct err *e)
 		return err_sys(e, "ask for the sender's number");
 	if (loop_add_io(c->host->loop, s[0], EPOLLIN, on_words, c, &c->words.io, e) < 0 ||
 	    loop_add_timer(c->host->loop, UINT64_MAX, on_untold, c, &c->words.late, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return cell_process1_ask(c, NULL, e);
 }
 
@@ -252,7 +252,7 @@ static int ask_with_streams(struct cell *c, struct err *e)
 	r = output_start(&c->out, c->host->loop, p[0], c->host->output_bytes_per_s, c->host->room,
 			 c->out.fn, c->out.arg, e);
 	if (r < 0 || cell_process1_give(c, in, e) < 0 || cell_process1_give(c, out, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return cell_process1_ask(c, (const int[]){in, out}, e);
 }
 

@@ -176,13 +176,13 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 
 	if (cgroup_make_dirs(cg, e) < 0 || apply_all(cg, e) < 0 || cg_counters_start(cg, e) < 0 ||
 	    cg_memory_watch(cg, e) < 0)
-		return -e->code;
+		return err_code(e);
 	cg->events_fd = sys_openat(cg->dir[0], "cgroup.events", O_RDONLY | O_NOFOLLOW, 0);
 	if (cg->events_fd < 0)
 		return err_sys(e, "open 'cgroup.events' of '%s'", name);
 	/* An open file that was not read yet has an event; the read clears it. */
 	if (cgroup_populated(cg, &populated, e) < 0)
-		return -e->code;
+		return err_code(e);
 	*ret = take_ptr(&cg);
 	return 0;
 }
@@ -232,7 +232,7 @@ int cgroup_remove(struct cgroup *cg, struct err *e)
 	if (!cg)
 		return 0;
 	if (remove_dirs(cg, e) < 0)
-		return -e->code;
+		return err_code(e);
 	cg_keeper_forget(cg);
 	free_handle(cg);
 	return 0;

@@ -114,10 +114,10 @@ static int read_pids(const struct cgroup *cg, struct cgroup_counters *c, struct 
 	struct slice text;
 
 	if (counters_text_of(cg, CG_STAT_PIDS, buf, &text, e) < 0)
-		return -e->code;
+		return err_code(e);
 	(void)cg_stat_number(text, &c->pids_now); /* 0 without the controller */
 	if (counters_text_of(cg, CG_STAT_PIDS_EVENTS, buf, &text, e) < 0)
-		return -e->code;
+		return err_code(e);
 	(void)cg_stat_keyed(text, SLICE("max"), &c->pids_refused);
 	return 0;
 }
@@ -149,7 +149,7 @@ int cgroup_read(struct cgroup *cg, struct cgroup_counters *ret, struct err *e)
 	    counters_read_pressure(cg, CG_STAT_MEMORY_PRESSURE, &c.memory, e) < 0 ||
 	    counters_read_pressure(cg, CG_STAT_IO_PRESSURE, &c.io, e) < 0 ||
 	    counters_text_of(cg, CG_STAT_EVENTS, buf, &text, e) < 0)
-		return -e->code;
+		return err_code(e);
 	if (!cg_stat_keyed(text, SLICE("populated"), &populated))
 		return err_set(e, EBADMSG, "'cgroup.events' of '%s' has no 'populated'", cg->name);
 	c.populated = populated != 0;

@@ -201,7 +201,7 @@ static int keeper_start(struct cgroup_tree *t, struct keeping *k, struct err *e)
 	close(fds[0]);
 	if (pid < 0) {
 		close(fds[1]);
-		return -e->code;
+		return err_code(e);
 	}
 	t->keeper = pid;
 	t->keeper_fd = fds[1];

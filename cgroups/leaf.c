@@ -23,7 +23,7 @@ static int leaf_own_group(char **ret, struct err *e)
 
 	if (cg_file_proc("/proc/self/mountinfo", &mounts, &mountinfo, e) < 0 ||
 	    cg_file_proc("/proc/self/cgroup", &groups, &proc_cgroup, e) < 0)
-		return -e->code;
+		return err_code(e);
 	/* cgroup_tree_open() reports errors later. */
 	known = cg_layout_parse(mountinfo, &l, &ignored) == 0 && l.kind == CGROUP_UNIFIED &&
 		cg_layout_own(proc_cgroup, &l.h[0], own);

@@ -189,7 +189,7 @@ static int open_base(struct cg_place *p, const char *configured, struct err *e)
 		return r;
 	if (place_open_below(&p->h, "", &mount, e) < 0 ||
 	    fs_mkdirs(mount, p->path + 1, 0755, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return place_open_below(&p->h, p->path, &p->base_fd, e);
 }
 
@@ -210,7 +210,7 @@ int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *
 		if (!p->h.v2)
 			t->on_v1 |= p->h.controllers;
 		if (find_base(t, p, path, own, e) < 0 || open_base(p, path, e) < 0)
-			return -e->code;
+			return err_code(e);
 		p->base_n = strlen(p->path);
 		room = sizeof(p->path) - p->base_n;
 		if ((size_t)snprintf(p->path + p->base_n, room, "/%s/%s", CG_SHARED, t->instance) >=
@@ -371,6 +371,6 @@ int cg_place_enable(struct cgroup_tree *t, struct err *e)
 			(void)enable_in(t, mount, i ? up + 1 : ".", &ignored);
 		}
 	if (enable_in(t, p->base_fd, ".", e) < 0 || enable_in(t, p->base_fd, CG_SHARED, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return enable_in(t, p->fd, ".", e);
 }

@@ -163,12 +163,12 @@ int cg_sweep_wait_empty(int dirfd, int ms, struct err *e)
 int cg_sweep_kill_each(int dirfd, struct err *e)
 {
 	if (cg_file_write(dirfd, "cgroup.freeze", "1", e) < 0)
-		return -e->code;
+		return err_code(e);
 	/* A thread that waits at the memory mark is never frozen, so the wait may time out.  The
 	 * frozen threads cannot fork. */
 	(void)!sweep_wait_for(dirfd, "frozen", true, 1000, e);
 	if (cg_sweep_each(dirfd, kill_one, NULL, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return cg_file_write(dirfd, "cgroup.freeze", "0", e);
 }
 
@@ -239,7 +239,7 @@ static int sweep_kill(int dirfd, unsigned *ret_killed, struct err *e)
 	unsigned n = 0;
 
 	if (cg_sweep_each(dirfd, count_one, &n, e) < 0 || cg_sweep_kill_all(dirfd, e) < 0)
-		return -e->code;
+		return err_code(e);
 	*ret_killed = n;
 	return 0;
 }

@@ -57,7 +57,7 @@ static int tree_find(struct cgroup_tree *t, const char *path, struct err *e)
 
 	if (cg_file_proc("/proc/self/mountinfo", &buf, &text, e) < 0 ||
 	    cg_layout_parse(text, l, e) < 0)
-		return -e->code;
+		return err_code(e);
 	t->kind = l->kind;
 	return cg_place_find(t, l, path, e);
 }
@@ -75,10 +75,10 @@ int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
 	if (find_swap(t, e) < 0 || tree_find(t, o->path, e) < 0 ||
 	    cg_group_init(t->at, t->n, e) < 0 || cg_place_make(t, o->no_wait, e) < 0 ||
 	    cg_sweep_all(t, &t->swept, e) < 0 || cg_place_enable(t, e) < 0)
-		return -e->code;
+		return err_code(e);
 	cg_promises_find(t);
 	if (o->keeper && cg_keeper_start(t, e) < 0)
-		return -e->code;
+		return err_code(e);
 	*ret = take_ptr(&t);
 	return 0;
 }

@@ -270,17 +270,17 @@ static int root_fill(int root, const struct root_plan *p, const struct cell_spec
 {
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (make_point(root, fixed[i], true, e) < 0)
-			return -e->code;
+			return err_code(e);
 	for (size_t i = 0; i < p->n; i++)
 		if (make_part(root, &p->part[i], e) < 0)
-			return -e->code;
+			return err_code(e);
 	if (p->etc &&
 	    (make_point(root, "etc", true, e) < 0 || make_file(root, "etc/passwd", passwd, e) < 0 ||
 	     make_file(root, "etc/group", group, e) < 0))
-		return -e->code;
+		return err_code(e);
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		if (make_target(root, p, spec, i, e) < 0)
-			return -e->code;
+			return err_code(e);
 	return 0;
 }
 

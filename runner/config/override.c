@@ -40,7 +40,7 @@ static int override_now(const struct schema *s, const char *name, const char *te
 	int r;
 
 	if (!k)
-		return -e->code;
+		return err_code(e);
 	r = value_read_text(k, text, at, base, e);
 	if (r == 0)
 		from[k - s->keys] = (struct origin){.rank = RANK_COMMAND_LINE};
@@ -64,5 +64,5 @@ int config_override(struct config *c, const char *key, const char *text, struct 
 	if (strncmp(key, "defaults.", 9) != 0)
 		return override_now(&schema_root, key, text, &at, &c->top, c->top_from, e);
 	k = settable(&schema_target, key + 9, &at, e);
-	return k ? override_target(c, k, text, &at, e) : -e->code;
+	return k ? override_target(c, k, text, &at, e) : err_code(e);
 }

@@ -113,7 +113,7 @@ static void symbolize_add_place(const struct writing *w, const struct frame *f, 
 static void add_call(const struct writing *w, const struct frame *f, struct slice function,
 		     struct slice place)
 {
-	buf_printf(w->to, "    #%llu ", (unsigned long long)(f->number + w->shift));
+	buf_printf(w->to, "    #%llu ", (unsigned long long)f->number + w->shift);
 	if (f->pc)
 		buf_printf(w->to, "0x%llx in ", (unsigned long long)f->pc);
 	buf_put(w->to, function);
@@ -127,7 +127,7 @@ static void add_same(const struct writing *w, const struct frame *f, struct slic
 
 	if (w->shift > 0 && text_after(&line, SLICE("#")) &&
 	    scan_u64(&line, 10, UINT64_MAX, &printed))
-		buf_printf(w->to, "    #%llu", (unsigned long long)(f->number + w->shift));
+		buf_printf(w->to, "    #%llu", (unsigned long long)f->number + w->shift);
 	buf_put(w->to, line);
 	buf_puts(w->to, "\n");
 }

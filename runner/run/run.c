@@ -90,8 +90,6 @@ static struct run *run_new(const struct run_opts *o)
 {
 	struct run *r = xcalloc(1, sizeof(*r));
 
-	if (!r)
-		return NULL;
 	r->o = *o;
 	r->began_us = clock_mono_us();
 	r->env = (struct job_env){

@@ -37,7 +37,7 @@ struct columns {
 void columns_choose(struct columns *c, const struct run_view *v, unsigned width);
 /* Append one line each. */
 void columns_head(const struct columns *c, struct buf *out);
-void columns_row(const struct columns *c, const struct target_row *r, struct buf *out);
+void columns_row(const struct columns *c, const struct target_row *t, struct buf *out);
 /* Appends any text as one line, escaped for terminals and cut to the width; 0: not cut. */
 void columns_line(struct slice text, unsigned width, struct buf *out);
 

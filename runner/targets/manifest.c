@@ -78,7 +78,7 @@ static int manifest_open_path(const struct reading *m, json_t *v, char **ret_pat
 	struct quoted q;
 
 	if (!text)
-		return -e->code;
+		return err_code(e);
 	path = text[0] == '/' ? xstrdup(text) : xasprintf("%s/%s", m->dir, text);
 	/* Opening a device may have side effects. */
 	if (fstatat(AT_FDCWD, path, st, 0) < 0)
@@ -114,7 +114,7 @@ static int manifest_read_name(struct reading *m, json_t *v, struct err *e)
 	const char *text = manifest_get_text(v, e);
 
 	if (!text)
-		return -e->code;
+		return err_code(e);
 	if (!names_target_ok(slice_of(text)))
 		return err_set(e, EINVAL,
 			       "at most %d letters, digits and @ _ . -, the first no . or -",
@@ -198,7 +198,7 @@ static int read_flags(struct reading *m, json_t *v, struct err *e)
 		const char *text = manifest_get_text(json_array_get(v, m->item), e);
 
 		if (!text || read_flag(m, text, e) < 0)
-			return -e->code;
+			return err_code(e);
 	}
 	m->item = NO_ITEM;
 	return 0;
@@ -236,7 +236,7 @@ static int read_seeds(struct reading *m, json_t *v, struct err *e)
 		return err_set(e, EINVAL, "must be a list of directories and at most one archive");
 	for (m->item = 0; m->item < json_array_size(v); m->item++)
 		if (read_seed(m, json_array_get(v, m->item), e) < 0)
-			return -e->code;
+			return err_code(e);
 	m->item = NO_ITEM;
 	return 0;
 }
@@ -302,7 +302,7 @@ static int check_keys(json_t *entry, struct err *e)
 	json_object_foreach(entry, name, v)
 	{
 		if (check_key(name, e) < 0)
-			return -e->code;
+			return err_code(e);
 	}
 	return 0;
 }

@@ -277,7 +277,8 @@ int discover_unpack(const char *archive, const struct seeds_to *to, struct seeds
 	int r;
 
 	*ret = (struct seeds_result){0};
-	u.data = data = xmalloc(u.most.file + 1);
+	data = xmalloc(u.most.file + 1);
+	u.data = data;
 	if (!a)
 		return err_set(e, ENOMEM, "allocate to unpack '%s'", archive);
 	r = open_archive(archive, to->rights, &fd, e);

@@ -201,7 +201,7 @@ static int on_check(void *arg, struct err *e)
 
 	if (cgroup_read(b->group, &now, e) < 0 ||
 	    builder_limits(b->watch.names, &b->limits, &b->before, &now, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return watch_check(&b->watch, now.mem_now, e);
 }
 

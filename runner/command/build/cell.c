@@ -265,7 +265,7 @@ static int build_cell_judge(struct building *g, struct err *e)
 	if (g->failed)
 		return g->failed;
 	if (builder_limits(g->b->watch->names, g->b->limits, &none, &c->last, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return c->how == CELL_NOT_STARTED ? err_set(e, ENOEXEC, "%s", c->why) : 0;
 }
 

@@ -75,18 +75,18 @@ int record_run(struct state *s, const struct run_dirs *d, const struct run_view 
 	int r = write_summary(&o, d, e);
 
 	if (append_run(&o, e) < 0)
-		r = -e->code;
+		r = err_code(e);
 	for (size_t i = 0; i < v->n_rows; i++) {
 		if (summary_waited(&v->rows[i]))
 			continue;
 		if (write_stats(&o, d, &v->rows[i], e) < 0)
-			r = -e->code;
+			r = err_code(e);
 		if (append_target(&o, &v->rows[i], v->ended_real_us, e) < 0)
-			r = -e->code;
+			r = err_code(e);
 	}
 	if (fs_batch_end(&o.batch, &unsaved) < 0) {
 		*e = unsaved;
-		r = -e->code;
+		r = err_code(e);
 	}
 	return r;
 }
@@ -102,10 +102,10 @@ static int append_day(void *arg, struct buf *out, struct err *e)
 	for (size_t i = 0; i < o.view->n_rows; i++)
 		if (!summary_waited(&o.view->rows[i]) &&
 		    append_target(&o, &o.view->rows[i], clock_real_us(), e) < 0)
-			r = -e->code;
+			r = err_code(e);
 	if (fs_batch_end(&o.batch, &unsaved) < 0) {
 		*e = unsaved;
-		r = -e->code;
+		r = err_code(e);
 	}
 	return r;
 }

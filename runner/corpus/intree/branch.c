@@ -141,7 +141,7 @@ static int intree_branch_put(struct intree_branch *b, struct slice text, struct 
 		return 0;
 	if (errno != EPIPE)
 		return err_sys(e, "write to git fast-import");
-	return git_writer_end(&b->out, e) < 0 ? -e->code
+	return git_writer_end(&b->out, e) < 0 ? err_code(e)
 					      : err_set(e, EPROTO, "git fast-import ended");
 }
 

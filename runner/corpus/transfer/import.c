@@ -137,7 +137,7 @@ static int import_open_corpus(struct corpora *c, struct slice target, int *ret_f
 	if (faccessat(c->s->dirfd, path, F_OK, 0) < 0 && c->made++ >= TRANSFER_MAX_TARGETS)
 		return err_set(e, E2BIG, "more than %d new targets", TRANSFER_MAX_TARGETS);
 	if (state_open_corpus(c->s, c->target, &c->fd, e) < 0)
-		return -e->code;
+		return err_code(e);
 	*ret_fd = c->fd;
 	return 0;
 }

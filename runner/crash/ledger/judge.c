@@ -68,7 +68,7 @@ int ledger_minimized(struct ledger *l, const char *signature, const char *target
 	int r;
 
 	if (!t)
-		return -e->code;
+		return err_code(e);
 	r = ledger_set(&t->c.minimized, path, LEDGER_TEXT_MAX, false, e);
 	if (r < 0)
 		return r;
@@ -86,7 +86,7 @@ int ledger_minimize_writes(struct ledger *l, const char *signature, const char *
 	struct found *t = find_entry(l, signature, target, &n, e);
 
 	if (!t)
-		return -e->code;
+		return err_code(e);
 	t->c.minimized_bytes = 0;
 	ledger_unset(&t->c.minimized_sha1);
 	t->adopt[LEDGER_MINIMIZED] = false;
@@ -100,7 +100,7 @@ int ledger_minimize_tried(struct ledger *l, const char *signature, const char *t
 	struct found *t = find_entry(l, signature, target, &n, e);
 
 	if (!t)
-		return -e->code;
+		return err_code(e);
 	ledger_add(&t->c.minimize_ms, ms);
 	t->c.minimize_ended |= ended;
 	return changed(l, n, e);
@@ -131,7 +131,7 @@ int ledger_passed(struct ledger *l, const char *signature, const char *target, c
 	int r = 0;
 
 	if (!t)
-		return -e->code;
+		return err_code(e);
 	if (strcmp(t->c.reproduction.clean_commit, commit ? commit : "") != 0) {
 		ledger_unpass(&t->c);
 		r = ledger_set(&t->c.reproduction.clean_commit, commit, LEDGER_TEXT_MAX, false, e);
@@ -156,7 +156,7 @@ int ledger_fixed(struct ledger *l, const char *signature, const char *target, ui
 		return err_set(e, ENOENT, "target '%.100s' did not find crash '%.100s'", target,
 			       signature);
 	if (!t)
-		return -e->code;
+		return err_code(e);
 	if (ledger_next(t->c.state, EVENT_FIXED) == t->c.state)
 		return 0; /* it is fixed already, or a user's decision stands */
 	r = ledger_set_seen(&t->c.fixed, time, commit, run, e);
@@ -188,7 +188,7 @@ static int judge_all(struct ledger *l, const char *signature, const char *target
 	int r = 0;
 
 	if (!n)
-		return -e->code;
+		return err_code(e);
 	for (size_t i = 0; i < n->c.n_by && i < most; i++) {
 		if (target && strcmp(n->c.by[i]->fuzzer, target) != 0)
 			continue;
@@ -221,7 +221,7 @@ int ledger_issue(struct ledger *l, const char *signature, const char *url, struc
 	int r;
 
 	if (!n)
-		return -e->code;
+		return err_code(e);
 	r = ledger_set(&n->c.issue_url, url, LEDGER_TEXT_MAX, false, e);
 	return r < 0 ? r : changed(l, n, e);
 }

@@ -182,7 +182,7 @@ static int seat_make_key(const struct setup *s, const struct setup_cell *c, uid_
 	add_numbers(&b, s, c, uid);
 	buf_printf(&b, "%s %s", c->rootfs ? c->rootfs : "", kept_file_now(s->target->binary, file));
 	if (buf_check(&b, e) < 0)
-		return -e->code;
+		return err_code(e);
 	*ret = take_ptr(&b.p);
 	return 0;
 }

@@ -118,7 +118,7 @@ int merge_task_deal(void *arg, struct buf *out, struct err *e)
 
 	if (fs_open_dir(AT_FDCWD, m->path, &dir, e) < 0 || merge_staged_load(dir, &all, e) < 0 ||
 	    merge_deal_rest(m, m->full, dir, &all, &s, e) < 0)
-		return -e->code;
+		return err_code(e);
 	buf_put(out, (struct slice){(const char *)&s, sizeof(s)});
 	return 0;
 }

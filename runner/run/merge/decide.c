@@ -242,7 +242,7 @@ static int merge_decide_choose(struct facts *f, struct merge_decided *io, struct
 		return to_full(f, io, e);
 	if (r < 0 || cover_choose(f->measured.v, f->measured.n, &f->chosen, &f->all, e) < 0 ||
 	    merge_reach_save(f->d.dir, &f->all, e) < 0)
-		return -e->code;
+		return err_code(e);
 	io->all = merge_decide_size_of(&f->staged, &f->all);
 	io->chosen = merge_decide_size_of(&f->chosen, &f->all);
 	if (f->chosen.n == 0)
@@ -291,7 +291,7 @@ static int check_all(struct facts *f, struct merge_decided *io, struct err *e)
 	    merge_reach_save(f->d.dir, &f->all, e) < 0 ||
 	    cover_top_up(f->measured.v, f->measured.n, &f->all, &f->got, &f->chosen, &added, &gap,
 			 e) < 0)
-		return -e->code;
+		return err_code(e);
 	give_sizes(f, io);
 	if (f->chosen.n == 0)
 		end_with(io, MERGE_NOTHING, "no input ran to its end");
@@ -329,12 +329,12 @@ static int merge_decide_check(struct facts *f, struct merge_decided *io, struct 
 	    cover_reach(f->verified.v, f->verified.n, &f->got, e) < 0 ||
 	    merge_reach_load(f->d.dir, &f->all, e) < 0 ||
 	    candidates_load(f->d.dir, "known", &f->known, e) < 0)
-		return -e->code;
+		return err_code(e);
 	gap = cover_gap(&f->all, &f->got);
 	if (!all || f->chosen.n == 0 || gap.features || gap.edges)
 		return f->m->full ? check_all(f, io, e) : to_full(f, io, e);
 	if (!f->m->full && choose_again(f, e) < 0)
-		return -e->code;
+		return err_code(e);
 	give_sizes(f, io);
 	return merge_decide_settle(f, io, e);
 }
@@ -388,7 +388,7 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 	    candidates_load(f.d.dir, "known", &f.known, e) < 0 ||
 	    spare_forget(f.m->env.state->dirfd, f.m->spec.target->name, e) < 0 ||
 	    merge_decide_replace(&f, &done, e) < 0)
-		return -e->code;
+		return err_code(e);
 	buf_put(out, (struct slice){(const char *)&done, sizeof(done)});
 	return 0;
 }

@@ -41,14 +41,14 @@ static int keep_unneeded(const struct merge *m, const struct candidates *known, 
 
 	if (state_open_corpus(m->env.state, m->spec.target->name, &corpus, e) < 0 ||
 	    shard_list(corpus, &needed, e) < 0)
-		return -e->code;
+		return err_code(e);
 	for (size_t i = 0; i < known->n; i++)
 		if (!candidates_find(&needed, known->v[i].name, known->v[i].size) &&
 		    candidates_add(&unneeded, known->v[i].name, known->v[i].size, e) < 0)
-			return -e->code;
+			return err_code(e);
 	if (fs_mkdirs(m->env.state->dirfd, "stats/merged", MODE_OURS, e) < 0 ||
 	    fs_open_dir(m->env.state->dirfd, "stats/merged", &dir, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return candidates_save(dir, name, &unneeded, e);
 }
 
@@ -60,7 +60,7 @@ static int keep_cover(const struct merge *m, struct err *e)
 	if (fs_open_dir(AT_FDCWD, m->path, &dir, e) < 0 ||
 	    candidates_load(dir, MERGE_FILE_COVER, &cover, e) < 0 ||
 	    candidates_load(dir, MERGE_FILE_SPARE, &spare, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return spare_save(m->env.state->dirfd, m->spec.target->name, &cover, &spare, e);
 }
 
@@ -72,7 +72,7 @@ static int merge_end_settle(const struct merge *m, struct err *e)
 	if (load_known(m, &known, e) < 0 ||
 	    retry_passed(m->env.state->dirfd, m->spec.target->name, &known, e) < 0 ||
 	    keep_unneeded(m, &known, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return keep_cover(m, e);
 }
 
@@ -119,12 +119,12 @@ int merge_task_end(void *arg, struct buf *out, struct err *e)
 
 	if (m->put_back &&
 	    retry_restore(m->env.state->dirfd, m->spec.target->name, m->lost, m->n_lost, e) < 0)
-		return -e->code;
+		return err_code(e);
 	if ((went_well(m) && merge_end_settle(m, e) < 0) || merge_end_remember(m, e) < 0 ||
 	    state_open_corpus(m->env.state, m->spec.target->name, &corpus, e) < 0 ||
 	    merge_end_count(corpus, &s, e) < 0 ||
 	    (m->discard && fs_remove_tree(AT_FDCWD, m->path, e) < 0))
-		return -e->code;
+		return err_code(e);
 	buf_put(out, (struct slice){(const char *)&s, sizeof(s)});
 	return 0;
 }

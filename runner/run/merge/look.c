@@ -254,7 +254,7 @@ static int merge_look_blame(const struct merge_slot *s, int fd, const struct can
 	if (merge_look_put_away(s, list->v[0].name, &bad, e) < 0 ||
 	    control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, &c, e) < 0 ||
 	    control_repair(c, list, true, e) < 0)
-		return -e->code;
+		return err_code(e);
 	buf_put(out, (struct slice){(const char *)&bad, sizeof(bad)});
 	return 0;
 }

@@ -102,14 +102,14 @@ static int open_for(const struct merge *m, int *ret_fd, struct err *e)
 
 	if (identity(m, &want, e) < 0 || fs_mkdirs(AT_FDCWD, m->path, MODE_OURS, e) < 0 ||
 	    fs_open_dir(AT_FDCWD, m->path, &fd, e) < 0)
-		return -e->code;
+		return err_code(e);
 	if (!merge_stage_is_for(fd, buf_slice(&want)) &&
 	    (fs_remove_tree(fd, merge_first_pass(true), e) < 0 ||
 	     fs_remove_tree(fd, merge_first_pass(false), e) < 0 ||
 	     fs_replace(fd, "for", buf_slice(&want), e) < 0))
-		return -e->code;
+		return err_code(e);
 	if (check_turn(m, buf_slice(&want), e) < 0)
-		return -e->code;
+		return err_code(e);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
@@ -263,7 +263,7 @@ static int add_seeds(const struct merge *m, int stage, struct merge_staged *io, 
 		return link_dir(m->seeds, stage, e);
 	if (t->seed_archive && discover_unpack(t->seed_archive, &to, &unpacked, e) < 0) {
 		if (e->code == ENOSPC || e->code == EIO || e->code == EDQUOT)
-			return -e->code;
+			return err_code(e);
 		snprintf(io->note, sizeof(io->note), "%.*s", (int)sizeof(io->note) - 1, e->msg);
 	}
 	r = merge_stage_add_dirs(stage, &t->seed_dirs, &t->rights, io, e);
@@ -293,10 +293,10 @@ static int stage_all(const struct merge *m, int dir, int corpus, struct candidat
 	    (m->spec.what == MERGE_REPLACE && adopt_all(corpus, e) < 0) ||
 	    link_all(corpus, stage, &sum, e) < 0 ||
 	    retry_stage(m->env.state->dirfd, m->spec.target->name, retries(m), stage, e) < 0)
-		return -e->code;
+		return err_code(e);
 	io->files = sum.files;
 	io->bytes = sum.bytes;
-	return add_seeds(m, stage, io, e) < 0 ? -e->code : shard_list(stage, all, e);
+	return add_seeds(m, stage, io, e) < 0 ? err_code(e) : shard_list(stage, all, e);
 }
 
 static int find_candidates(const struct merge *m, int dir, struct candidates *all,
@@ -307,7 +307,7 @@ static int find_candidates(const struct merge *m, int dir, struct candidates *al
 	if (remove_old(dir, e) < 0 ||
 	    state_open_corpus(m->env.state, m->spec.target->name, &corpus, e) < 0 ||
 	    merge_list_direct(m, corpus, all, &io->direct, e) < 0)
-		return -e->code;
+		return err_code(e);
 	if (!io->direct)
 		return stage_all(m, dir, corpus, all, io, e);
 	io->files = all->n;
@@ -335,7 +335,7 @@ int merge_task_stage(void *arg, struct buf *out, struct err *e)
 	if (open_for(m, &dir, e) < 0 || find_candidates(m, dir, &all, &s, e) < 0 ||
 	    merge_staged_save(dir, &all, e) < 0 ||
 	    merge_deal_rest(m, wants_full(m), dir, &all, &s, e) < 0)
-		return -e->code;
+		return err_code(e);
 	buf_put(out, (struct slice){(const char *)&s, sizeof(s)});
 	return 0;
 }

@@ -174,11 +174,11 @@ int kept_write(int queue, const char *artifact, const struct kept *k, struct err
 	char name[KEPT_NAME];
 
 	if (kept_name_of(artifact, name, e) < 0 || head_text(k, &head, e) < 0)
-		return -e->code;
+		return err_code(e);
 	buf_printf(&b, "%s\n", head);
 	buf_put(&b, k->text);
 	if (buf_check(&b, e) < 0)
-		return -e->code;
+		return err_code(e);
 	return fs_replace(queue, name, buf_slice(&b), e);
 }
 

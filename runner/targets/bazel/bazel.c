@@ -117,7 +117,7 @@ static int bazel_on_output(void *arg, struct slice block, struct err *e)
 	if (k->after <= AFTER_MAX)
 		return 0;
 	*e = k->err;
-	return -e->code;
+	return err_code(e);
 }
 
 static void on_errors(void *arg, struct slice block)
@@ -246,7 +246,7 @@ static int take_labels(void *arg, struct slice block, struct err *e)
 	if (!l->failed)
 		return 0;
 	*e = l->err;
-	return -e->code;
+	return err_code(e);
 }
 
 static int bazel_compare(const void *a, const void *b)
@@ -294,7 +294,7 @@ int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAI
 	lines_end(&l->lines, bazel_on_line, l);
 	if (l->failed) {
 		*e = l->err;
-		return -e->code;
+		return err_code(e);
 	}
 	if (code == BAZEL_OK)
 		*partial = '\0';

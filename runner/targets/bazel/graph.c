@@ -284,7 +284,7 @@ static int bazel_graph_parse(struct bazel_reader *r, struct slice block, bool la
 		return 0;
 	if (r->failed) {
 		*e = r->err;
-		return -e->code;
+		return err_code(e);
 	}
 	return err_set(e, EBADMSG, "Bazel's answer is not XML: line %lu: %s",
 		       (unsigned long)XML_GetCurrentLineNumber(r->xml),
