@@ -153,6 +153,39 @@ if [[ -n $circle ]]; then
 	bad=1
 fi
 
+# One writer: headings of struct job name the file that writes the members below them.
+forbid 'job_step() alone sets the phase' '^runner/run/.*->phase[[:space:]]*=[^=]' 'runner/run/job/job\.c'
+forbid 'only the policy writes its targets' '->fleet->[a-z_.]+[[:space:]]*([-+|&]?=[^=]|\+\+|--)' \
+	'runner/policy/.*'
+members=0
+path='([.][a-z_0-9]+|\[[^]]*\])*' # of a member within the member
+while read -r file names; do
+	forbid "written by $file alone" \
+		"^runner/run/.*[^[:alnum:]_]j->($names)${path}[[:space:]]*([-+|&]?=[^=]|\+\+|--)" \
+		"runner/run/(job/)?${file//./\\.}"
+	members=$((members + 1))
+done < <(awk '
+	/--- Written by / {
+		if (names) print file, names
+		file = $0; sub(/.*Written by /, "", file); sub(/\.c.*/, ".c", file); names = ""
+	}
+	/--- Each written by/ { print file, names; exit }
+	{
+		gsub(/\/\*[^*]*\*\//, "")
+		if (comment) { if (!sub(/.*\*\//, "")) next; comment = 0 }
+		if (sub(/\/\*.*/, "")) comment = 1
+	}
+	file && /^\t[^\t]/ && /;[ \t]*$/ {
+		sub(/;[ \t]*$/, ""); sub(/^.*}/, "")
+		n = split($0, part, ",")
+		for (i = 1; i <= n; i++) {
+			gsub(/\[[^]]*\]/, "", part[i]); sub(/[ \t]+$/, "", part[i])
+			if (match(part[i], /[a-z_0-9]+$/))
+				names = names (names ? "|" : "") substr(part[i], RSTART)
+		}
+	}' runner/run/job/job.h)
+[[ $members -ge 8 ]] || { echo 'runner/run/job/job.h: no headings that name writers'; bad=1; }
+
 while IFS= read -r f; do
 	head -n 2 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' && continue
 	echo "$f: no SPDX line"

@@ -24,9 +24,13 @@ enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* maximum factor, whe
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
 	      const struct target_config *cfg, size_t index, struct fleet_target *fleet)
 {
-	*j = (struct job){.env = env, .target = t, .cfg = cfg, .index = index, .fleet = fleet};
-	j->artifacts = BUF_INIT(ARTIFACTS_TEXT_MAX);
-	j->log.fd = -1;
+	*j = (struct job){.env = env,
+			  .target = t,
+			  .cfg = cfg,
+			  .index = index,
+			  .fleet = fleet,
+			  .artifacts = BUF_INIT(ARTIFACTS_TEXT_MAX),
+			  .log = {.fd = -1}};
 }
 
 void job_done(struct job *j)
