@@ -156,8 +156,8 @@ void cell_host_free(struct cell_host *h)
 	close_p(&h->mounts);
 	close_p(&h->init);
 	close_p(&h->crun_copy);
-	if (h->crun_fd >=
-	    0) /* the directories were made; on failure, the next start removes them */
+	/* The directories were made.  On failure, the next start removes them. */
+	if (h->crun_fd >= 0)
 		(void)!fs_remove_tree(AT_FDCWD, h->dir, &e);
 	close_p(&h->crun_fd);
 	close_p(&h->cells_fd);
