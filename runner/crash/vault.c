@@ -304,53 +304,6 @@ int vault_save(int state_dirfd, const struct vault_item *item, char ret_place[VA
 	return r < 0 ? err_wrap(e, "save crash '%s'", name) : 0;
 }
 
-static int vault_open_crash(int state_dirfd, const char *name, int *ret, struct err *e)
-{
-	_autoclose_ int crashes = -1;
-	int r = fs_open_dir(state_dirfd, dir_name, &crashes, e);
-
-	return r < 0 ? r : fs_open_dir(crashes, name, ret, e);
-}
-
-static bool vault_is_there(int dir, const char *name, struct slice text)
-{
-	_autofree_ char *have = NULL;
-	struct err none;
-	size_t n;
-
-	return fs_read(dir, name, VAULT_BYTES_MAX, &have, &n, &none) == 0 &&
-	       slice_eq((struct slice){have, n}, text);
-}
-
-static int replace_unsynced(int dir, const char *name, struct slice text, struct err *e)
-{
-	_autoclose_ int fd = -1;
-	char tmp[NAME_MAX + 1];
-	int r;
-
-	snprintf(tmp, sizeof(tmp), ".%s.new", name); /* vault_sweep() removes this name */
-	r = fs_open_file(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &fd, e);
-	if (r < 0)
-		return r;
-	if (sys_write_all(fd, text.p, text.n) < 0)
-		return err_sys(e, "write '%s'", tmp);
-	return sys_renameat(dir, tmp, name) < 0 ? err_sys(e, "rename '%s' to '%s'", tmp, name) : 0;
-}
-
-int vault_copy(int state_dirfd, struct slice signature, enum vault_file f, struct slice text,
-	       struct err *e)
-{
-	_autoclose_ int dir = -1;
-	char name[VAULT_NAME];
-	int r = vault_name(signature, name, e);
-
-	if (r == 0)
-		r = vault_open_crash(state_dirfd, name, &dir, e);
-	if (r == 0 && !vault_is_there(dir, vault_file_name(f), text))
-		r = replace_unsynced(dir, vault_file_name(f), text, e);
-	return r < 0 ? err_wrap(e, "copy into a crash") : 0;
-}
-
 static int open_target(int state_dirfd, const char *name, const char *target, int *ret,
 		       struct err *e)
 {

@@ -16,7 +16,8 @@
  *	crashes/<name>/minimized	the minimised reproducer (may be missing)
  *	crashes/<name>/report.txt	the target's report
  *	crashes/<name>/meta.json	the description of these files
- *	crashes/<name>/record.json	a copy of the crash's record in the ledger
+ *	crashes/<name>/record.json	the crash's record (ledger/ledger.h), and what the
+ *					parser read in each report.txt (ledger/parsed.h)
  *	crashes/<name>/by/<target>/	input, minimized, report.txt, meta.json of each further
  *					target that found it
  *
@@ -75,11 +76,6 @@ struct vault_item {
  * the place; it may be NULL. */
 MUST_CHECK int vault_save(int state_dirfd, const struct vault_item *item,
 			  char ret_place[VAULT_PLACE], struct err *e);
-
-/* Replaces one file of a crash whole if its content differs.  Does not sync, so it is only for
- * copies of data that is on disk elsewhere.  -ENOENT: the crash has no directory. */
-MUST_CHECK int vault_copy(int state_dirfd, struct slice signature, enum vault_file f,
-			  struct slice text, struct err *e);
 
 /* Reads a file of a target ("": of the first) into a new NUL-terminated buffer (free() it);
  * -ENOENT: there is none. */

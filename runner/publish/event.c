@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/sys.h"
 #include "runner/crash/ledger/input.h"
-#include "runner/crash/report/report.h"
+#include "runner/crash/ledger/parsed.h"
 #include "runner/crash/vault.h"
 #include "runner/publish/internal.h"
 #include "runner/publish/render/render.h"
@@ -22,6 +22,7 @@
 struct gathered {
 	struct render_crash r;
 	char *report, *input;
+	struct crash_report parsed; /* what the parser read in the report */
 	char binary[NAME_MAX + 3];
 	struct engine_cmd command;
 	struct publish_past past;
@@ -31,6 +32,7 @@ struct gathered {
 static void gathered_done(struct gathered *g)
 {
 	free(g->report);
+	crash_report_done(&g->parsed);
 	free(g->input);
 	engine_cmd_done(&g->command);
 	json_decref(g->meta);
@@ -40,12 +42,16 @@ static void gathered_done(struct gathered *g)
 
 static void gather_report(const struct publish_case *k, struct gathered *g)
 {
+	const char *signature = k->crash->signature, *target = k->entry->fuzzer;
 	struct err e;
 	size_t n;
 
-	if (vault_read(k->p->state_dirfd, slice_of(k->crash->signature), k->entry->fuzzer,
-		       VAULT_REPORT, &g->report, &n, &e) == 0)
-		g->r.report = (struct slice){g->report, n};
+	if (vault_read(k->p->state_dirfd, slice_of(signature), target, VAULT_REPORT, &g->report, &n,
+		       &e) < 0)
+		return;
+	g->r.report = (struct slice){g->report, n};
+	parsed_read(k->p->state_dirfd, signature, target, g->r.report, &g->parsed);
+	g->r.headline = g->parsed.headline;
 }
 
 static int read_input(int fd, struct gathered *g, struct err *e)
@@ -109,23 +115,20 @@ static void gather_commit(const struct publish_case *k, struct gathered *g)
 static void gather_places(const struct publish_case *k, struct gathered *g)
 {
 	const struct sources *from = k->p->sources;
-	struct crash_options o = {.target = k->entry->fuzzer};
-	struct crash_report report = {0};
 
 	if (!from)
 		return;
-	crash_parse(g->r.report, &o, &report);
-	for (size_t i = 0; i < report.n_frames && g->r.n_places < RENDER_PLACES; i++) {
+	for (size_t i = 0; i < g->parsed.n_frames && g->r.n_places < RENDER_PLACES; i++) {
+		const struct crash_frame *f = &g->parsed.frames[i];
 		struct render_place *at = &g->r.places[g->r.n_places];
 
-		if (!source_path(from, report.frames[i].file, at->path))
+		if (!source_path(from, f->file, at->path))
 			continue;
-		at->line = report.frames[i].line;
+		at->line = f->line;
 		g->r.n_places++;
 	}
 	g->r.link = from->link;
 	gather_commit(k, g);
-	crash_report_done(&report);
 }
 
 static void gather_past(const struct publish_case *k, struct gathered *g)

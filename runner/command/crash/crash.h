@@ -54,7 +54,7 @@ const char *crash_line(const char *text, char out[CRASH_LINE]);
 const char *crash_time(uint64_t seconds, char out[32]);
 /* Prints the kind and type ("asan: Heap-use-after-free READ 4 ..."), the state and the frames. */
 void crash_print_report(const struct crash_report *r);
-/* Prints the text of a report, with '>' before the application's frames. */
-int crash_print_marked(struct slice text, const char *target);
+/* Prints the text of a report, with '>' before the frames of r, the application's. */
+void crash_print_marked(struct slice text, const struct crash_report *r);
 
 #endif

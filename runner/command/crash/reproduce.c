@@ -225,16 +225,13 @@ static int crash_reproduce_conclude(const struct reproduce *a)
 {
 	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
 	char name[CRASH_LINE];
-	int r = EXIT_DONE;
 
 	if (a->report.found) {
 		crash_print_report(&a->report);
 		printf("\nreport ('>': frames of the application)\n");
-		r = crash_print_marked((struct slice){a->output, a->n_output}, a->subject.target);
+		crash_print_marked((struct slice){a->output, a->n_output}, &a->report);
 		putchar('\n');
 	}
-	if (r != EXIT_DONE)
-		return r;
 	if (*a->why)
 		return fail(EXIT_NOT_FUZZED, "%s: %s", a->subject.target, a->why);
 	if (a->report.found && !a->is_hit)

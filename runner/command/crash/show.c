@@ -6,6 +6,7 @@
 #include "runner/command/crash/json.h"
 #include "runner/crash/ledger/asked.h"
 #include "runner/crash/ledger/input.h"
+#include "runner/crash/ledger/parsed.h"
 #include "runner/crash/odds.h"
 #include "runner/crash/report/json.h"
 #include "runner/crash/vault.h"
@@ -252,6 +253,7 @@ static int crash_show_print_text(const struct show_args *a, const struct ledger 
 				 const struct known_crash *c, const struct known_crash *of)
 {
 	_autofree_ char *text = NULL;
+	struct crash_report report;
 	char line[CRASH_LINE];
 	size_t n;
 	int r;
@@ -260,18 +262,22 @@ static int crash_show_print_text(const struct show_args *a, const struct ledger 
 	r = crash_show_read_report(a->session.state, of, &text, &n);
 	if (r != EXIT_DONE || n == 0)
 		return r;
+	parsed_read(a->session.state->dirfd, of->signature, of->fuzzer, (struct slice){text, n},
+		    &report);
 	printf("\nreport%s%s ('>': frames of the application)\n", c->n_by > 1 ? " of " : "",
 	       c->n_by > 1 ? crash_line(of->fuzzer, line) : "");
-	return crash_print_marked((struct slice){text, n}, of->fuzzer);
+	crash_print_marked((struct slice){text, n}, &report);
+	crash_report_done(&report);
+	return EXIT_DONE;
 }
 
-static json_t *crash_show_report_json(const char *text, size_t n, const char *target)
+static json_t *crash_show_report_json(const struct state *s, const struct known_crash *of,
+				      struct slice text)
 {
-	struct crash_options o = {.target = target};
 	struct crash_report report;
 	json_t *j;
 
-	crash_parse((struct slice){text, n}, &o, &report);
+	parsed_read(s->dirfd, of->signature, of->fuzzer, text, &report);
 	j = crash_report_json(&report);
 	crash_report_done(&report);
 	return j;
@@ -319,7 +325,7 @@ static int crash_show_print_json(const struct show_args *a, const struct ledger 
 	if (r == 0)
 		r = crash_json_one(all, c->signature, &one, &e);
 	if (r == 0 && n > 0)
-		report = crash_show_report_json(text, n, of->fuzzer);
+		report = crash_show_report_json(a->session.state, of, (struct slice){text, n});
 	if (r < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	(void)json_object_set(one, "report", report);

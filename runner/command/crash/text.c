@@ -68,14 +68,11 @@ void crash_print_report(const struct crash_report *r)
 		print_frame(&r->frames[i]);
 }
 
-int crash_print_marked(struct slice text, const char *target)
+void crash_print_marked(struct slice text, const struct crash_report *r)
 {
-	struct crash_options o = {.target = target};
-	struct crash_report r;
-	struct crash_mark m = {&r, 0};
+	struct crash_mark m = {r, 0};
 	struct slice line;
 
-	crash_parse(text, &o, &r);
 	while (scan_line(&text, &line)) {
 		char raw[ESCAPE_MAX], shown[ESCAPE_MAX];
 		size_t n = line.n < sizeof(raw) - 1 ? line.n : sizeof(raw) - 1;
@@ -86,6 +83,4 @@ int crash_print_marked(struct slice text, const char *target)
 			*nul = '?'; /* a NUL would end the line */
 		printf("%c %s\n", crash_mark_line(&m, line) ? '>' : ' ', escape(raw, shown));
 	}
-	crash_report_done(&r);
-	return EXIT_DONE;
 }

@@ -124,8 +124,6 @@ int ledger_record_new(const char *signature, struct record **ret, struct err *e)
 	CLEANUP(ledger_record_free_p) struct record *n = xcalloc(1, sizeof(*n));
 	int r;
 
-	if (!n)
-		return err_sys(e, "allocate a crash");
 	ledger_fields_init(&n->c);
 	r = ledger_set(&n->c.signature, signature, LEDGER_SIGNATURE_MAX, true, e);
 	if (r < 0)
@@ -157,5 +155,6 @@ void ledger_record_free(struct record *n)
 	done(&n->c, false);
 	ledger_unset(&n->c.signature);
 	json_decref(n->extra);
+	json_decref(n->reports);
 	free(n);
 }

@@ -200,7 +200,7 @@ static int adopt_of(int state_dirfd, struct record *n, struct found *t, struct e
 
 	if (!wanted)
 		return 0;
-	n->copy = true; /* whatever the result: a child process may have read another content */
+	n->changed = true; /* whatever the result: a child process may have read another content */
 	if (t->adopt[LEDGER_INPUT])
 		r = ledger_input_adopt(state_dirfd, t, LEDGER_INPUT, e);
 	if (r == 0 && t->adopt[LEDGER_MINIMIZED])

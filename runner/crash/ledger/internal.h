@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "runner/crash/ledger/input.h"
+#include "runner/crash/report/report.h"
 
 enum { LEDGER_VERSION = 2 }; /* of a record with "found_by" */
 
@@ -22,8 +23,9 @@ struct record {
 	struct known_crash c;
 	json_t *extra; /* fields that are not ours, or NULL */
 	struct ledger_run *runs;
-	bool copy;  /* the copy beside the reproducer may be stale */
-	bool given; /* a child process is writing a stale copy */
+	json_t *reports; /* by target: results of the parser that record.json may lack, or NULL */
+	bool changed;	 /* record.json lacks the changes */
+	bool given;	 /* a child process is writing them */
 };
 
 /* Maps a name to its record.  The tree of search.h, so no set of names makes it slow.  Names are
@@ -41,7 +43,7 @@ struct ledger {
 	bool dirty;
 	bool keep_file; /* the file on disk holds data that was not loaded */
 	unsigned warnings;
-	char warning[300];
+	char warning[500];
 };
 
 /* --- text.c: texts and lists ---------------------------------------- */
@@ -160,15 +162,37 @@ void ledger_drop_summary(json_t *crash);
 
 /* --- write.c -------------------------------------------------------- */
 
-/* Prints a ledger that holds only this crash. */
-MUST_CHECK int ledger_print_record(struct record *n, struct buf *out, struct err *e);
+/* Prints a ledger that holds only this crash, with these results of the parser. */
+MUST_CHECK int ledger_print_record(struct record *n, json_t *reports, struct buf *out,
+				   struct err *e);
+
+/* --- parsed.c ------------------------------------------------------- */
+
+/* The "reports" of the crash's record.json; an empty object: none. */
+MUST_CHECK int parsed_load(int state_dirfd, const char *signature, json_t **ret, struct err *e);
+/* Takes "reports" out of a record. */
+void parsed_drop(json_t *record);
+/* Puts "reports" into a record. */
+void parsed_put(json_t *record, json_t *reports);
+/* The results for the record's targets: those noted, else those of record.json. */
+MUST_CHECK int parsed_of_record(const struct record *n, int state_dirfd, json_t **ret,
+				struct err *e);
+/* Keeps the result for a target until record.json is written. */
+void parsed_note(struct record *n, const char *target, json_t *report);
 
 /* --- rebuild.c ------------------------------------------------------ */
 
-/* Writes the stale copies of records beside their reproducers. */
-void ledger_write_copies(struct ledger *l, int state_dirfd);
-/* Makes a ledger from crashes/.  *ret_lost: how many crashes were unreadable. */
-MUST_CHECK int ledger_rebuild(int state_dirfd, struct ledger **ret, size_t *ret_lost,
+/* Whether a text has few enough values for the parser's memory. */
+bool ledger_has_few_values(struct slice text);
+/* Writes the changed records to their record.json. */
+MUST_CHECK int ledger_write_records(struct ledger *l, int state_dirfd, struct err *e);
+/* The records that could not be read. */
+struct ledger_lost {
+	size_t n;
+	char first[160]; /* the name of the first one's file, and why; printable */
+};
+/* Makes a ledger from all record.json. */
+MUST_CHECK int ledger_rebuild(int state_dirfd, struct ledger **ret, struct ledger_lost *lost,
 			      struct err *e);
 
 /* --- merge.c -------------------------------------------------------- */

@@ -56,7 +56,7 @@ static struct found *find_entry(const struct ledger *l, const char *signature, c
 
 static int changed(struct ledger *l, struct record *n, struct err *e)
 {
-	l->dirty = n->copy = true;
+	l->dirty = n->changed = true;
 	return ledger_summarize(n, e);
 }
 
@@ -234,7 +234,6 @@ int ledger_next_run(struct ledger *l, const char *run, struct err *e)
 		struct record *n = l->v[i];
 		bool any = false;
 
-		n->copy = true; /* mends copies that are missing, or stale after a killed run */
 		for (size_t k = 0; k < n->c.n_by; k++) {
 			struct known_crash *c = &ledger_entry_at(n, k)->c;
 

@@ -3,16 +3,21 @@
 #define RUNNER_CRASH_LEDGER_LEDGER_H
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/scan.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LEDGER_NAME "known_crashes.json" /* in the state directory */
+/* In the state directory. */
+#define LEDGER_NAME  "known_crashes.json"
+#define LEDGER_STALE "known_crashes.stale" /* there: the file is older than the records */
 
-/* The known crashes: known_crashes.json in the state directory.  It is one object, signature ->
- * record, with one record on each line.  A caller of ledger_save() holds the state directory's lock
- * (runner/state/state.h).  Reading needs no lock: the file is replaced whole.
+/* The known crashes.  Each one's record.json (runner/crash/vault.h) is the truth about it.
+ * known_crashes.json in the state directory is an index, so that reading all crashes is one read:
+ * one object, signature -> record, with one record on each line.  It may be removed, and is made
+ * again from the records.  A caller of ledger_save() holds the state directory's lock
+ * (runner/state/state.h).  Reading needs no lock: each file is replaced whole.
  *
  *   signature   identifies a failure by its report, across builds and targets
  *   record      the data of one signature
@@ -170,10 +175,10 @@ struct known_crash {
 
 struct ledger;
 
-/* Loads the ledger of the state directory.  If its file is missing, damaged, above a limit, or has
- * no crash, the crashes are read from crashes/ instead.  Without crashes there, too, the ledger is
- * empty.  A file in which only single values are wrong is mended.  ledger_warning() describes what
- * was read from crashes/ or mended.
+/* Loads the ledger of the state directory.  If its file is missing, damaged, above a limit, stale,
+ * or has no crash, or wrong values, the records in crashes/ are read instead.  Without crashes
+ * there, too, the ledger is empty.  A file in which only single values are wrong is mended.
+ * ledger_warning() describes what was read from crashes/ or mended.
  *
  * Loading writes nothing.  Before the first ledger_save() replaces a damaged or mended file, it
  * keeps that file as known_crashes.json.damaged-<n>.  A file that cannot be read (I/O, memory, not
@@ -187,23 +192,20 @@ void ledger_free(struct ledger *l); /* NULL is fine */
 /* One line about the damage of the file that was loaded; "": it was not damaged. */
 const char *ledger_warning(const struct ledger *l);
 
-/* Writes the file if the ledger changed, or if the file was damaged.  0: the file is on disk.
- * After a failure the old file is in place: try again later.
+/* Writes the records that changed, then the file.  0: both are on disk.  After a failure or a kill
+ * each record is the old or the new one, and the file is made again from the records: try again
+ * later.
  *
  * If the text is larger than LEDGER_FILE_MAX, the lists of raw keys, artifacts and runs are cut to
  * their last few items, first in the crashes that were not seen for the longest time.  -EFBIG: the
  * text is still too large.
- *
- * ledger_save() also updates, without a sync, the copy of each record that changed: record.json
- * beside the record's reproducer (runner/crash/vault.h).  A failure to write a copy is no error:
- * the next save tries again, and so does the next run. */
+ */
 MUST_CHECK int ledger_save(struct ledger *l, int state_dirfd, struct err *e);
-bool ledger_dirty(const struct ledger *l);  /* ledger_save() would write the file */
-bool ledger_copied(const struct ledger *l); /* all copies are up to date */
+bool ledger_dirty(const struct ledger *l); /* ledger_save() would write the file */
 /* For a child process that saves the ledger.  The parent calls ledger_given() right after the fork,
- * and ledger_taken() when the child has ended.  copied: the child's ledger_copied(). */
+ * and ledger_taken() when the child has ended.  saved: the child's ledger_save() gave 0. */
 void ledger_given(struct ledger *l);
-void ledger_taken(struct ledger *l, bool copied);
+void ledger_taken(struct ledger *l, bool saved);
 
 /* Prints the text of the file into a new string (free() it). */
 MUST_CHECK int ledger_print(const struct ledger *l, char **ret, size_t *ret_n, struct err *e);
@@ -266,6 +268,8 @@ struct crash_sighting {
 	uint64_t input_bytes, minimized_bytes;
 	/* NULL: ledger_save() computes the SHA-1 from the file, if the file has the given size. */
 	const char *input_sha1, *minimized_sha1;
+	/* parsed_json() of the target's report.txt, if that file was replaced; NULL: it was not. */
+	json_t *report;
 	/* Replays of the reproducer, and how many of them failed.  With a crash_file they replace
 	 * the entry's numbers.  Without it they are added to them; so give 0 if another input than
 	 * the entry's reproducer was replayed. */

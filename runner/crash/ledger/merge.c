@@ -30,7 +30,7 @@ int ledger_join(struct record *head, const struct record *n, bool fixed_stays, s
 		if (r == 0)
 			r = ledger_set_seen(&t->c.first_seen, from->first_seen.time,
 					    from->first_seen.commit, from->first_seen.run, e);
-		head->copy = true;
+		head->changed = true;
 	}
 	return r < 0 ? r : ledger_summarize(head, e);
 }
@@ -100,7 +100,7 @@ static int put_into(struct record *n, struct record *head, struct err *e)
 		ledger_list_drop(&head->c.aliases, head->c.aliases.n - 1);
 		return r;
 	}
-	n->copy = head->copy = true;
+	n->changed = head->changed = true;
 	return add_counts(head, n, e);
 }
 
@@ -111,7 +111,7 @@ static int take_out_of(struct ledger *l, struct record *n, struct record *head, 
 	if (at < head->c.aliases.n)
 		ledger_list_drop(&head->c.aliases, at);
 	ledger_unset(&n->c.merged_into);
-	n->copy = head->copy = true;
+	n->changed = head->changed = true;
 	return take_counts(l, head, n, e);
 }
 
@@ -138,7 +138,7 @@ static int move_names(struct ledger *l, struct record *from, struct record *head
 	struct ledger_list *names = &from->c.aliases;
 	int r = 0;
 
-	from->copy = head->copy = true;
+	from->changed = head->changed = true;
 	while (names->n > 0 && r == 0) {
 		char *name = ledger_list_steal(names, names->n - 1);
 
@@ -212,7 +212,7 @@ static int split_name(struct ledger *l, const char *alias, struct record *head, 
 	r = ledger_summarize(n, e);
 	if (r < 0)
 		return r;
-	n->copy = head->copy = true;
+	n->changed = head->changed = true;
 	ledger_index_drop(&l->aliases, alias);
 	ledger_list_drop(names, ledger_list_at(names, n->c.signature));
 	ledger_insert(l, take_ptr(&n));

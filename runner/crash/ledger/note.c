@@ -144,7 +144,7 @@ static void give_up_key(struct note *t, struct record *old, const char *key)
 		if (at < keys->n)
 			ledger_list_drop(keys, at);
 	}
-	old->copy = true;
+	old->changed = true;
 	if (t->r == 0)
 		t->r = ledger_summarize(old, t->e);
 }
@@ -232,7 +232,7 @@ static int unpass(const struct ledger *l, struct record *n, struct found *t, str
 
 		if (!own)
 			continue;
-		part->copy |= *own->c.reproduction.clean_commit;
+		part->changed |= *own->c.reproduction.clean_commit;
 		ledger_unpass(&own->c);
 		r = ledger_summarize(part, e);
 	}
@@ -326,7 +326,7 @@ static int ledger_note_note(struct ledger *l, struct record *n, const struct cra
 	if (r < 0)
 		return r;
 	before = t->c.state;
-	l->dirty = n->copy = true;
+	l->dirty = n->changed = true;
 	r = note_in(l, n, t, s, is_new, e);
 	if (r == 0) {
 		*ret = (struct ledger_noted){&n->c, &t->c, is_new, is_new ? t->c.state : before};
@@ -353,7 +353,7 @@ static int note_new(struct ledger *l, const struct crash_sighting *s, struct led
 	if (r < 0)
 		return r;
 	assert(t);
-	n->copy = true;
+	n->changed = true;
 	r = note_in(l, n, t, s, true, e);
 	if (r < 0) {
 		ledger_entry_drop(l, n, 0);
@@ -417,7 +417,7 @@ static int make_variant(struct ledger *l, const struct crash_sighting *s, const 
 		t.r = ledger_summarize(n, e);
 	if (t.r < 0)
 		return t.r;
-	n->copy = true;
+	n->changed = true;
 	*ret = take_ptr(&n);
 	return 0;
 }
@@ -468,15 +468,15 @@ static int note_merged(struct ledger *l, struct record *head, struct crash_sight
 		t.c->state = LEDGER_KNOWN;
 	ledger_note_describe(&t, s);
 	reproducer(&t, s);
-	own->copy = l->dirty = true;
+	own->changed = l->dirty = true;
 	s->crash_file = s->minimized = NULL;
 	s->tries = s->hits = 0;
 	r = ledger_summarize(own, e);
 	return t.r < 0 ? t.r : r;
 }
 
-int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
-		struct err *e)
+static int ledger_note_sighting(struct ledger *l, const struct crash_sighting *s,
+				struct ledger_noted *ret, struct err *e)
 {
 	struct crash_sighting rest = *s;
 	struct record *n;
@@ -496,6 +496,17 @@ int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_
 	if (r == 0)
 		r = ledger_note_note(l, n, &rest, ret, e);
 	return r < 0 ? err_wrap(e, "note crash '%s'", n->c.signature) : 0;
+}
+
+int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
+		struct err *e)
+{
+	int r = ledger_note_sighting(l, s, ret, e);
+	struct record *own = r == 0 && s->report ? ledger_exact(l, s->signature) : NULL;
+
+	if (own)
+		parsed_note(own, ret->entry->fuzzer, s->report);
+	return r;
 }
 
 bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits, uint64_t bytes)

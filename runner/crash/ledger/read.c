@@ -8,7 +8,9 @@
 #include "runner/crash/ledger/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* The most JSON values in the file.  Each takes some 60 bytes: 64 MiB of "0," would be 2 GiB. */
 enum { VALUES_MAX = 4000000 };
@@ -281,10 +283,10 @@ int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
 	r = ledger_connect(l, e);
 	if (r < 0)
 		return r;
-	/* The next save writes all copies of a mended ledger: some values are mended without a
+	/* The next save writes all records of a mended ledger: some values are mended without a
 	 * warning. */
 	for (size_t i = 0; i < l->n; i++)
-		l->v[i]->copy = l->warnings > 0;
+		l->v[i]->changed = l->dirty;
 	if (l->warnings > 1)
 		snprintf(l->warning + strlen(l->warning), sizeof(l->warning) - strlen(l->warning),
 			 "; and %u more", l->warnings - 1);
@@ -306,55 +308,67 @@ int ledger_parse(struct slice text, struct ledger **ret, struct err *e)
 	return ledger_from_json(root, ret, e);
 }
 
-/* Makes a ledger from crashes/, in the place of a file that is damaged or missing.  The file stays
- * until a save. */
-static int start_anew(int state_dirfd, const char *why, struct ledger **ret, size_t *ret_lost,
-		      struct err *e)
-{
-	CLEANUP(ledger_free_p) struct ledger *l = NULL;
-	size_t lost = 0;
-	int r = ledger_rebuild(state_dirfd, &l, &lost, e);
-	char others[64] = "";
+enum anew { ANEW_MISSING, ANEW_DAMAGED, ANEW_STALE };
 
-	if (r < 0)
-		return r;
-	if (lost)
-		snprintf(others, sizeof(others), ", %zu are unreadable", lost);
-	if (why)
+/* why: what is wrong with a damaged file. */
+static void describe_anew(struct ledger *l, enum anew how, const char *why,
+			  const struct ledger_lost *lost)
+{
+	char others[220] = "";
+
+	if (lost->n)
+		snprintf(others, sizeof(others), ", %zu are unreadable (%s)", lost->n, lost->first);
+	l->warning[0] = '\0';
+	if (how == ANEW_DAMAGED)
 		snprintf(l->warning, sizeof(l->warning),
 			 LEDGER_NAME ": %.110s: %zu crashes are read from crashes/ instead%s; "
 				     "the next change rewrites the file and keeps the damaged "
 				     "one as " LEDGER_NAME ".damaged-<n>",
 			 why, l->n, others);
-	else if (l->n + lost > 0)
+	else if (how == ANEW_MISSING && l->n + lost->n > 0)
 		snprintf(l->warning, sizeof(l->warning),
 			 LEDGER_NAME " is missing: %zu crashes are read from crashes/ instead%s; "
 				     "the next change writes the file again",
 			 l->n, others);
-	else
-		l->warning[0] = '\0';
+	else if (lost->n)
+		snprintf(l->warning, sizeof(l->warning), "%zu crashes are read from crashes/%s",
+			 l->n, others);
 	ledger_printable(l->warning);
-	l->dirty = why || l->n > 0;
-	l->keep_file = why;
-	*ret_lost = lost;
+}
+
+/* Makes a ledger from the records, in the place of a file that is missing, damaged or stale.  The
+ * file stays until a save. */
+static int start_anew(int state_dirfd, enum anew how, const char *why, struct ledger **ret,
+		      struct ledger_lost *lost, struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *l = NULL;
+	int r = ledger_rebuild(state_dirfd, &l, lost, e);
+
+	if (r < 0)
+		return r;
+	describe_anew(l, how, why, lost);
+	l->dirty = how != ANEW_MISSING || l->n > 0;
+	l->keep_file = how == ANEW_DAMAGED;
 	*ret = take_ptr(&l);
 	return 0;
 }
 
-/* A ledger without a crash is damaged if crashes/ has crashes: another tool, or a user, emptied it.
- * Its other values are kept. */
-static int check_empty(int state_dirfd, struct ledger **io, struct err *e)
+/* A file with wrong values, or without a crash, is damaged if crashes/ has crashes: another tool,
+ * or a user, changed it.  Its other values are kept. */
+static int check_sound(int state_dirfd, struct ledger **io, struct err *e)
 {
 	CLEANUP(ledger_free_p) struct ledger *again = NULL;
-	size_t lost = 0;
+	struct ledger_lost lost;
 	json_t *foreign;
 	int r;
 
-	if ((*io)->n > 0)
+	if ((*io)->n > 0 && !(*io)->keep_file)
 		return 0;
-	r = start_anew(state_dirfd, "it has no crash (to forget all, remove crashes/ as well)",
+	r = start_anew(state_dirfd, ANEW_DAMAGED,
+		       (*io)->n > 0 ? (*io)->warning + strlen(LEDGER_NAME ": ")
+				    : "it has no crash (to forget all, remove crashes/ as well)",
 		       &again, &lost, e);
-	if (r < 0 || again->n + lost == 0)
+	if (r < 0 || again->n + lost.n == 0)
 		return r;
 	if (again->n == 0) /* a save would write the same */
 		again->dirty = again->keep_file = false;
@@ -368,26 +382,42 @@ static int check_empty(int state_dirfd, struct ledger **io, struct err *e)
 	return 0;
 }
 
-int ledger_load(int state_dirfd, struct ledger **ret, struct err *e)
+/* Whether a save was killed, or is at work, between the records and the file. */
+static bool is_stale(int state_dirfd)
+{
+	return faccessat(state_dirfd, LEDGER_STALE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int ledger_read_load(int state_dirfd, struct ledger **ret, struct err *e)
 {
 	CLEANUP(ledger_free_p) struct ledger *l = NULL;
 	_autofree_ char *text = NULL;
+	struct ledger_lost lost;
 	struct err why;
-	size_t n, lost;
-	int r = fs_read(state_dirfd, LEDGER_NAME, LEDGER_FILE_MAX, &text, &n, &why);
+	size_t n;
+	int r;
 
+	if (is_stale(state_dirfd))
+		return start_anew(state_dirfd, ANEW_STALE, NULL, ret, &lost, e);
+	r = fs_read(state_dirfd, LEDGER_NAME, LEDGER_FILE_MAX, &text, &n, &why);
 	if (r == 0)
 		r = ledger_parse((struct slice){text, n}, &l, &why);
-	if (r == 0) {
-		r = check_empty(state_dirfd, &l, e);
-		if (r < 0)
-			return err_wrap(e, "read the ledger");
-		*ret = take_ptr(&l);
-		return 0;
-	}
-	if (r == -ENOENT || r == -EFBIG || r == -EBADMSG) {
-		r = start_anew(state_dirfd, r == -ENOENT ? NULL : why.msg, ret, &lost, e);
-		return r < 0 ? err_wrap(e, "read the ledger") : 0;
-	}
-	return r < 0 ? err_set(e, why.code, "read the ledger: %s", why.msg) : 0;
+	if (r == -ENOENT)
+		return start_anew(state_dirfd, ANEW_MISSING, NULL, ret, &lost, e);
+	if (r == -EFBIG || r == -EBADMSG)
+		return start_anew(state_dirfd, ANEW_DAMAGED, why.msg, ret, &lost, e);
+	if (r < 0)
+		return err_set(e, why.code, "%s", why.msg);
+	r = check_sound(state_dirfd, &l, e);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(&l);
+	return 0;
+}
+
+int ledger_load(int state_dirfd, struct ledger **ret, struct err *e)
+{
+	int r = ledger_read_load(state_dirfd, ret, e);
+
+	return r < 0 ? err_wrap(e, "read the ledger") : 0;
 }

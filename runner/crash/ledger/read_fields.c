@@ -151,11 +151,8 @@ static int take_runs(const struct reading *rd, json_t *crash)
 		return 0;
 	if (!json_is_array(j) || n > LEDGER_RUNS)
 		ledger_mend(rd->l, rd->signature, "runs", "is no list, or too long");
-	if (n > 0) {
+	if (n > 0)
 		rd->c->runs = xcalloc(LEDGER_RUNS, sizeof(*rd->c->runs));
-		if (!rd->c->runs)
-			return err_sys(rd->e, "read a crash");
-	}
 	for (size_t i = n > LEDGER_RUNS ? n - LEDGER_RUNS : 0; i < n && r == 0; i++)
 		r = take_run(rd, json_array_get(j, i));
 	json_object_del(crash, "runs");

@@ -1,84 +1,121 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rebuilds the ledger from the crashes' directories when its file is damaged or missing.  A copy of
- * each record is beside the crash's reproducer.  Crashes without a copy (of an older fuzzcell) are
- * restored from triage's files: meta.json, and the report.  All of these files are untrusted: their
- * size is limited here, and the ledger's own reader checks them. */
+/* The records: crashes/<name>/record.json.  They are the truth about the crashes; the ledger's file
+ * is made of them.  They are not trusted: their size is limited here, and the ledger's own reader
+ * checks their values. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/crash/ledger/internal.h"
-#include "runner/crash/report/report.h"
 #include "runner/crash/vault.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 enum {
-	RECORD_MAX = 4 << 20,  /* bytes: a thousand aliases are 1 MiB */
-	VALUES_MAX = 200000,   /* JSON values of a record, or commas in its texts */
-	META_MAX = 1 << 20,    /* bytes */
-	REPORT_MAX = 16 << 20, /* bytes */
+	REPORTS_MAX = 4 << 20,	     /* bytes of a record with its reports */
+	REPORTS_VALUES_MAX = 200000, /* values of such a record */
+	RECORD_MAX = (int)LEDGER_FILE_MAX,
+	VALUES_MAX = 4000000, /* JSON values of a record, or commas in its texts */
 };
 
-DEFINE_CLEANUP(struct ledger *, ledger_free)
+/* --- writing -------------------------------------------------------------------- */
 
-/* --- copies ------------------------------------------------------------------- */
-
-void ledger_write_copies(struct ledger *l, int state_dirfd)
+static size_t commas_in(struct slice text)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		_autobuf_ struct buf text = BUF_INIT(RECORD_MAX);
-		struct record *n = l->v[i];
-		struct err e;
-		int r;
+	size_t n = 0;
 
-		if (!n->copy)
-			continue;
-		r = ledger_print_record(n, &text, &e);
-		if (r == 0)
-			r = vault_copy(state_dirfd, slice_of(n->c.signature), VAULT_RECORD,
-				       buf_slice(&text), &e);
-		/* A crash of an older layout has no directory; none is made. */
-		n->copy = r < 0 && r != -ENOENT;
-	}
+	for (size_t i = 0; i < text.n; i++)
+		n += text.p[i] == ',';
+	return n;
 }
 
-bool ledger_copied(const struct ledger *l)
+bool ledger_has_few_values(struct slice text)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i]->copy)
-			return false;
-	return true;
+	return commas_in(text) <= VALUES_MAX;
+}
+
+/* Without the parser's results if they take too much: the reports are parsed again then. */
+static int ledger_rebuild_print(struct record *n, int state_dirfd, struct buf *out, struct err *e)
+{
+	_autojson_ json_t *reports = NULL;
+	int r = parsed_of_record(n, state_dirfd, &reports, e);
+
+	if (r < 0)
+		return r;
+	r = ledger_print_record(n, reports, out, e);
+	if (r < 0 && r != -EFBIG)
+		return r;
+	if (r == 0 && out->n <= REPORTS_MAX && commas_in(buf_slice(out)) <= REPORTS_VALUES_MAX)
+		return 0;
+	buf_clear(out);
+	return ledger_print_record(n, NULL, out, e);
+}
+
+static void ledger_rebuild_forget(struct record *n)
+{
+	json_decref(n->reports);
+	n->reports = NULL;
+}
+
+static int write_record(struct record *n, int state_dirfd, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(RECORD_MAX);
+	struct vault_item item = {.signature = slice_of(n->c.signature)};
+	int r = ledger_rebuild_print(n, state_dirfd, &text, e);
+
+	if (r < 0)
+		return r;
+	item.file[VAULT_RECORD] = buf_slice(&text);
+	r = vault_save(state_dirfd, &item, NULL, e);
+	if (r < 0)
+		return r;
+	n->changed = false;
+	ledger_rebuild_forget(n);
+	return 0;
+}
+
+/* Merged records come first.  After a kill in between, a crash may lack the sightings of a record
+ * that was just merged into it, but none is counted twice. */
+int ledger_write_records(struct ledger *l, int state_dirfd, struct err *e)
+{
+	for (unsigned merged = 2; merged-- > 0;)
+		for (size_t i = 0; i < l->n; i++) {
+			struct record *n = l->v[i];
+			int r = 0;
+
+			if (n->changed && (*n->c.merged_into != '\0') == merged)
+				r = write_record(n, state_dirfd, e);
+			if (r < 0)
+				return r;
+		}
+	return 0;
 }
 
 void ledger_given(struct ledger *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		l->v[i]->given |= l->v[i]->copy;
-		l->v[i]->copy = false;
+		l->v[i]->given |= l->v[i]->changed;
+		l->v[i]->changed = false;
 	}
 }
 
-void ledger_taken(struct ledger *l, bool copied)
+void ledger_taken(struct ledger *l, bool saved)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		l->v[i]->copy |= l->v[i]->given && !copied;
+		l->v[i]->changed |= l->v[i]->given && !saved;
 		l->v[i]->given = false;
+		if (!l->v[i]->changed)
+			ledger_rebuild_forget(l->v[i]);
 	}
 }
 
-/* --- the files ------------------------------------------------------------------ */
+/* --- reading -------------------------------------------------------------------- */
 
 struct rebuild {
 	int crashes; /* the directory */
-	int state_dirfd;
-	json_t *records;	   /* of the crashes with a copy */
-	struct ledger_list others; /* directories of the crashes without one */
-	uint64_t bytes;		   /* read so far */
-	size_t lost;
+	json_t *records;
+	uint64_t bytes; /* of the records, without reports */
+	struct ledger_lost *lost;
 };
 
 /* Errors of this process, which are no damage. */
@@ -95,291 +132,86 @@ static bool ledger_rebuild_is_of(const char *signature, const char *name)
 	return vault_name(slice_of(signature), own, &e) == 0 && strcmp(own, name) == 0;
 }
 
-static bool has_few_values(struct slice text)
+static void ledger_rebuild_lose(struct rebuild *b, const char *name, const char *why)
 {
-	size_t commas = 0;
-
-	for (size_t i = 0; i < text.n; i++)
-		commas += text.p[i] == ',';
-	return commas <= VALUES_MAX;
+	if (b->lost->n++ > 0)
+		return;
+	snprintf(b->lost->first, sizeof(b->lost->first), "crashes/%.60s/%s: %.60s", name,
+		 vault_file_name(VAULT_RECORD), why);
+	ledger_printable(b->lost->first);
 }
 
-/* Reads an object from a file of a crash; 0 and NULL: it is missing or damaged. */
-static int read_object(struct rebuild *b, int dir, enum vault_file f, size_t max, json_t **ret,
+/* -EBADMSG: the file is damaged; -ENOENT: it is missing. */
+static int read_record(int dir, const char *name, json_t **ret_file, json_t **ret_record,
 		       struct err *e)
 {
 	_autofree_ char *text = NULL;
 	_autojson_ json_t *j = NULL;
-	struct err why;
-	size_t n = 0;
-	int r = fs_read(dir, vault_file_name(f), max, &text, &n, &why);
-
-	*ret = NULL;
-	b->bytes += n;
-	if (r == 0 && (b->bytes > LEDGER_FILE_MAX || !has_few_values((struct slice){text, n})))
-		return 0;
-	if (r == 0)
-		r = json_parse((struct slice){text, n}, &j, &why);
-	if (ledger_rebuild_is_ours(r))
-		return err_set(e, -r, "%s", why.msg);
-	if (r == 0 && json_is_object(j))
-		*ret = take_ptr(&j);
-	return 0;
-}
-
-/* Takes the copy if it holds exactly one crash, and this is the crash's directory. */
-static int take_copy(struct rebuild *b, int dir, const char *name, bool *ret_taken, struct err *e)
-{
-	_autojson_ json_t *j = NULL;
 	const char *signature;
 	json_t *record;
-	int r = read_object(b, dir, VAULT_RECORD, RECORD_MAX, &j, e);
-
-	*ret_taken = false;
-	if (r < 0 || json_object_size(j) != 1)
-		return r;
-	json_object_foreach(j, signature, record)
-	{
-		if (!ledger_rebuild_is_of(signature, name) || !json_is_object(record) ||
-		    json_object_size(record) == 0)
-			return 0;
-		if (json_object_set(b->records, signature, record) < 0)
-			return err_set(e, ENOMEM, "read a crash");
-	}
-	*ret_taken = true;
-	return 0;
-}
-
-static int ledger_rebuild_look_into(struct rebuild *b, const char *name, struct err *e)
-{
-	_autoclose_ int dir = -1;
-	struct err why;
-	bool taken;
-	int r = fs_open_dir(b->crashes, name, &dir, &why);
-
-	if (ledger_rebuild_is_ours(r))
-		return err_set(e, -r, "%s", why.msg);
-	if (r == -ENOTDIR || r == -ELOOP || r == -ENOENT)
-		return 0; /* not a directory, so not a crash */
-	if (r < 0 || !ledger_is_clean(slice_of(name), NAME_MAX, false)) {
-		b->lost++;
-		return 0;
-	}
-	r = take_copy(b, dir, name, &taken, e);
-	return r < 0 || taken ? r : ledger_list_add(&b->others, name, false, e);
-}
-
-/* --- without a copy ----------------------------------------------------------- */
-
-/* The meta.json that triage wrote.  Texts are borrowed. */
-struct meta {
-	json_t *j;
-	const char *signature, *target, *artifact;
-};
-
-static const char *ledger_rebuild_text_of(const struct meta *m, const char *key)
-{
-	const char *s = json_string_value(json_object_get(m->j, key));
-
-	return s ? s : "";
-}
-
-static uint64_t ledger_rebuild_number_of(const struct meta *m, const char *key)
-{
-	json_int_t v = json_integer_value(json_object_get(m->j, key));
-
-	return v > 0 ? (uint64_t)v : 0;
-}
-
-/* Whether the artifact waits for triage.  Then the crash is skipped: it would become known without
- * a notification. */
-static bool ledger_rebuild_is_queued(const struct rebuild *b, const struct meta *m)
-{
-	char path[2 * NAME_MAX + 16];
-
-	if (!fs_name_ok(slice_of(m->target)) || !fs_name_ok(slice_of(m->artifact)))
-		return false;
-	snprintf(path, sizeof(path), "triage/%s/%s", m->target, m->artifact);
-	return faccessat(b->state_dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static bool ledger_rebuild_size_of(int dir, enum vault_file f, uint64_t *ret)
-{
-	struct stat st;
-
-	if (fstatat(dir, vault_file_name(f), &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
-		return false;
-	*ret = (uint64_t)st.st_size;
-	return true;
-}
-
-/* Takes the report's description, if the report is of this crash. */
-static int ledger_rebuild_describe(int dir, const struct meta *m, struct crash_sighting *s,
-				   struct crash_report *report, struct err *e)
-{
-	static const struct crash_report none;
-	struct crash_options o = {.target = m->target};
-	_autofree_ char *text = NULL;
-	struct err why;
 	size_t n = 0;
-	int r = fs_read(dir, vault_file_name(VAULT_REPORT), REPORT_MAX, &text, &n, &why);
-
-	*report = none;
-	if (r == 0)
-		crash_parse((struct slice){text, n}, &o, report);
-	if (ledger_rebuild_is_ours(r))
-		return err_set(e, -r, "%s", why.msg);
-	if (r < 0 || !report->found || strcmp(report->signature, m->signature) != 0)
-		return 0;
-	s->crash_type = report->type;
-	s->kind = crash_kind_name(report->kind);
-	s->access = crash_access_name(report->access);
-	s->access_size = report->access_size;
-	s->signal = report->signal;
-	s->top_frame = report->top_frame;
-	s->bug = report->bug;
-	s->severity = crash_severity_name(report->severity);
-	s->security = report->security;
-	s->unsymbolized = report->unsymbolized;
-	return 0;
-}
-
-static int ledger_rebuild_note(struct ledger *l, const struct crash_report *report,
-			       struct crash_sighting s, struct err *e)
-{
-	const char *state[CRASH_STATE_MAX], *frames[LEDGER_FRAMES];
-	struct ledger_noted noted;
-	struct record *n;
-	struct found *t;
-	int r;
-
-	for (size_t i = 0; i < report->n_state; i++)
-		state[i] = report->state[i];
-	for (size_t i = 0; i < report->n_frames && i < LEDGER_FRAMES; i++)
-		frames[s.n_frames++] = report->frames[i].function;
-	s.crash_state = state;
-	s.n_crash_state = report->n_state;
-	s.frames = frames;
-	r = ledger_note(l, &s, &noted, e);
-	if (r < 0 || !noted.is_new)
-		return r;
-	n = ledger_exact(l, s.signature);
-	t = ledger_entry_of(n, noted.entry->fuzzer);
-	if (t->c.state == LEDGER_NEW)
-		t->c.state = LEDGER_KNOWN; /* it was notified when it was found */
-	/* No record proves that the present files are the ones that were found. */
-	t->adopt[LEDGER_INPUT] = t->adopt[LEDGER_MINIMIZED] = false;
-	return ledger_summarize(n, e);
-}
-
-/* "crash-<sha1>" */
-static const char *digest_in(const char *artifact)
-{
-	const char *dash = strrchr(artifact, '-');
-
-	return dash && ledger_is_sha1(dash + 1) ? dash + 1 : NULL;
-}
-
-/* place: the crash's directory, relative to the state directory. */
-static int note_meta(struct ledger *l, int dir, const char *place, const struct meta *m,
-		     struct err *e)
-{
-	char input[VAULT_PATH], minimized[VAULT_PATH];
-	struct crash_report report;
-	struct crash_sighting s = {
-	    .signature = m->signature,
-	    .target = m->target,
-	    .run = ledger_rebuild_text_of(m, "run"),
-	    .commit = ledger_rebuild_text_of(m, "commit"),
-	    .time = ledger_rebuild_number_of(m, "time"),
-	    .crash_type = ledger_rebuild_text_of(m, "crash_type"),
-	    .tries = ledger_rebuild_number_of(m, "tries"),
-	    .hits = ledger_rebuild_number_of(m, "hits"),
-	    .input_sha1 = digest_in(m->artifact),
-	};
-	int r = ledger_rebuild_describe(dir, m, &s, &report, e);
-
-	vault_path(place, VAULT_INPUT, input);
-	vault_path(place, VAULT_MINIMIZED, minimized);
-	if (r == 0 && ledger_rebuild_size_of(dir, VAULT_INPUT, &s.input_bytes))
-		s.crash_file = input;
-	if (r == 0 && ledger_rebuild_size_of(dir, VAULT_MINIMIZED, &s.minimized_bytes))
-		s.minimized = minimized;
-	if (r == 0)
-		r = ledger_rebuild_note(l, &report, s, e);
-	crash_report_done(&report);
-	return r;
-}
-
-/* by NULL: the target that owns the crash's directory.  -ENOENT: the file describes no crash. */
-static int take_meta_in(struct rebuild *b, struct ledger *l, int dir, const char *name,
-			const char *by, struct err *e)
-{
-	_autojson_ json_t *j = NULL;
-	char place[VAULT_PLACE];
-	struct meta m;
-	int r = read_object(b, dir, VAULT_META, META_MAX, &j, e);
+	int r = fs_read(dir, vault_file_name(VAULT_RECORD), RECORD_MAX, &text, &n, e);
 
 	if (r < 0)
 		return r;
-	m = (struct meta){.j = j};
-	m.signature = ledger_rebuild_text_of(&m, "signature");
-	m.target = ledger_rebuild_text_of(&m, "target");
-	m.artifact = ledger_rebuild_text_of(&m, "artifact");
-	if (!*m.signature && ledger_rebuild_is_of(name, name))
-		m.signature = name; /* most crashes are named by their signature */
-	if (ledger_rebuild_is_queued(b, &m))
-		return 0;
-	if (!ledger_rebuild_is_of(m.signature, name) || (by && strcmp(by, m.target) != 0) ||
-	    (!by && ledger_head(l, m.signature)) || ledger_check_signature(m.signature, e) < 0 ||
-	    vault_place(slice_of(m.signature), by ? by : "", place, e) < 0) {
-		b->lost++;
+	if (!ledger_has_few_values((struct slice){text, n}))
+		return err_set(e, EBADMSG, "more than %d values", VALUES_MAX);
+	r = json_parse((struct slice){text, n}, &j, e);
+	if (r < 0)
+		return r;
+	json_object_foreach(j, signature, record)
+	{
+		if (json_object_size(j) != 1 || !ledger_rebuild_is_of(signature, name))
+			break;
+		parsed_drop(record);
+		if (json_object_size(record) == 0)
+			break;
+		*ret_record = record;
+		*ret_file = take_ptr(&j);
 		return 0;
 	}
-	return note_meta(l, dir, place, &m, e);
+	return err_set(e, EBADMSG, "not the record of this crash");
 }
 
-/* Reads the directories of further targets. */
-static int take_by(struct rebuild *b, struct ledger *l, int dir, const char *name, struct err *e)
+/* The ledger's file, which has all records, has the same limit. */
+static int take_record(struct rebuild *b, json_t *file, const json_t *record, struct err *e)
 {
-	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, VAULT_BY);
-	const struct dirent *ent = NULL;
-	size_t n = 0;
-	int r = 0;
+	_autofree_ char *text = NULL;
+	int r = json_print(record, 0, &text, e);
 
-	if (!d)
-		return ledger_rebuild_is_ours(-errno) ? err_sys(e, "open '%s'", VAULT_BY) : 0;
-	while (r == 0 && n++ < LEDGER_TARGETS && (ent = sys_readdir(d))) {
-		_autoclose_ int of = -1;
-		struct err why;
-
-		if (ent->d_name[0] == '.')
-			continue;
-		r = fs_open_dir(dirfd(d), ent->d_name, &of, &why);
-		if (ledger_rebuild_is_ours(r))
-			return err_set(e, -r, "%s", why.msg);
-		r = r < 0 ? 0 : take_meta_in(b, l, of, name, ent->d_name, e);
-	}
-	return r == 0 && !ent && errno ? err_sys(e, "list directory '%s'", VAULT_BY) : r;
+	if (r < 0)
+		return r;
+	b->bytes += strlen(text);
+	if (b->bytes > LEDGER_FILE_MAX)
+		return err_set(e, EFBIG, "the records have more than %llu bytes",
+			       (unsigned long long)LEDGER_FILE_MAX);
+	return json_object_update(b->records, file) < 0 ? err_set(e, EBADMSG, "no text") : 0;
 }
 
-static int take_meta(struct rebuild *b, struct ledger *l, const char *name, struct err *e)
+/* A directory without a record is no crash yet: its artifact waits for triage. */
+static int ledger_rebuild_look_into(struct rebuild *b, const char *name, struct err *e)
 {
+	_autojson_ json_t *file = NULL;
 	_autoclose_ int dir = -1;
+	json_t *record = NULL;
 	struct err why;
 	int r = fs_open_dir(b->crashes, name, &dir, &why);
 
+	if (r == -ENOTDIR || r == -ELOOP || r == -ENOENT)
+		return 0; /* not a directory, so not a crash */
+	if (r == 0) {
+		r = read_record(dir, name, &file, &record, &why);
+		if (r == -ENOENT)
+			return 0;
+	}
+	if (r == 0)
+		r = take_record(b, file, record, &why);
 	if (ledger_rebuild_is_ours(r))
 		return err_set(e, -r, "%s", why.msg);
-	if (r < 0) {
-		b->lost++;
-		return 0;
-	}
-	r = take_meta_in(b, l, dir, name, NULL, e);
-	return r < 0 ? r : take_by(b, l, dir, name, e);
+	if (r < 0)
+		ledger_rebuild_lose(b, name, why.msg);
+	return 0;
 }
-
-/* --- all of it ---------------------------------------------------------------- */
 
 static int ledger_rebuild_look_at_all(struct rebuild *b, struct err *e)
 {
@@ -392,49 +224,26 @@ static int ledger_rebuild_look_at_all(struct rebuild *b, struct err *e)
 	while (r == 0 && (ent = sys_readdir(d))) {
 		if (ent->d_name[0] == '.')
 			continue; /* left by a killed writer */
-		if (json_object_size(b->records) + b->others.n >= LEDGER_CRASHES_MAX)
-			b->lost++;
+		if (json_object_size(b->records) >= LEDGER_CRASHES_MAX)
+			ledger_rebuild_lose(b, ent->d_name, "too many crashes");
 		else
 			r = ledger_rebuild_look_into(b, ent->d_name, e);
 	}
 	return r == 0 && errno ? err_sys(e, "list directory 'crashes'") : r;
 }
 
-static int rebuild(struct rebuild *b, struct ledger **ret, struct err *e)
+int ledger_rebuild(int state_dirfd, struct ledger **ret, struct ledger_lost *lost, struct err *e)
 {
-	CLEANUP(ledger_free_p) struct ledger *l = NULL;
-	int r = b->crashes < 0 ? 0 : ledger_rebuild_look_at_all(b, e);
-
-	if (r == 0)
-		r = ledger_from_json(b->records, &l, e);
-	/* The order must be the same each time. */
-	ledger_list_sort(&b->others);
-	for (size_t i = 0; i < b->others.n && r == 0; i++)
-		r = take_meta(b, l, b->others.v[i], e);
-	if (r < 0)
-		return r;
-	assert(l);
-	for (size_t i = 0; i < l->n; i++)
-		l->v[i]->copy = true;
-	*ret = take_ptr(&l);
-	return 0;
-}
-
-int ledger_rebuild(int state_dirfd, struct ledger **ret, size_t *ret_lost, struct err *e)
-{
-	struct rebuild b = {.crashes = -1, .state_dirfd = state_dirfd, .records = json_object()};
+	_autojson_ json_t *records = json_object();
+	_autoclose_ int crashes = -1;
+	struct rebuild b = {.records = records, .lost = lost};
 	struct err why;
-	int r = fs_open_dir(state_dirfd, "crashes", &b.crashes, &why);
+	int r = fs_open_dir(state_dirfd, "crashes", &crashes, &why);
 
+	*lost = (struct ledger_lost){0};
 	if (ledger_rebuild_is_ours(r))
-		r = err_set(e, -r, "%s", why.msg);
-	else if (!b.records)
-		r = err_set(e, ENOMEM, "allocate the ledger");
-	else
-		r = rebuild(&b, ret, e);
-	*ret_lost = b.lost;
-	ledger_list_done(&b.others);
-	json_decref(b.records);
-	close_p(&b.crashes);
-	return r;
+		return err_set(e, -r, "%s", why.msg);
+	b.crashes = crashes;
+	r = r < 0 ? 0 : ledger_rebuild_look_at_all(&b, e);
+	return r < 0 ? r : ledger_from_json(records, ret, e);
 }

@@ -17,11 +17,8 @@ static json_t *list_json(const struct ledger_list *l)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < l->n; i++)
-		if (json_array_append_new(a, json_string(l->v[i])) < 0) {
-			json_decref(a);
-			return NULL;
-		}
+	for (size_t i = 0; i < l->n; i++)
+		(void)!json_array_append_new(a, json_string(l->v[i])); /* clean: it is UTF-8 */
 	return a;
 }
 
@@ -234,11 +231,12 @@ static int ledger_write_print(const struct ledger *l, struct buf *out, struct er
 	return buf_check(out, e);
 }
 
-int ledger_print_record(struct record *n, struct buf *out, struct err *e)
+int ledger_print_record(struct record *n, json_t *reports, struct buf *out, struct err *e)
 {
 	_autojson_ json_t *crash = ledger_write_crash_json(n);
 	int r;
 
+	parsed_put(crash, reports);
 	buf_puts(out, "{");
 	r = add_member(out, n->c.signature, crash, has_no_extra(n), e);
 	if (r < 0)
@@ -275,7 +273,7 @@ static void shorten_list(struct ledger_list *list)
 
 static void shorten_entry(struct ledger *l, struct record *n, struct known_crash *c)
 {
-	n->copy |= c->raw_keys.n > KEPT || c->artifacts.n > KEPT || c->n_runs > KEPT;
+	n->changed |= c->raw_keys.n > KEPT || c->artifacts.n > KEPT || c->n_runs > KEPT;
 	while (c->raw_keys.n > KEPT) {
 		ledger_index_drop(&l->raw_keys, c->raw_keys.v[0]);
 		ledger_list_drop(&c->raw_keys, 0);
@@ -300,8 +298,6 @@ static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
 {
 	_autofree_ struct record **v = xcalloc(l->n + 1, sizeof(struct record *));
 
-	if (!v)
-		return err_sys(e, "shorten the ledger");
 	if (l->n > 0) {
 		memcpy(v, l->v, l->n * sizeof(struct record *));
 		qsort(v, l->n, sizeof(struct record *), by_last_seen);
@@ -371,16 +367,36 @@ static int keep_damaged(int dirfd, struct err *e)
 	return err_set(e, EEXIST, "more than %d files " LEDGER_NAME ".damaged-<n>", DAMAGED_MAX);
 }
 
+/* From now on the file is stale: the records are written one after the other. */
+static int mark_stale(int state_dirfd, struct err *e)
+{
+	return fs_replace(state_dirfd, LEDGER_STALE, SLICE(""), e);
+}
+
+static int unmark_stale(int state_dirfd, struct err *e)
+{
+	if (sys_unlinkat(state_dirfd, LEDGER_STALE, 0) < 0 && errno != ENOENT)
+		return err_sys(e, "remove '" LEDGER_STALE "'");
+	return 0;
+}
+
 static int ledger_write_save(struct ledger *l, int state_dirfd, struct err *e)
 {
 	_autobuf_ struct buf out = BUF_INIT(LEDGER_FILE_MAX);
 	int r = ledger_adopt_inputs(l, state_dirfd, e);
+
 	if (r == 0)
 		r = print_bounded(l, &out, e);
 	if (r == 0 && l->keep_file)
 		r = keep_damaged(state_dirfd, e);
 	if (r >= 0)
+		r = mark_stale(state_dirfd, e);
+	if (r == 0)
+		r = ledger_write_records(l, state_dirfd, e);
+	if (r == 0)
 		r = fs_replace(state_dirfd, LEDGER_NAME, buf_slice(&out), e);
+	if (r == 0)
+		r = unmark_stale(state_dirfd, e);
 	if (r < 0)
 		return err_wrap(e, "save the ledger");
 	l->keep_file = false;
@@ -390,9 +406,5 @@ static int ledger_write_save(struct ledger *l, int state_dirfd, struct err *e)
 
 int ledger_save(struct ledger *l, int state_dirfd, struct err *e)
 {
-	int r = l->dirty ? ledger_write_save(l, state_dirfd, e) : 0;
-
-	if (r == 0)
-		ledger_write_copies(l, state_dirfd);
-	return r;
+	return l->dirty ? ledger_write_save(l, state_dirfd, e) : 0;
 }

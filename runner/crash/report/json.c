@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/json.h"
 
+#include "base/memory.h"
 #include "runner/crash/report/text.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Every string here is printable ASCII: text_copy() made it. */
 
@@ -68,4 +71,173 @@ json_t *crash_report_json(const struct crash_report *r)
 	    r->bug, "raw_key", r->raw_key, "headline", r->headline, "unsymbolized",
 	    (int)r->unsymbolized, "frames", frames_json(r), "raw_frames",
 	    (json_int_t)r->raw_frames);
+}
+
+/* --- reading ------------------------------------------------------------------- */
+
+/* Takes values out of an object; `ok` becomes false with the first wrong one. */
+struct taking {
+	const json_t *from;
+	bool ok;
+};
+
+static bool json_is_plain(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((s[i] < ' ' || s[i] > '~') && s[i] != '\n')
+			return false;
+	return true;
+}
+
+/* or_null: the value may be null, which is "". */
+static void json_take_text(struct taking *t, const char *key, bool or_null, char *to, size_t cap)
+{
+	const json_t *j = json_object_get(t->from, key);
+	size_t n = json_string_length(j);
+
+	*to = '\0';
+	if (or_null && json_is_null(j))
+		return;
+	if (!json_is_string(j) || n >= cap || !json_is_plain(json_string_value(j), n)) {
+		t->ok = false;
+		return;
+	}
+	memcpy(to, json_string_value(j), n + 1);
+}
+
+static uint64_t json_take_number(struct taking *t, const char *key, bool or_null, uint64_t max)
+{
+	const json_t *j = json_object_get(t->from, key);
+	json_int_t n = json_integer_value(j);
+
+	if (or_null && json_is_null(j))
+		return 0;
+	t->ok &= json_is_integer(j) && n >= 0 && (uint64_t)n <= max;
+	return t->ok ? (uint64_t)n : 0;
+}
+
+static bool json_take_flag(struct taking *t, const char *key)
+{
+	const json_t *j = json_object_get(t->from, key);
+
+	t->ok &= json_is_boolean(j);
+	return json_is_true(j);
+}
+
+/* The index of the value's name. */
+static unsigned json_take_name(struct taking *t, const char *key, unsigned count,
+			       const char *(*name)(unsigned i))
+{
+	const char *text = json_string_value(json_object_get(t->from, key));
+	unsigned i = 0;
+
+	while (text && i < count && strcmp(name(i), text) != 0)
+		i++;
+	t->ok &= text && i < count;
+	return t->ok ? i : 0;
+}
+
+static const char *json_kind(unsigned i)
+{
+	return crash_kind_name((enum crash_kind)i);
+}
+
+static const char *json_access(unsigned i)
+{
+	return crash_access_name((enum crash_access)i);
+}
+
+static const char *json_severity(unsigned i)
+{
+	return crash_severity_name((enum crash_severity)i);
+}
+
+#define TAKE(t, key, or_null, to) json_take_text(t, key, or_null, to, sizeof(to))
+
+static bool json_take_frame(const json_t *j, struct crash_frame *f)
+{
+	struct taking t = {j, json_is_object(j)};
+	char hex[24];
+	struct slice digits = {hex, 0};
+
+	f->number = (unsigned)json_take_number(&t, "number", false, UINT32_MAX);
+	TAKE(&t, "function", true, f->function);
+	TAKE(&t, "name", true, f->name);
+	TAKE(&t, "file", true, f->file);
+	f->line = json_take_number(&t, "line", true, INT64_MAX);
+	f->column = json_take_number(&t, "column", true, INT64_MAX);
+	TAKE(&t, "module", true, f->module);
+	f->offset = json_take_number(&t, "offset", true, INT64_MAX);
+	TAKE(&t, "pc", true, hex);
+	TAKE(&t, "build_id", true, f->build_id);
+	f->has_function = *f->function != '\0';
+	digits.n = strlen(hex);
+	if (digits.n > 0)
+		t.ok &= scan_lit(&digits, SLICE("0x")) &&
+			scan_u64(&digits, 16, UINT64_MAX, &f->pc) && digits.n == 0;
+	return t.ok;
+}
+
+static void json_take_frames(struct taking *t, struct crash_report *r)
+{
+	const json_t *list = json_object_get(t->from, "frames");
+	size_t n = json_array_size(list);
+
+	t->ok &= json_is_array(list) && n <= CRASH_FRAMES_MAX;
+	if (!t->ok || n == 0)
+		return;
+	r->frames = xcalloc(n, sizeof(*r->frames));
+	for (; r->n_frames < n && t->ok; r->n_frames++)
+		t->ok &=
+		    json_take_frame(json_array_get(list, r->n_frames), &r->frames[r->n_frames]);
+}
+
+static void json_take_state(struct taking *t, struct crash_report *r)
+{
+	const json_t *list = json_object_get(t->from, "crash_state");
+	size_t n = json_array_size(list);
+
+	t->ok &= json_is_array(list) && n <= CRASH_STATE_MAX;
+	for (; t->ok && r->n_state < n; r->n_state++) {
+		const json_t *j = json_array_get(list, r->n_state);
+		size_t length = json_string_length(j);
+
+		t->ok &= json_is_string(j) && length < sizeof(r->state[0]) &&
+			 json_is_plain(json_string_value(j), length);
+		if (t->ok)
+			memcpy(r->state[r->n_state], json_string_value(j), length + 1);
+	}
+}
+
+int crash_report_from_json(const json_t *j, struct crash_report *ret, struct err *e)
+{
+	struct crash_report r = {0};
+	struct taking t = {j, json_is_object(j)};
+
+	r.found = json_take_flag(&t, "found");
+	r.kind = (enum crash_kind)json_take_name(&t, "kind", CRASH_KIND_COUNT, json_kind);
+	TAKE(&t, "crash_type", false, r.type);
+	json_take_state(&t, &r);
+	TAKE(&t, "crash_address", false, r.address);
+	r.security = json_take_flag(&t, "security");
+	r.severity = (enum crash_severity)json_take_name(&t, "severity", CRASH_SEVERITY_COUNT,
+							 json_severity);
+	r.access = (enum crash_access)json_take_name(&t, "access", CRASH_ACCESS_COUNT, json_access);
+	r.access_size = json_take_number(&t, "access_size", false, INT64_MAX);
+	TAKE(&t, "signal", false, r.signal);
+	TAKE(&t, "top_frame", false, r.top_frame);
+	TAKE(&t, "signature", false, r.signature);
+	TAKE(&t, "bug", false, r.bug);
+	TAKE(&t, "raw_key", false, r.raw_key);
+	TAKE(&t, "headline", false, r.headline);
+	r.unsymbolized = json_take_flag(&t, "unsymbolized");
+	json_take_frames(&t, &r);
+	r.raw_frames = (size_t)json_take_number(&t, "raw_frames", false, INT64_MAX);
+	if (!t.ok) {
+		crash_report_done(&r);
+		*ret = r;
+		return err_set(e, EBADMSG, "not the JSON of a crash report");
+	}
+	*ret = r;
+	return 0;
 }

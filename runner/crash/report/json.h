@@ -22,4 +22,9 @@
  *   raw_frames     number of frames before runtime frames were left out */
 json_t *crash_report_json(const struct crash_report *r);
 
+/* Makes the report of such an object, which is not trusted.  Further keys are ignored.  -EBADMSG: a
+ * value is missing, of another type, too long, or not plain text.  ret is overwritten; after 0 call
+ * crash_report_done() for it. */
+MUST_CHECK int crash_report_from_json(const json_t *j, struct crash_report *ret, struct err *e);
+
 #endif

@@ -3,17 +3,15 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/utf8.h"
-#include "runner/crash/report/report.h"
 #include "runner/publish/render/internal.h"
 
 #include <string.h>
 
 enum {
-	STACK_MAX = 24000,    /* bytes shown of a report */
-	STACK_TAIL = 4000,    /* of these from its end */
-	REPORT_MAX = 4 << 20, /* bytes that are searched for the crash */
-	HEADLINE = 100,	      /* bytes of the headline to search for */
-	SIDE_MAX = 64 << 10,  /* bytes cleaned at each end; more than is shown */
+	STACK_MAX = 24000,   /* bytes shown of a report */
+	STACK_TAIL = 4000,   /* of these from its end */
+	HEADLINE = 100,	     /* bytes of the headline to search for */
+	SIDE_MAX = 64 << 10, /* bytes cleaned at each end; more than is shown */
 	BOTH_MAX = 128 << 10,
 	COMMAND_MAX = 8 << 10,
 	COMMANDS_MAX = 24 << 10,
@@ -27,18 +25,12 @@ enum {
 /* --- the stack ------------------------------------------------------------------ */
 
 /* The report from the crash's first line on, without the engine's startup messages. */
-static struct slice from_headline(struct slice report)
+static struct slice from_headline(struct slice report, const char *headline)
 {
-	struct slice head = {report.p, report.n < REPORT_MAX ? report.n : REPORT_MAX};
-	struct crash_options o = {0};
-	struct crash_report r = {0};
-	const char *hit;
+	const char *hit = headline && *headline
+			      ? memmem(report.p, report.n, headline, strnlen(headline, HEADLINE))
+			      : NULL;
 
-	crash_parse(head, &o, &r);
-	hit = r.found && *r.headline
-		  ? memmem(head.p, head.n, r.headline, strnlen(r.headline, HEADLINE))
-		  : NULL;
-	crash_report_done(&r);
 	if (!hit)
 		return report;
 	while (hit > report.p && hit[-1] != '\n')
@@ -97,7 +89,7 @@ static void add_both_ends(struct slice clean, uint64_t gone, size_t max, struct 
 static void report_text(const struct render_crash *r, size_t max, struct buf *out)
 {
 	_autobuf_ struct buf clean = BUF_INIT(2 << 20);
-	struct slice s = from_headline(r->report);
+	struct slice s = from_headline(r->report, r->headline);
 	uint64_t gone = 0;
 
 	if (s.n > BOTH_MAX) {

@@ -48,6 +48,8 @@ struct render_crash {
 	const char *target;  /* the target with the report, input and binary; NULL: the only one */
 	const char *name;    /* outbox_name() of its signature, for the marker */
 	struct slice report; /* the target's output; empty: unknown */
+	/* crash_report.headline: text before this line is not shown; NULL or "": all is. */
+	const char *headline;
 	/* The minimised reproducer, else the original. */
 	struct slice input;	/* p NULL: not available */
 	uint64_t input_bytes;	/* 0 with input.p NULL: there is no input */

@@ -10,6 +10,7 @@
 #include "base/sys.h"
 #include "base/task.h"
 #include "runner/corpus/seek.h"
+#include "runner/crash/ledger/parsed.h"
 #include "runner/crash/odds.h"
 #include "runner/crash/similar.h"
 #include "runner/crash/vault.h"
@@ -251,8 +252,49 @@ static void has_written(struct triage *t)
 	note_now(p->writing);
 }
 
-/* v NULL: the old reproducer stays. */
-static void triage_note_take(struct triage *t, const struct vaulted *v)
+static const char no_report[] =
+    "The failure did not come back when its input was run again; the target's log of that run has "
+    "its output.\n";
+
+static const char no_output[] =
+    "The target failed without printing anything, and no input was saved.\n";
+
+/* The content of report.txt. */
+static struct slice report_text(const struct finding *f)
+{
+	if (f->output)
+		return (struct slice){f->output, f->n_output};
+	return f->lost ? slice_of(no_output) : slice_of(no_report);
+}
+
+/* Whether the finding's report was read in the text, not made of the cell's end. */
+static bool is_read_in(const struct crash_report *r, struct slice text)
+{
+	enum { ENOUGH = 100 }; /* the parser replaces bytes of a long line, and cuts it */
+	size_t n = strnlen(r->headline, ENOUGH);
+
+	return n > 0 && memmem(text.p, text.n, r->headline, n);
+}
+
+/* What the parser read in report.txt, for the crash's record. */
+static json_t *parsed_report(const struct triage *t)
+{
+	const struct finding *f = &t->f;
+	struct slice text = report_text(f);
+	struct crash_options o = {.target = t->spec.target->name};
+	struct crash_report r = {0};
+	json_t *j;
+
+	if (is_read_in(&f->report, text))
+		return parsed_json(&f->report, text);
+	crash_parse(text, &o, &r);
+	j = parsed_json(&r, text);
+	crash_report_done(&r);
+	return j;
+}
+
+/* v NULL: the old reproducer stays; parsed NULL: the old report stays. */
+static void triage_note_take(struct triage *t, const struct vaulted *v, json_t *parsed)
 {
 	struct finding *f = &t->f;
 	const struct crash_report *r = &f->report;
@@ -282,6 +324,7 @@ static void triage_note_take(struct triage *t, const struct vaulted *v)
 	s.frames = frames;
 	s.bug = r->bug;
 	s.similar = likely_same(t, r);
+	s.report = parsed;
 	if (v) {
 		s.crash_file = v->path;
 		s.input_bytes = v->bytes;
@@ -299,9 +342,9 @@ static void triage_note_take(struct triage *t, const struct vaulted *v)
 	triage_note_save(t);
 }
 
-static void ledger_take(struct triage *t, const struct vaulted *v)
+static void ledger_take(struct triage *t, const struct vaulted *v, json_t *parsed)
 {
-	triage_note_take(t, v);
+	triage_note_take(t, v, parsed);
 	has_written(t);
 }
 
@@ -374,13 +417,6 @@ static json_t *meta_json(const struct triage *t, const char *seed)
 	return j;
 }
 
-static const char no_report[] =
-    "The failure did not come back when its input was run again; the target's log of that run has "
-    "its output.\n";
-
-static const char no_output[] =
-    "The target failed without printing anything, and no input was saved.\n";
-
 static int triage_note_fill_vault(void *arg, struct buf *out, struct err *e)
 {
 	const struct triage *t = arg;
@@ -402,9 +438,7 @@ static int triage_note_fill_vault(void *arg, struct buf *out, struct err *e)
 	if (r < 0)
 		return r;
 	item.file[VAULT_INPUT] = (struct slice){input, n}; /* lost: NULL, there is no input */
-	item.file[VAULT_REPORT] = f->output ? (struct slice){f->output, f->n_output}
-				  : f->lost ? slice_of(no_output)
-					    : slice_of(no_report);
+	item.file[VAULT_REPORT] = report_text(f);
 	item.file[VAULT_META] = slice_of(meta);
 	r = vault_save(t->env->state->dirfd, &item, place, e);
 	if (r < 0)
@@ -418,6 +452,7 @@ static int triage_note_fill_vault(void *arg, struct buf *out, struct err *e)
 
 static void triage_note_on_vaulted(void *arg, struct slice result, const char *failed)
 {
+	_autojson_ json_t *parsed = NULL;
 	struct triage *t = arg;
 	struct vaulted v;
 
@@ -430,7 +465,8 @@ static void triage_note_on_vaulted(void *arg, struct slice result, const char *f
 		return;
 	}
 	memcpy(&v, result.p, sizeof(v));
-	ledger_take(t, t->f.lost ? NULL : &v);
+	parsed = parsed_report(t);
+	ledger_take(t, t->f.lost ? NULL : &v, parsed);
 }
 
 static uint64_t input_size(const struct finding *f)
@@ -466,7 +502,7 @@ static void note_now(struct triage *t)
 	struct err e;
 
 	if (!triage_note_is_better(t)) {
-		ledger_take(t, NULL);
+		ledger_take(t, NULL, NULL);
 		return;
 	}
 	if (task_start(t->env->trial.exec.loop, triage_note_fill_vault, t, triage_note_on_vaulted,

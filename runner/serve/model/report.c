@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files beside a crash's input: its report, the place of the failure, and its origin. */
-#include "runner/crash/report/report.h"
 #include "base/cleanup.h"
+#include "runner/crash/ledger/parsed.h"
 #include "runner/crash/vault.h"
 #include "runner/publish/render/render.h"
 #include "runner/publish/render/source_link.h"
 #include "runner/serve/model/model.h"
-
-/* Bytes of a report that are parsed for the place of the failure. */
-enum { PARSED_MAX = 1 << 20 };
 
 /* The program's first frame with a line number; NULL: none. */
 static const struct crash_frame *model_report_place_of(const struct crash_report *r)
@@ -50,13 +47,10 @@ static void set_place(const struct serve_site *s, const struct crash_frame *f, c
 static void set_place_of(const struct serve_site *s, const struct known_crash *c, struct slice text,
 			 const char *commit, json_t *m)
 {
-	const struct crash_options o = {.target = c->fuzzer};
 	struct crash_report report = {0};
 	const struct crash_frame *f;
 
-	if (text.n > PARSED_MAX)
-		text.n = PARSED_MAX;
-	crash_parse(text, &o, &report);
+	parsed_read(s->state->dirfd, c->signature, c->fuzzer, text, &report);
 	f = model_report_place_of(&report);
 	if (f)
 		set_place(s, f, commit, m);

@@ -4,15 +4,7 @@
 #include "runner/crash/ledger/input.h"
 #include "runner/crash/report/report.h"
 
-static const char report[] =
-    "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x603000000040 at pc "
-    "0x55f1c2c1a1a0 bp 0x7ffd1 sp 0x7ffd0\n"
-    "READ of size 4 at 0x603000000040 thread T0\n"
-    "    #0 0x55f1c2c1a19f in session_is_open(Session const*) /src/uaf.c:26:12\n"
-    "    #1 0x55f1c2c1a22f in LLVMFuzzerTestOneInput /src/uaf.c:46:6\n";
-#define REPORT_SHA1 "356a192b7913b04c54574d18c28d46e6395428ab" /* of "1" */
-
-/* A ledger from the copies is the same, to the byte.  No file is written before a save, and each
+/* A ledger from the records is the same, to the byte.  No file is written before a save, and each
  * read before it has a warning. */
 static void test_all(void **state)
 {
@@ -88,7 +80,8 @@ static void test_emptied(void **state)
 static void test_emptied_for_good(void **state)
 {
 	(void)state;
-	vault("gone", NULL, NULL, NULL); /* no word of it */
+	vault("gone", "x", NULL, NULL);
+	scratch_write(dir.fd, "crashes/o-gone/record.json", "");
 	scratch_write(dir.fd, NAME, "{}");
 	load();
 	assert_non_null(strstr(ledger_warning(ledger), "0 crashes are read"));
@@ -97,79 +90,8 @@ static void test_emptied_for_good(void **state)
 	assert_false(scratch_has(dir.fd, NAME ".damaged-1"));
 }
 
-#define META(signature, artifact)                                                        \
-	"{\"v\": 1, \"signature\": \"" signature "\", \"target\": \"t\", \"artifact\": " \
-	"\"" artifact "\", \"run\": \"r1\", \"commit\": \"c1\", \"time\": 77, "          \
-	"\"crash_type\": \"Typed\", \"tries\": 3, \"hits\": 2}"
-
-/* Files of an older fuzzcell, as triage wrote them. */
-static void test_without_copies(void **state)
-{
-	const struct known_crash *c;
-	struct err e;
-
-	(void)state;
-	vault(A, "1", META(A, "crash-" REPORT_SHA1), "==1==ERROR: nothing of it\n");
-	vault(B, "2", NULL, NULL);
-	vault(OLD, "3", META(OLD, "leak-x"), NULL);
-	vault("gone", NULL, NULL, NULL);	 /* no word of it */
-	vault(C, "4", META(C, "crash-y"), NULL); /* waits for triage */
-	assert_int_equal(mkdirat(dir.fd, "triage", 0755), 0);
-	assert_int_equal(mkdirat(dir.fd, "triage/t", 0755), 0);
-	scratch_write(dir.fd, "triage/t/crash-y", "4");
-	load();
-	assert_non_null(strstr(ledger_warning(ledger), "3 crashes are read from crashes/ instead, "
-						       "1 are unreadable"));
-	c = crash(A);
-	check_state(A, LEDGER_KNOWN);
-	assert_string_equal(c->fuzzer, "t");
-	assert_string_equal(c->crash_type, "Typed");
-	assert_int_equal(c->first_seen.time, 77);
-	assert_string_equal(c->first_seen.commit, "c1");
-	assert_string_equal(c->last_seen.run, "r1");
-	assert_int_equal(c->reproduction.tries, 3);
-	assert_int_equal(c->reproduction.hits, 2);
-	assert_string_equal(c->crash_file, "crashes/" A "/input");
-	assert_string_equal(c->input_sha1, REPORT_SHA1);
-	assert_int_equal(ledger_input_check(dir.fd, c, LEDGER_INPUT, &e), 0);
-	assert_string_equal(crash(OLD)->input_sha1, "");
-	assert_string_equal(crash(B)->crash_file, "crashes/" B "/input");
-	assert_null(ledger_find(ledger, C));
-	save();
-	/* Saving does not invent unknown values. */
-	load();
-	assert_string_equal(ledger_warning(ledger), "");
-	assert_string_equal(crash(OLD)->input_sha1, "");
-}
-
-/* The report is used when it is of this crash. */
-static void test_report(void **state)
-{
-	struct crash_report r;
-	struct crash_options o = {.target = "t"};
-	const struct known_crash *c;
-	char meta[400];
-
-	(void)state;
-	crash_parse(slice_of(report), &o, &r);
-	snprintf(meta, sizeof(meta), "{\"signature\": \"%s\", \"target\": \"t\"}", r.signature);
-	vault(r.signature, "UA", meta, report);
-	vault(A, "1", META(A, "x"), report);
-	load();
-	c = crash(r.signature);
-	assert_string_equal(c->crash_type, "Heap-use-after-free\nREAD 4");
-	assert_string_equal(c->kind, "asan");
-	assert_string_equal(c->access, "read");
-	assert_int_equal(c->access_size, 4);
-	assert_string_equal(c->severity, "high");
-	assert_true(c->security);
-	assert_int_equal(c->crash_state.n, 2);
-	assert_string_equal(c->frames.v[0], "session_is_open(Session const*)");
-	assert_string_equal(crash(A)->crash_type, "Typed");
-	crash_report_done(&r);
-}
-
-/* A copy of another crash, or an invalid copy: the rest is read, and memory is bounded. */
+/* A record of another crash, or an invalid record: the rest is read, the warning names the file,
+ * and memory is bounded. */
 static void test_hostile(void **state)
 {
 	static const char *const bad[] = {
@@ -182,47 +104,77 @@ static void test_hostile(void **state)
 	    "{\"" A "\": {\"state\": \"ignored\"",
 	    "",
 	};
-	static char commas[300000];
+	static char commas[5000000];
 
 	(void)state;
-	vault(A, "1", META(A, "x"), NULL);
+	vault(A, "1", NULL, NULL);
+	load(); /* no crash yet */
+	assert_int_equal(ledger_count(ledger), 0);
+	assert_string_equal(ledger_warning(ledger), "");
+	parse("{}");
+	(void)NOTE(.signature = C, .target = "t");
+	save();
+	assert_int_equal(unlinkat(dir.fd, NAME, 0), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		scratch_write(dir.fd, "crashes/" A "/record.json", bad[i]);
 		load();
-		if (ledger_count(ledger) != 1 || crash(A)->state != LEDGER_KNOWN)
+		if (ledger_count(ledger) != 1 || !crash(C))
 			fail_msg("'%s' was accepted", bad[i]);
+		assert_non_null(strstr(ledger_warning(ledger),
+				       "1 crashes are read from crashes/ instead, 1 are unreadable "
+				       "(crashes/" A "/record.json: "));
 	}
 	memset(commas, ',', sizeof(commas) - 1);
 	scratch_write(dir.fd, "crashes/" A "/record.json", commas);
 	load();
-	check_state(A, LEDGER_KNOWN);
+	assert_non_null(strstr(ledger_warning(ledger), "/record.json: more than 4000000 values)"));
 	/* Neither through a link, nor from a non-file; the directory has other odd entries. */
 	assert_int_equal(unlinkat(dir.fd, "crashes/" A "/record.json", 0), 0);
 	scratch_write(dir.fd, "outside", "{\"" A "\": {\"state\": \"ignored\"}}");
 	assert_int_equal(symlinkat("../../outside", dir.fd, "crashes/" A "/record.json"), 0);
 	scratch_write(dir.fd, "crashes/file", "x");
-	assert_int_equal(symlinkat(A, dir.fd, "crashes/" B), 0);
+	assert_int_equal(symlinkat(C, dir.fd, "crashes/" B), 0);
 	assert_int_equal(mkfifoat(dir.fd, "crashes/fifo", 0644), 0);
 	assert_int_equal(mkdirat(dir.fd, "crashes/\xff\n", 0755), 0);
 	assert_int_equal(mkdirat(dir.fd, "crashes/.x.new", 0755), 0);
 	load();
 	assert_int_equal(ledger_count(ledger), 1);
-	check_state(A, LEDGER_KNOWN);
 	assert_non_null(strstr(ledger_warning(ledger), "1 crashes are read from crashes/ instead, "
-						       "1 are unreadable"));
+						       "1 are unreadable (crashes/" A));
 	/* Invalid values are repaired, as in the ledger. */
 	assert_int_equal(unlinkat(dir.fd, "crashes/" A "/record.json", 0), 0);
 	scratch_write(dir.fd, "crashes/" A "/record.json",
-		      "{\"" A "\": {\"state\": 7, \"count\": -1, \"merged_into\": \"" C "\", "
+		      "{\"" A "\": {\"state\": 7, \"count\": -1, \"merged_into\": \"" B "\", "
 		      "\"owner\": \"me\"}}");
 	load();
 	check_state(A, LEDGER_KNOWN);
 	assert_string_equal(crash(A)->merged_into, "");
 	save();
 	assert_non_null(strstr(file(NAME), "\"owner\": \"me\""));
+	assert_non_null(strstr(file("crashes/" A "/record.json"), "\"state\": \"known\""));
 }
 
-/* An unreadable copy is an error: no crash is silently dropped. */
+/* Wrong values in the ledger's file do not count: the records are right. */
+static void test_wrong_values(void **state)
+{
+	_autofree_ char *was = NULL, *is = NULL;
+
+	(void)state;
+	make_ledger();
+	was = printed();
+	scratch_write(dir.fd, NAME, "{\"" B "\": {\"state\": \"igored\"}}");
+	load();
+	is = printed();
+	assert_string_equal(is, was);
+	assert_non_null(strstr(ledger_warning(ledger),
+			       NAME ": crash '" B "': state is none; taken as \"known\": 4 crashes "
+				    "are read from crashes/ instead; "));
+	save();
+	assert_string_equal(file(NAME), was);
+	assert_non_null(strstr(file(NAME ".damaged-1"), "igored"));
+}
+
+/* An unreadable record is an error: no crash is silently dropped. */
 static void test_faults(void **state)
 {
 	unsigned failed = 0;
@@ -258,8 +210,8 @@ static void test_faults(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, scratch_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_all),    CASE(test_emptied), CASE(test_emptied_for_good), CASE(test_without_copies),
-    CASE(test_report), CASE(test_hostile), CASE(test_faults),
+    CASE(test_all),	CASE(test_emptied),	 CASE(test_emptied_for_good),
+    CASE(test_hostile), CASE(test_wrong_values), CASE(test_faults),
 };
 
 UNIT_MAIN(tests)

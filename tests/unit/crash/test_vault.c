@@ -11,14 +11,6 @@
 
 #define SIGNATURE "0123456789abcdef"
 
-static ino_t inode_of(const char *path)
-{
-	struct stat st = {0};
-
-	(void)fstatat(dir.fd, path, &st, AT_SYMLINK_NOFOLLOW);
-	return st.st_ino;
-}
-
 static struct vault_item item_of(const char *input, const char *minimized, const char *report,
 				 const char *meta)
 {
@@ -329,46 +321,6 @@ static void test_faults(void **state)
 	}
 }
 
-/* Written only for an existing crash, only when it differs, and over any file in its place. */
-static void test_copy(void **state)
-{
-	static const char path[] = "crashes/" SIGNATURE "/record.json";
-	struct vault_item item = item_of("1", NULL, NULL, NULL);
-	struct err e;
-	ino_t was;
-
-	(void)state;
-	assert_int_equal(vault_copy(dir.fd, item.signature, VAULT_RECORD, SLICE("a"), &e), -ENOENT);
-	assert_false(scratch_has(dir.fd, "crashes"));
-	save(&item);
-	assert_int_equal(vault_copy(dir.fd, item.signature, VAULT_RECORD, SLICE("a"), &e), 0);
-	check_file(item.signature, VAULT_RECORD, "a");
-	was = inode_of(path);
-	assert_int_equal(vault_copy(dir.fd, item.signature, VAULT_RECORD, SLICE("a"), &e), 0);
-	assert_true(inode_of(path) == was);
-	assert_int_equal(vault_copy(dir.fd, item.signature, VAULT_RECORD, SLICE("b"), &e), 0);
-	check_file(item.signature, VAULT_RECORD, "b");
-	/* A link is replaced, and its target is not written. */
-	scratch_write(dir.fd, "outside", "c");
-	assert_int_equal(unlinkat(dir.fd, path, 0), 0);
-	assert_int_equal(symlinkat("../../outside", dir.fd, path), 0);
-	assert_int_equal(vault_copy(dir.fd, item.signature, VAULT_RECORD, SLICE("d"), &e), 0);
-	check_file(item.signature, VAULT_RECORD, "d");
-	check_file(item.signature, VAULT_INPUT, "1");
-	for (unsigned nth = 1; nth < 20; nth++) {
-		int r;
-
-		fault_arm(nth, FAULT_FAIL);
-		r = vault_copy(dir.fd, item.signature, VAULT_RECORD, SLICE("e"), &e);
-		fault_arm(0, FAULT_FAIL);
-		if (r == 0)
-			break;
-		check_file(item.signature, VAULT_RECORD, "d"); /* the complete old file */
-	}
-	assert_int_equal(vault_sweep(dir.fd, &e), 0);
-	assert_false(scratch_has(dir.fd, "crashes/" SIGNATURE "/.record.json.new"));
-}
-
 /* The first target gets the crash's directory.  A target's files never replace those of another. */
 static void test_targets(void **state)
 {
@@ -410,9 +362,8 @@ static void test_targets(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_names),  CASE(test_long_names),  CASE(test_save),
-    CASE(test_bytes),  CASE(test_odd_entries), CASE(test_sweep),
-    CASE(test_faults), CASE(test_copy),	       CASE(test_targets),
+    CASE(test_names),	    CASE(test_long_names), CASE(test_save),   CASE(test_bytes),
+    CASE(test_odd_entries), CASE(test_sweep),	   CASE(test_faults), CASE(test_targets),
 };
 
 UNIT_MAIN(tests)
