@@ -2,24 +2,118 @@
 #include "base/git.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/escape.h"
-#include "base/git_wait.h"
+#include "base/fs.h"
 #include "base/memory.h"
 #include "base/owner.h"
 #include "base/proc.h"
 #include "base/strv.h"
 #include "base/sys.h"
+#include "base/units.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+/* --- waiting, with the limits of a group --------------------------------------- */
+
+/* Waits for git and checks the limits of its group (NULL: none) ten times a second.  When git
+ * exceeds a limit, everything in the group is killed, and the error (-EDQUOT) names the limit. */
+
+enum { TICK_MS = 100 };
+
+/* On error it kills all processes of the group.  The caller reaps them. */
+static int git_wait_check(const struct tool_group *group, uint64_t *io_checked, struct err *e)
+{
+	uint64_t now = clock_mono_us();
+	struct err ignored;
+
+	if (!group || now - *io_checked < TICK_MS * USEC_PER_MSEC)
+		return 0;
+	*io_checked = now;
+	if (group->check(group->arg, e) == 0)
+		return 0;
+	(void)!group->kill(group->arg, &ignored); /* group->end() kills again */
+	return err_code(e);
+}
+
+static int next_ms(const struct tool_group *group, uint64_t until_us)
+{
+	uint64_t now = clock_mono_us(), ms = now < until_us ? (until_us - now) / 1000 + 1 : 0;
+
+	if (group && ms > TICK_MS)
+		return TICK_MS;
+	return ms > INT32_MAX ? INT32_MAX : (int)ms;
+}
+
+/* Returns when fd is readable; -ETIMEDOUT when clock_mono_us() passes until_us.  *io_checked is the
+ * time of the last check of the limits; 0 before the first check. */
+static int git_wait_input(const struct tool_group *group, int fd, uint64_t until_us,
+			  uint64_t *io_checked, struct err *e)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	for (;;) {
+		int r = git_wait_check(group, io_checked, e);
+
+		if (r < 0)
+			return r;
+		r = poll(&p, 1, next_ms(group, until_us)); /* allow: its callers may wait */
+		if (r > 0)
+			return 0;
+		if (r < 0 && errno != EINTR)
+			return err_sys(e, "wait for git");
+		if (clock_mono_us() >= until_us)
+			return err_set(e, ETIMEDOUT, "out of time");
+	}
+}
+
+/* git may have ended because of a limit, or may have exceeded one since the last check. */
+static int check_end(const struct tool_group *group, struct err *e)
+{
+	struct err ignored;
+	int r = group->check(group->arg, e);
+
+	if (r < 0)
+		(void)!group->end(group->arg, &ignored); /* the owner of the group ends it, too */
+	return r;
+}
+
+/* Returns when the process has ended, also with an error; *ret_ws as waitpid(2) has it. */
+static int git_wait_end(const struct tool_group *group, pid_t pid, int *ret_ws, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	uint64_t checked = 0;
+	struct err why;
+	int ended, r = group ? proc_open(pid, &fd, e) : 0;
+
+	if (r == 0 && group)
+		r = git_wait_input(group, fd, UINT64_MAX, &checked, e);
+	if (r < 0)
+		(void)kill(-pid, SIGKILL); /* allow: our child, not reaped */
+	while (waitpid(pid, ret_ws, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for git");
+	if (!group)
+		return 0;
+	ended = check_end(group, &why);
+	if (r == 0 && ended < 0)
+		*e = why;
+	return r < 0 ? r : ended;
+}
 
 enum { SAID_MAX = 8192, ANSWER_MAX = 65536 };
 
@@ -374,4 +468,316 @@ int git_changes(const struct git *g, const char *path, char ret[64], struct err 
 			snprintf(ret, 64, "text");
 	}
 	return 0;
+}
+
+/* --- a command that may hang --------------------------------------------------- */
+
+/* The grace period: after SIGTERM git removes its lock files.  Its children may ignore the signal.
+ */
+enum { GRACE_MS = 2000 };
+
+/* Bytes that do not fit are discarded: the output may be hostile and of any length. */
+static void add_some(struct buf *b, struct slice block)
+{
+	size_t room = b->max - b->n;
+
+	if (block.n > room)
+		block.n = room;
+	if (block.n > 0)
+		buf_put(b, block);
+}
+
+static int git_talk_drain(const struct tool_group *group, int fd, uint64_t until_us,
+			  struct buf *said, struct err *e)
+{
+	char block[16384];
+	uint64_t checked = 0;
+	ssize_t n;
+
+	for (;;) {
+		int r = git_wait_input(group, fd, until_us, &checked, e);
+
+		if (r < 0)
+			return r;
+		n = sys_read(fd, block, sizeof(block));
+		if (n <= 0)
+			return n < 0 ? err_sys(e, "read git's output") : 0;
+		add_some(said, (struct slice){block, (size_t)n});
+	}
+}
+
+/* Ends git and its children.  git leads their process group and is not reaped yet. */
+static void git_talk_end_group(pid_t pid, int fd)
+{
+	uint64_t until = clock_mono_us() + GRACE_MS * USEC_PER_MSEC;
+	struct buf nothing = BUF_INIT(0);
+	struct err e;
+
+	(void)kill(-pid, SIGTERM); /* allow: our child, not reaped */
+	if (git_talk_drain(NULL, fd, until, &nothing, &e) < 0)
+		(void)kill(-pid, SIGKILL); /* allow: our child, not reaped */
+}
+
+int git_talk(const struct git *g, const char *const *args, const char *const *env,
+	     uint64_t limit_us, struct buf *said, struct err *e)
+{
+	uint64_t until = clock_mono_us() + limit_us;
+	_autoclose_ int rd = -1;
+	_autoclose_ int wr = -1;
+	char time[UNITS_MAX];
+	pid_t pid = 0;
+	struct err why;
+	int p[2], r, ws, ended;
+
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe");
+	rd = p[0];
+	wr = p[1];
+	r = git_start(g, args, env, -1, wr, wr, &pid, e);
+	if (r < 0)
+		return r;
+	close_p(&wr);
+	r = git_talk_drain(g->group, rd, until, said, e);
+	if (r < 0)
+		git_talk_end_group(pid, rd);
+	ended = git_wait_end(g->group, pid, &ws, &why);
+	if (r == -ETIMEDOUT)
+		return err_set(e, ETIMEDOUT, "git %s was not done after %s", args[0],
+			       units_time(limit_us, time));
+	if (r == 0 && ended < 0)
+		*e = why;
+	if (r < 0 || ended < 0)
+		return err_wrap(e, "git %s", args[0]);
+	return WIFEXITED(ws)
+		   ? WEXITSTATUS(ws)
+		   : err_set(e, EPROTO, "git %s: ended by signal %d", args[0], WTERMSIG(ws));
+}
+
+/* --- the work tree ------------------------------------------------------------- */
+
+/* Finds the work tree of a directory, and decides whether its git may be run. */
+
+/* The user under which git runs: the owner of the directory that has .git, or of dir. */
+static int find_owner(const char *dir, struct owner *ret, struct err *e)
+{
+	_autofree_ char *top = fs_find_above(dir, ".git");
+	_autoclose_ int fd = -1;
+
+	if (!top)
+		return owner_open(dir, ret, &fd, e);
+	return owner_open(*top ? top : "/", ret, &fd, e);
+}
+
+static const char *const inside[] = {"rev-parse", "--is-inside-work-tree", NULL};
+static const char *const toplevel[] = {"rev-parse", "--show-toplevel", NULL};
+static const char *const show_prefix[] = {"rev-parse", "--show-prefix", NULL};
+
+static int has_git(const char *dir, int n, struct err *e)
+{
+	_autofree_ char *git = xasprintf("%.*s/.git", n, dir);
+	struct stat st;
+
+	if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
+}
+
+/* 1: the nearest ".git" is the one in top.
+ *
+ * A push can add the files of a bare repository, but no ".git".  git treats a directory with such
+ * files as a repository.  Its configuration then names a work tree, and commands (filters) that git
+ * runs. */
+static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
+{
+	_autofree_ char *path = xasprintf("%s%s%s", g->top, *g->prefix ? "/" : "", g->prefix);
+	size_t top = strlen(g->top), n = strlen(path);
+	int r;
+
+	while ((r = has_git(path, (int)n, e)) == 0 && n > top)
+		while (--n > top && path[n] != '/')
+			;
+	if (r < 0 || (r == 1 && n == top))
+		return r;
+	snprintf(why, GIT_WHY,
+		 "the work tree '%.120s' is not that of the nearest '.git': a push can bring "
+		 "such a repository, and git would run what its configuration names",
+		 g->top);
+	return 0;
+}
+
+/* The owner of a repository's configuration chooses the commands that git executes.  git itself
+ * checks the owner, unless its own configuration trusts every directory (safe.directory). */
+static int check_one(const struct git *g, const char *path, struct err *e)
+{
+	struct rights r;
+	int x = rights_of(path, &r, e);
+
+	if (x < 0 || !r.other || (!r.mixed && r.uid == g->owner.uid))
+		return x;
+	return err_set(e, EPERM,
+		       "'%.200s' is not of the user who owns the work tree '%.200s' (user %u): let "
+		       "one user own all of it (chown)",
+		       path, g->top, (unsigned)g->owner.uid);
+}
+
+static int git_open_check_repository(const struct git *g, const char *const *question,
+				     struct err *e)
+{
+	_autofree_ char *answer = NULL;
+	_autofree_ char *path = NULL;
+	_autofree_ char *config = NULL;
+	int r = git_ask(g, question, &answer, e);
+
+	if (r < 0)
+		return r;
+	path = *answer == '/' ? xstrdup(answer) : xasprintf("%s/%s", g->top, answer);
+	config = xasprintf("%s/config", path);
+	r = check_one(g, path, e);
+	return r < 0 ? r : check_one(g, config, e);
+}
+
+static const char *const git_dir[] = {"rev-parse", "--git-dir", NULL};
+static const char *const common_dir[] = {"rev-parse", "--git-common-dir", NULL};
+
+/* g->top is the directory itself until the top is known. */
+static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
+{
+	_autofree_ char *answer = NULL;
+	_autofree_ char *top = NULL;
+	size_t n;
+	int r = git_ask(g, inside, &answer, e);
+
+	if (r == -EPROTO || r == -ENOENT || r == -EACCES) { /* no repository; no git */
+		snprintf(why, GIT_WHY, "%.*s", GIT_WHY - 1, e->msg);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	if (strcmp(answer, "true") != 0) {
+		snprintf(why, GIT_WHY, "it is in a repository, but in no work tree of it");
+		return 0;
+	}
+	if (git_ask(g, show_prefix, &g->prefix, e) < 0 || git_ask(g, toplevel, &top, e) < 0)
+		return err_code(e);
+	n = strlen(g->prefix);
+	if (n > 0 && g->prefix[n - 1] == '/')
+		g->prefix[n - 1] = '\0';
+	free(g->top);
+	g->top = take_ptr(&top);
+	r = check_top(g, why, e);
+	if (r == 1 && (git_open_check_repository(g, git_dir, e) < 0 ||
+		       git_open_check_repository(g, common_dir, e) < 0))
+		return err_code(e);
+	return r;
+}
+
+int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)
+{
+	struct git g = {0};
+	int r = find_owner(dir, &g.owner, e);
+
+	if (r < 0)
+		return r;
+	g.top = xstrdup(dir);
+	r = find_top(&g, why, e);
+	if (r == 1)
+		*ret = g;
+	else
+		git_done(&g);
+	return r;
+}
+
+static const char *const objects_path[] = {"rev-parse", "--git-path", "objects", NULL};
+
+int git_limit(struct git *g, const struct git_limits *l, struct err *e)
+{
+	_autofree_ char *answer = NULL;
+
+	if (!g->objects) {
+		if (git_ask(g, objects_path, &answer, e) < 0)
+			return err_code(e);
+		g->objects =
+		    *answer == '/' ? take_ptr(&answer) : xasprintf("%s/%s", g->top, answer);
+	}
+	g->group = NULL;
+	return l ? l->open(l->arg, g->top, g->objects, &g->group, e) : 0;
+}
+
+void git_done(struct git *g)
+{
+	free(g->objects);
+	free(g->top);
+	free(g->prefix);
+	owner_done(&g->owner);
+	*g = (struct git){0};
+}
+
+/* --- what a killed git left ---------------------------------------------------- */
+
+/* Removes files that a killed git process left.  git itself removes them after two weeks, or
+ * never. */
+
+/* The kernel gives a lease only on a file that no other descriptor refers to.  A file system
+ * without leases leaves the file to git. */
+static bool is_unused(int fd, unsigned min_age)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       time(NULL) - st.st_mtime >= (time_t)min_age && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+}
+
+static int remove_unused(int dir, const char *name, unsigned min_age, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+
+	if (fd < 0 || !is_unused(fd, min_age) || sys_unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	return err_sys(e, "remove '%s', which git left", name);
+}
+
+static int tidy_packs(const char *path, unsigned min_age, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	const struct dirent *d;
+	int r = 0;
+	DIR *dir;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", path);
+	dir = fdopendir(fd);
+	if (!dir)
+		return err_sys(e, "read '%s'", path);
+	(void)take_fd(&fd); /* closedir() closes it */
+	while (r == 0 && (d = readdir(dir)))
+		if (strncmp(d->d_name, "tmp_", 4) == 0)
+			r = remove_unused(dirfd(dir), d->d_name, min_age, e);
+	closedir(dir);
+	return r;
+}
+
+int git_tidy(const struct git *g, unsigned min_age, struct err *e)
+{
+	_autofree_ char *packs = xasprintf("%s/pack", g->objects);
+	_autorights_ struct rights_back back = {0};
+	struct rights rights;
+
+	if (rights_of(packs, &rights, e) < 0 || rights_take(&rights, &back, e) < 0)
+		return err_code(e);
+	return tidy_packs(packs, min_age, e);
+}
+
+int git_unlock(const struct git *g, struct err *e)
+{
+	static const char *const args[] = {"rev-parse", "--absolute-git-dir", NULL};
+	_autorights_ struct rights_back back = {0};
+	_autofree_ char *path = NULL;
+	_autoclose_ int fd = -1;
+	struct rights rights;
+
+	if (git_ask(g, args, &path, e) < 0 || rights_of(path, &rights, e) < 0 ||
+	    rights_take(&rights, &back, e) < 0)
+		return err_code(e);
+	fd = sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	return fd < 0 ? err_sys(e, "open '%s'", path) : remove_unused(fd, "index.lock", 0, e);
 }
