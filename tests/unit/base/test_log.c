@@ -8,7 +8,6 @@
 #include "tests/unit/scratch.h"
 
 #include "base/journal.h"
-#include "base/log_internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>
