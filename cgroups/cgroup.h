@@ -77,6 +77,12 @@ MUST_CHECK int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_
  * NULL is fine. */
 void cgroup_tree_close(struct cgroup_tree *t);
 
+/* For a parent of processes that call cgroup_tree_open().  When its group is delegated, moves the
+ * process into a leaf of that group; its later children start there, too.  Then the delegated group
+ * has no processes of its own, and can be divided.  Does nothing on the hybrid layout, or when the
+ * group is not delegated.  Call it before any child is started. */
+MUST_CHECK int cgroup_leave(struct err *e);
+
 enum cgroup_layout cgroup_tree_layout(const struct cgroup_tree *t);
 const char *cgroup_layout_name(enum cgroup_layout l); /* "unified", "hybrid" */
 /* The result is valid as long as t. */

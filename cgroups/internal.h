@@ -111,8 +111,6 @@ MUST_CHECK int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, c
 /* Makes <base>/fuzzcell/<instance> in every hierarchy, and locks it against other processes. */
 MUST_CHECK int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e);
 MUST_CHECK int cg_place_enable(struct cgroup_tree *t, struct err *e);
-/* systemd marks delegated groups (systemd.resource-control(5), Delegate=). */
-bool cg_place_delegated(int fd);
 const struct cg_place *cg_place_of(const struct cgroup_tree *t, enum cg_controller c);
 /* Writes "<mount><path>/<name>/<file>" for an error message; name or file may be "". */
 const char *cg_place_name(const struct cg_place *p, const char *name, const char *file,

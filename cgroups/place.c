@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "cgroups/internal.h"
 
@@ -56,7 +57,8 @@ static int place_open_below(const struct cg_hierarchy *h, const char *path, int 
 	return 0;
 }
 
-bool cg_place_delegated(int fd)
+/* systemd marks delegated groups (systemd.resource-control(5), Delegate=). */
+static bool place_is_delegated(int fd)
 {
 	static const char *const marks[] = {"trusted.delegate", "user.delegate"};
 	char v[4];
@@ -84,7 +86,7 @@ static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX
 
 		if (r < 0 && r != -ENOENT && r != -EACCES)
 			return r;
-		if (r == 0 && cg_place_delegated(fd) && !managed(fd) &&
+		if (r == 0 && place_is_delegated(fd) && !managed(fd) &&
 		    faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
 			return 0;
 		*strrchr(path, '/') = '\0';
@@ -373,4 +375,45 @@ int cg_place_enable(struct cgroup_tree *t, struct err *e)
 	if (enable_in(t, p->base_fd, ".", e) < 0 || enable_in(t, p->base_fd, CG_SHARED, e) < 0)
 		return err_code(e);
 	return enable_in(t, p->fd, ".", e);
+}
+
+/* --- leaving a delegated group ------------------------------------------------- */
+
+/* The absolute path of our own group; "" when the layout is hybrid or our group is outside of the
+ * mount. */
+static int place_own_group(char **ret, struct err *e)
+{
+	_autofree_ char *mounts = NULL, *groups = NULL;
+	char own[CG_PATH_MAX];
+	struct slice mountinfo = {0}, proc_cgroup = {0};
+	struct cg_layout l;
+	struct err ignored;
+	bool known;
+
+	if (cg_file_proc("/proc/self/mountinfo", &mounts, &mountinfo, e) < 0 ||
+	    cg_file_proc("/proc/self/cgroup", &groups, &proc_cgroup, e) < 0)
+		return err_code(e);
+	/* cgroup_tree_open() reports errors later. */
+	known = cg_layout_parse(mountinfo, &l, &ignored) == 0 && l.kind == CGROUP_UNIFIED &&
+		cg_layout_own(proc_cgroup, &l.h[0], own);
+	*ret = known ? xasprintf("%s%s", l.h[0].mount, own) : xstrdup("");
+	return 0;
+}
+
+int cgroup_leave(struct err *e)
+{
+	_autofree_ char *path = NULL;
+	_autoclose_ int fd = -1;
+	int r = place_own_group(&path, e);
+
+	if (r < 0 || !*path)
+		return r;
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return err_sys(e, "open our control group '%s'", path);
+	if (!place_is_delegated(fd))
+		return 0;
+	if (sys_mkdirat(fd, CG_LEAF, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make group '%s/%s'", path, CG_LEAF);
+	return cg_file_write(fd, CG_LEAF "/cgroup.procs", "0", e);
 }

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/proc.h"
 #include "base/units.h"
-#include "cgroups/leaf.h"
+#include "cgroups/cgroup.h"
 #include "runner/command/command.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/machine.h"

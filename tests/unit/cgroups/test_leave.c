@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "cgroups/leaf.h"
+#include "cgroups/cgroup.h"
 #include "tests/unit/scratch.h"
 
 #include <sched.h>
