@@ -116,10 +116,6 @@ const struct cg_place *cg_place_of(const struct cgroup_tree *t, enum cg_controll
 const char *cg_place_name(const struct cg_place *p, const char *name, const char *file,
 			  char ret[CG_SHOWN_MAX]);
 
-/* --- promises.c --- */
-
-void cg_promises_find(struct cgroup_tree *t);
-
 /* --- sweep.c: ending and removing what is below our groups --- */
 
 /* Calls fn for each number in dirfd/file: "cgroup.procs" or "cgroup.threads". */
