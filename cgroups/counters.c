@@ -40,7 +40,7 @@ int cg_counters_start(struct cgroup *cg, struct err *e)
 		if (!file)
 			continue;
 		cg->stat[i] = sys_openat(cg->dir[place], file, O_RDONLY | O_NOFOLLOW, 0);
-		/* An older kernel lacks some files; promises_find() reports this. */
+		/* An older kernel lacks some files; cgroup_promises.missing reports this. */
 		if (cg->stat[i] < 0 && errno != ENOENT && errno != EOPNOTSUPP)
 			return err_sys(e, "open '%s' of '%s'", file, cg->name);
 	}

@@ -58,7 +58,7 @@ static int check_mount(const struct cg_place *p, enum cg_controller c, struct er
 	_autofree_ char *mount = NULL;
 	const char *name = cg_controller_name(c);
 
-	/* promises_find() reports a controller that is not mounted. */
+	/* cgroup_promises.missing names a controller that is not mounted. */
 	if (cgroup_get_subsys_mount_point(name, &mount) != 0)
 		return 0;
 	if (strcmp(mount, p->h.mount) == 0)

@@ -347,7 +347,7 @@ static int enable_in(struct cgroup_tree *t, int base_fd, const char *dir, struct
 		r = cg_file_write(fd, "cgroup.subtree_control", plus, e);
 		if (r == -EBUSY)
 			return say_busy(t, e);
-		/* promises_find() reports any other failure. */
+		/* cgroup_promises.missing names any other failure. */
 	}
 	return 0;
 }
