@@ -176,8 +176,8 @@ MUST_CHECK int cgroup_remove(struct cgroup *cg, struct err *e);
 
 /* Sets the group's deadline.  The keeper kills the group when clock_mono_us() passes until_us, even
  * if this process is stopped or not scheduled.  A new deadline replaces the old deadline;
- * 0: none.  In a tree without a keeper, cgroup_deadline() does nothing.  On an error, the new
- * deadline is not in force. */
+ * 0: none.  In a tree without a keeper, cgroup_deadline() does nothing.  On an error, the group has
+ * no deadline: neither the old one nor the new one is in force. */
 MUST_CHECK int cgroup_deadline(struct cgroup *cg, uint64_t until_us, struct err *e);
 /* Whether the keeper killed the group, because its deadline had passed. */
 bool cgroup_overdue(const struct cgroup *cg);

@@ -35,6 +35,14 @@ struct cg_place {
 	int fd;
 };
 
+/* The memory that a group's deadline shares with the keeper. */
+struct cg_slot {
+	/* The number of the deadline in force.  A message to the keeper has the number of its own
+	 * deadline.  So a deadline ends even if the message about the next one is lost. */
+	_Atomic uint32_t deadline;
+	_Atomic bool overdue; /* the keeper killed the group after its deadline */
+};
+
 struct cgroup_tree {
 	enum cgroup_layout kind;
 	struct cgroup_promises promises;
@@ -48,8 +56,7 @@ struct cgroup_tree {
 	bool locked;  /* we may remove the groups */
 	pid_t keeper; /* 0: none */
 	int keeper_fd;
-	/* By slot: the keeper killed the group after its deadline. */
-	_Atomic bool *overdue;
+	struct cg_slot *shared; /* with the keeper; by slot */
 	unsigned char slots[CG_SLOTS / 8]; /* a bit for each slot in use */
 };
 

@@ -57,17 +57,18 @@ static void keeper_close_others(const struct cgroup_tree *t, int fd)
 
 /* A message to the keeper: the deadline of a group.  An empty name makes the keeper exit without a
  * change to any group. */
-struct word {
+struct keeper_message {
 	uint64_t until_us; /* clock_mono_us(); 0: no deadline */
 	uint32_t slot;
+	uint32_t number; /* cg_slot.deadline */
 	char name[CG_NAME_MAX + 1];
 };
 
 struct keeping {
 	struct cgroup_tree *t;
 	int fd;
-	struct word *v; /* by slot */
-	size_t n;	/* slots that were ever in a message */
+	struct keeper_message *v; /* by slot */
+	size_t n;		  /* slots that were ever in a message */
 };
 
 static bool is_populated(int dir)
@@ -83,19 +84,24 @@ static bool is_populated(int dir)
 }
 
 /* Kills an overdue group repeatedly until it is removed: a process may just have been forked. */
-static void kill_late(struct keeping *k, struct word *w)
+static void kill_late(struct keeping *k, struct keeper_message *w)
 {
-	_autoclose_ int dir =
-	    sys_openat(k->t->at[0].fd, w->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	struct cg_slot *shared = &k->t->shared[w->slot];
+	_autoclose_ int dir = -1;
 	struct err e;
 
+	if (atomic_load(&shared->deadline) != w->number) { /* the next message was lost */
+		w->until_us = 0;
+		return;
+	}
+	dir = sys_openat(k->t->at[0].fd, w->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	w->until_us = clock_mono_us() + KILL_RETRY_US;
 	if (dir < 0 && errno == ENOENT)
 		w->until_us = 0;
 	if (dir < 0 || !is_populated(dir))
 		return;
 	/* Set before the end of the group can be seen. */
-	atomic_store(&k->t->overdue[w->slot], true);
+	atomic_store(&shared->overdue, true);
 	if (cg_file_write(dir, "cgroup.kill", "1", &e) == -ENOENT)
 		(void)!cg_sweep_kill_each(dir, &e); /* tried again in a second */
 }
@@ -106,7 +112,7 @@ static int kill_all_late(struct keeping *k)
 	uint64_t now = clock_mono_us(), next = UINT64_MAX;
 
 	for (size_t i = 0; i < k->n; i++) {
-		struct word *w = &k->v[i];
+		struct keeper_message *w = &k->v[i];
 
 		if (w->until_us && w->until_us <= now)
 			kill_late(k, w);
@@ -120,9 +126,9 @@ static int kill_all_late(struct keeping *k)
 }
 
 /* Reads one message.  False: the keeper must exit, because its parent died or requests it. */
-static bool keeper_hear(struct keeping *k, bool *ret_orphan)
+static bool keeper_receive(struct keeping *k, bool *ret_orphan)
 {
-	struct word w;
+	struct keeper_message w;
 	ssize_t n = recv(k->fd, &w, sizeof(w), 0);
 
 	*ret_orphan = n == 0;
@@ -148,7 +154,7 @@ static void __attribute__((noreturn)) keep(struct keeping *k)
 
 		/* Reads all messages first: the last one for a group counts. */
 		while (more && poll(&p, 1, ms) > 0) { /* allow: the keeper has no loop */
-			more = keeper_hear(k, &orphan);
+			more = keeper_receive(k, &orphan);
 			ms = 0;
 		}
 	}
@@ -162,14 +168,14 @@ static void __attribute__((noreturn)) keep(struct keeping *k)
 }
 
 /* The keeper reports through shared memory, so that it never waits for us while we are stopped. */
-static int share_overdue(struct cgroup_tree *t, struct err *e)
+static int keeper_share(struct cgroup_tree *t, struct err *e)
 {
-	void *p = mmap(NULL, CG_SLOTS * sizeof(*t->overdue), PROT_READ | PROT_WRITE,
+	void *p = mmap(NULL, CG_SLOTS * sizeof(*t->shared), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		return err_sys(e, "share memory with the keeper");
-	t->overdue = p;
+	t->shared = p;
 	return 0;
 }
 
@@ -211,14 +217,14 @@ static int keeper_start(struct cgroup_tree *t, struct keeping *k, struct err *e)
 int cg_keeper_start(struct cgroup_tree *t, struct err *e)
 {
 	/* Before the fork, so that the keeper never needs memory. */
-	_autofree_ struct word *v = xcalloc(CG_SLOTS, sizeof(*v));
+	_autofree_ struct keeper_message *v = xcalloc(CG_SLOTS, sizeof(*v));
 	struct keeping k = {.t = t, .v = v};
-	int r = share_overdue(t, e);
+	int r = keeper_share(t, e);
 
 	return r < 0 ? r : keeper_start(t, &k, e);
 }
 
-static int keeper_tell(const struct cgroup_tree *t, const struct word *w, struct err *e)
+static int keeper_send(const struct cgroup_tree *t, const struct keeper_message *w, struct err *e)
 {
 	/* The send does not block: a stopped keeper must not stop us. */
 	if (send(t->keeper_fd, w, sizeof(*w), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -238,7 +244,7 @@ static int take_slot(struct cgroup *cg, struct err *e)
 		if (t->slots[i / 8] & bit)
 			continue;
 		t->slots[i / 8] |= bit;
-		atomic_store(&t->overdue[i], false);
+		atomic_store(&t->shared[i].overdue, false);
 		cg->slot = (int)i;
 		return 0;
 	}
@@ -247,20 +253,24 @@ static int take_slot(struct cgroup *cg, struct err *e)
 
 int cgroup_deadline(struct cgroup *cg, uint64_t until_us, struct err *e)
 {
-	struct word w = {.until_us = until_us};
+	struct keeper_message w = {.until_us = until_us};
 	int r;
 
 	if (cg->tree->keeper == 0)
 		return 0;
 	r = take_slot(cg, e);
+	if (r < 0)
+		return r;
 	w.slot = (uint32_t)cg->slot;
+	/* Before the send, which may fail: the old deadline is not in force from here on. */
+	w.number = atomic_fetch_add(&cg->tree->shared[cg->slot].deadline, 1) + 1;
 	memcpy(w.name, cg->name, sizeof(w.name));
-	return r < 0 ? r : keeper_tell(cg->tree, &w, e);
+	return keeper_send(cg->tree, &w, e);
 }
 
 bool cgroup_overdue(const struct cgroup *cg)
 {
-	return cg->slot >= 0 && atomic_load(&cg->tree->overdue[cg->slot]);
+	return cg->slot >= 0 && atomic_load(&cg->tree->shared[cg->slot].overdue);
 }
 
 void cg_keeper_forget(struct cgroup *cg)
@@ -277,15 +287,15 @@ void cg_keeper_forget(struct cgroup *cg)
 
 void cg_keeper_stop(struct cgroup_tree *t)
 {
-	static const struct word end = {0};
+	static const struct keeper_message end = {0};
 	struct err ignored;
 
-	if (t->overdue)
-		(void)munmap(t->overdue, CG_SLOTS * sizeof(*t->overdue));
-	t->overdue = NULL;
+	if (t->shared)
+		(void)munmap(t->shared, CG_SLOTS * sizeof(*t->shared));
+	t->shared = NULL;
 	if (t->keeper == 0)
 		return;
-	if (keeper_tell(t, &end, &ignored) < 0 && ignored.code == EAGAIN)
+	if (keeper_send(t, &end, &ignored) < 0 && ignored.code == EAGAIN)
 		(void)kill(t->keeper, SIGKILL); /* allow: not reaped; another process stopped it */
 	close(t->keeper_fd);
 	while (waitpid(t->keeper, NULL, 0) < 0 && errno == EINTR)

@@ -128,6 +128,38 @@ static void a_stopped_keeper_is_an_error(void **state)
 	bench_close(t);
 }
 
+/* A deadline ends also when the message about the next one is lost. */
+static void an_error_leaves_no_deadline(void **state)
+{
+	struct cgroup_tree *t = bench_open(true);
+	struct cgroup *cg = group(t, "x"), *other = group(t, "other");
+	pid_t pid = bench_run(cg, STUBBORN);
+	uint64_t until = clock_mono_us() + 200 * USEC_PER_MSEC;
+	bool lives;
+	struct err e;
+	int r = 0;
+
+	(void)state;
+	deadline(cg, until);
+	(void)kill(t->keeper, SIGSTOP);
+	for (unsigned i = 0; r == 0 && i < 100000; i++)
+		r = cgroup_deadline(other, UINT64_MAX, &e);
+	assert_int_equal(r, -EAGAIN);
+	assert_int_equal(cgroup_deadline(cg, 0, &e), -EAGAIN);
+	(void)kill(t->keeper, SIGCONT);
+	while (clock_mono_us() < until + 300 * USEC_PER_MSEC)
+		(void)poll(NULL, 0, 50);
+	bench_ok(cgroup_populated(cg, &lives, &e), &e);
+	assert_true(lives);
+	assert_false(cgroup_overdue(cg));
+	deadline(cg, 1); /* the keeper still works */
+	assert_int_equal(WTERMSIG(bench_wait(pid)), SIGKILL);
+	assert_true(cgroup_overdue(cg));
+	bench_remove(cg);
+	bench_remove(other);
+	bench_close(t);
+}
+
 static void without_a_keeper_nothing_happens(void **state)
 {
 	struct cgroup_tree *t = bench_open(false);
@@ -145,6 +177,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(a_group_that_ends_in_time_is_not_overdue, bench_done),
     cmocka_unit_test_teardown(a_frozen_group_is_killed, bench_done),
     cmocka_unit_test_teardown(a_stopped_keeper_is_an_error, bench_done),
+    cmocka_unit_test_teardown(an_error_leaves_no_deadline, bench_done),
     cmocka_unit_test_teardown(without_a_keeper_nothing_happens, bench_done),
 };
 
