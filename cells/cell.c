@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/memory.h"
-#include "cells/internal.h"
+#include "cells/cell.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "cells/crun.h"
+#include "cells/internal.h"
 #include "cells/strays.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -20,7 +22,7 @@ enum { END_S = 60, RETRY_MS = 20, ADOPT_RETRY_US = 500 };
 
 static void cell_step(struct cell *c, enum event ev);
 
-/* Life cycle -------------------------------------------------------------- */
+/* --- life cycle ---------------------------------------------------------------- */
 
 static void enter_adopting(struct cell *c);
 static void enter_running(struct cell *c);
@@ -93,7 +95,7 @@ static void cell_free(struct cell *c)
 
 DEFINE_CLEANUP(struct cell *, cell_free)
 
-/* Running ----------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------- */
 
 /* The death of process 1 kills the program.  Both were killed by us, the keeper or the kernel. */
 static void died_with_init(struct cell *c, int status)
@@ -217,7 +219,7 @@ static void on_start_deadline(void *arg)
 	cell_kill_all(c);
 }
 
-/* Ending ------------------------------------------------------------------ */
+/* --- ending -------------------------------------------------------------------- */
 
 /* Returns 0 when the group is removed.  Called at each event of the group and at each retry. */
 static int try_remove(struct cell *c, struct err *e)
@@ -294,7 +296,7 @@ static void enter_gone(struct cell *c)
 	free(c);
 }
 
-/* Callbacks of a running cell --------------------------------------------- */
+/* --- callbacks of a running cell ----------------------------------------------- */
 
 static void cell_on_output(void *arg, struct slice bytes)
 {
@@ -313,7 +315,7 @@ static void cell_on_refused(void *arg, const char *name)
 		c->ops.refused(c->arg, name);
 }
 
-/* Starting ---------------------------------------------------------------- */
+/* --- starting ------------------------------------------------------------------ */
 
 static bool id_ok(const char *id)
 {
@@ -426,4 +428,58 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 		return err_wrap(e, "start cell '%s'", spec->id);
 	*ret = take_ptr(&c);
 	return 0;
+}
+
+/* --- actions on a living cell ------------------------------------------------- */
+
+int cell_signal(struct cell *c, int signo, struct err *e)
+{
+	if (c->state < ENDING && !c->job.pid && !c->job.ended) {
+		c->job.pending |= UINT64_C(1) << (signo - 1);
+		return 0;
+	}
+	if (!c->job.pid)
+		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
+	/* In a halted cell any thread might take the signal after the thaw, but only the first
+	 * thread runs then. */
+	return c->mark.halted || c->mark.alone ? proc_kill_first(c->job.pid, signo, e)
+					       : proc_kill(c->job.fd, signo, e);
+}
+
+int cell_kill(struct cell *c, struct err *e)
+{
+	if (!c->group)
+		return 0;
+	if (c->state == STARTING && !c->cut)
+		c->cut = "killed while it was starting";
+	return cgroup_kill(c->group, e);
+}
+
+pid_t cell_pid(const struct cell *c)
+{
+	return c->job.pid;
+}
+
+int cell_gone(const struct cell *c, struct err *e)
+{
+	return err_set(e, ESRCH, "cell '%s' is gone", c->id);
+}
+
+int cell_freeze(struct cell *c, bool frozen, struct err *e)
+{
+	if (c->state < RUNNING) { /* crun would be frozen, too, and miss its deadline */
+		c->freeze = frozen;
+		return 0;
+	}
+	return c->group ? cgroup_freeze(c->group, frozen, e) : cell_gone(c, e);
+}
+
+int cell_deadline(struct cell *c, uint64_t until_us, struct err *e)
+{
+	return c->group ? cgroup_deadline(c->group, until_us, e) : cell_gone(c, e);
+}
+
+int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
+{
+	return c->group ? cgroup_read(c->group, ret, e) : cell_gone(c, e);
 }

@@ -2,8 +2,8 @@
 #ifndef CELLS_INTERNAL_H
 #define CELLS_INTERNAL_H
 
-/* Shared by cell.c (the life cycle), process1.c (messages of process 1), act.c (actions on a living
- * cell) and memory.c (the stop at its memory mark). */
+/* Shared by cell.c (the life cycle, actions on a living cell), process1.c (messages of process 1)
+ * and memory.c (the stop at the memory mark). */
 #include "cells/cell.h"
 #include "cells/host.h"
 #include "cells/listener.h"
