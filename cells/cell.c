@@ -72,7 +72,7 @@ static void cell_release(struct cell *c)
 	source_remove(take_ptr(&c->crun_exit));
 	source_remove(take_ptr(&c->init_exit));
 	source_remove(take_ptr(&c->events));
-	cell_words_end(c);
+	cell_process1_disconnect(c);
 	cell_job_drop(c);
 	free(c->program);
 	c->program = NULL;
@@ -120,7 +120,7 @@ static void on_init_exit(void *arg, pid_t pid, int status)
 	source_remove(take_ptr(&c->init_exit));
 	c->stays = false;
 	c->init_gone = true;
-	cell_words_read(c);
+	cell_process1_read(c);
 	if (!c->job.ended)
 		died_with_init(c, status);
 	cell_job_drop(c);
@@ -141,7 +141,7 @@ static void enter_running(struct cell *c)
 		cell_step(c, EV_FAILED);
 		return;
 	}
-	cell_words_adopted(c);
+	cell_process1_report(c);
 }
 
 /* Whether process 1 is our child and no process of crun is left.  The crun process that we started
@@ -271,7 +271,7 @@ static void enter_ending(struct cell *c)
 
 	source_remove(take_ptr(&c->timer));
 	source_remove(take_ptr(&c->init_exit));
-	cell_words_end(c);
+	cell_process1_disconnect(c);
 	cell_job_drop(c);
 	listener_stop(&c->refusals);
 	c->end.overdue = cgroup_overdue(c->group);
@@ -343,7 +343,7 @@ static int cell_check(const struct cell_spec *s, struct err *e)
 }
 
 /* Adds all event sources except crun's, so that only one call can fail after crun was started. */
-static int cell_watch(struct cell *c, int *ret_write_end, int *ret_words, struct err *e)
+static int cell_watch(struct cell *c, int *ret_write_end, int *ret_socket, struct err *e)
 {
 	struct cell_host *h = c->host;
 	int p[2];
@@ -351,7 +351,7 @@ static int cell_watch(struct cell *c, int *ret_write_end, int *ret_words, struct
 	if (listener_start(&c->refusals, h->loop, c->dir, "seccomp", cell_on_refused, c, e) < 0 ||
 	    loop_add_timer(h->loop, clock_mono_us() + h->start_us, on_start_deadline, c, &c->timer,
 			   e) < 0 ||
-	    cell_memory_watch(c, e) < 0 || cell_words_start(c, ret_words, e) < 0)
+	    cell_memory_watch(c, e) < 0 || cell_process1_connect(c, ret_socket, e) < 0)
 		return err_code(e);
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "pipe");
@@ -360,7 +360,7 @@ static int cell_watch(struct cell *c, int *ret_write_end, int *ret_words, struct
 			    c, e);
 }
 
-static int start_crun(struct cell *c, const struct cell_spec *spec, int output, int words,
+static int start_crun(struct cell *c, const struct cell_spec *spec, int output, int socket,
 		      struct err *e)
 {
 	_autofree_ char *dir = xasprintf("%s/cells/%s", c->host->dir, c->id);
@@ -373,7 +373,7 @@ static int start_crun(struct cell *c, const struct cell_spec *spec, int output, 
 			       .mounts = c->host->mounts,
 			       .output_fd = output,
 			       .init = c->host->init,
-			       .words = words,
+			       .socket = socket,
 			       .fixed_addresses = spec->fixed_addresses};
 	int r = crun_start(&job, &c->crun, e);
 
@@ -391,15 +391,15 @@ static int cell_build(struct cell *c, const struct cell_spec *spec, struct err *
 {
 	struct cgroup_limits limits = spec->limits;
 	_autoclose_ int output = -1;
-	_autoclose_ int words = -1;
+	_autoclose_ int socket = -1;
 
 	if (limits.pids_max)
 		limits.pids_max++; /* for process 1, which does not count as the job's */
 	if (cell_host_bundle(c->host, spec, &c->dir, e) < 0 ||
 	    cgroup_new(c->host->tree, c->id, &limits, c->host->best_effort, &c->group, e) < 0 ||
-	    cell_watch(c, &output, &words, e) < 0)
+	    cell_watch(c, &output, &socket, e) < 0)
 		return err_code(e);
-	return start_crun(c, spec, output, words, e);
+	return start_crun(c, spec, output, socket, e);
 }
 
 int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct cell_ops *ops,
@@ -418,7 +418,7 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 	c->stays = spec->stays;
 	c->uid = spec->uid;
 	c->gid = spec->gid;
-	c->words.socket = -1;
+	c->process1.socket = -1;
 	c->job.fd = -1;
 	c->out = OUTPUT_INIT;
 	c->refusals = LISTENER_INIT;

@@ -43,10 +43,10 @@ static int crun_enter(int mounts)
 }
 
 /* Moves two descriptors to their places.  Each of them may have the other one's number now. */
-static int crun_pass(int init, int words)
+static int crun_pass(int init, int socket)
 {
 	int i = fcntl(init, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
-	int w = fcntl(words, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
+	int w = fcntl(socket, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
 
 	return i < 0 || w < 0 || dup2(w, INIT_SOCKET) < 0 || dup2(i, INIT_PROGRAM) < 0 ? -1 : 0;
 }
@@ -61,7 +61,7 @@ static int crun_prepare(void *arg)
 	/* Inherited by everything that crun starts. */
 	if (job->fixed_addresses && personality(ADDR_NO_RANDOMIZE) < 0)
 		return -1;
-	return crun_pass(job->init, job->words) < 0 ? -1 : crun_enter(job->mounts);
+	return crun_pass(job->init, job->socket) < 0 ? -1 : crun_enter(job->mounts);
 }
 
 static int leave_mounts(enum cgroup_layout layout)
@@ -244,7 +244,7 @@ int crun_read_pid(int bundle_fd, pid_t *ret, struct err *e)
 	return 0;
 }
 
-static void status_in_words(int status, char *out, size_t n)
+static void status_text(int status, char *out, size_t n)
 {
 	if (WIFSIGNALED(status))
 		(void)snprintf(out, n, "crun was ended by signal %d", WTERMSIG(status));
@@ -269,7 +269,7 @@ void crun_why(int bundle_fd, int status, char *out, size_t n)
 							 used ? "; " : "", (int)line.n, line.p);
 	}
 	if (used == 0)
-		status_in_words(status, out, n);
+		status_text(status, out, n);
 }
 
 static int enter_mounts(void *arg)

@@ -40,7 +40,7 @@ struct crun_job {
 	int mounts;    /* from crun_open_mounts(); -1: our own namespace */
 	int output_fd; /* becomes the job's stdout and stderr */
 	int init;      /* the program of process 1 */
-	int words;     /* process 1's end of the socket (images/init.h) */
+	int socket;    /* process 1's end of the socket (images/init.h) */
 	bool fixed_addresses;
 };
 

@@ -56,7 +56,7 @@ struct cell {
 		int socket; /* -1: closed, then process 1 ends */
 		struct source *io;
 		struct source *late; /* timeout: the program has ended without a message */
-	} words;
+	} process1;
 	/* The job's program, which process 1 started. */
 	struct {
 		pid_t pid; /* 0: not known yet, or it has ended */
@@ -81,14 +81,14 @@ struct cell {
 
 /* Makes the socket to process 1, and asks process 1 to start the program.  *ret_end is the other
  * end. */
-MUST_CHECK int cell_words_start(struct cell *c, int *ret_end, struct err *e);
+MUST_CHECK int cell_process1_connect(struct cell *c, int *ret_end, struct err *e);
 /* Reads all waiting messages of process 1. */
-void cell_words_read(struct cell *c);
+void cell_process1_read(struct cell *c);
 /* Closes the socket to process 1, which makes process 1 exit. */
-void cell_words_end(struct cell *c);
+void cell_process1_disconnect(struct cell *c);
 void cell_job_drop(struct cell *c);
 /* Reports the end of the program (ops.exited) once process 1 is our child. */
-void cell_words_adopted(struct cell *c);
+void cell_process1_report(struct cell *c);
 void cell_not_started(struct cell *c, const char *why);
 
 MUST_CHECK int cell_memory_watch(struct cell *c, struct err *e);

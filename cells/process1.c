@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 
 /* How long after the program's end the message of process 1 may take; usually it comes at once. */
-#define UNTOLD_US (10 * USEC_PER_SEC)
+#define REPORT_MAX_US (10 * USEC_PER_SEC)
 
 void cell_not_started(struct cell *c, const char *why)
 {
@@ -31,20 +31,20 @@ void cell_job_drop(struct cell *c)
 	c->job.pid = 0;
 }
 
-void cell_words_end(struct cell *c)
+void cell_process1_disconnect(struct cell *c)
 {
-	source_remove(take_ptr(&c->words.io));
-	source_remove(take_ptr(&c->words.late));
-	close_p(&c->words.socket);
+	source_remove(take_ptr(&c->process1.io));
+	source_remove(take_ptr(&c->process1.late));
+	close_p(&c->process1.socket);
 }
 
 /* If the timer cannot be set, the cell's deadline ends the cell. */
-static void expect_by(struct cell *c, uint64_t at_us)
+static void expect_report_by(struct cell *c, uint64_t at_us)
 {
 	struct err e;
 
-	if (c->words.late)
-		(void)!loop_set_timer(c->words.late, at_us, &e);
+	if (c->process1.late)
+		(void)!loop_set_timer(c->process1.late, at_us, &e);
 }
 
 /* Process 1 may be frozen.  It is thawed here, so that it can report the end. */
@@ -55,18 +55,18 @@ static void on_job_exit(void *arg, uint32_t events)
 	(void)events;
 	source_remove(take_ptr(&c->job.exit));
 	cell_memory_end(c);
-	expect_by(c, clock_mono_us() + UNTOLD_US);
+	expect_report_by(c, clock_mono_us() + REPORT_MAX_US);
 }
 
 /* The message is missing in two cases: another process of the cell traces the program, and the
  * kernel reports the end to the tracer, or process 1 was stopped from outside.  In both cases the
  * cell is killed. */
-static void on_untold(void *arg)
+static void on_report_late(void *arg)
 {
 	struct cell *c = arg;
 	struct err e;
 
-	cell_words_read(c);
+	cell_process1_read(c);
 	if (!c->job.ended && !c->job.exit)
 		(void)!cell_kill(c, &e); /* if that fails, the deadline ends the cell */
 }
@@ -92,7 +92,7 @@ static void on_started(struct cell *c, pid_t pid)
 		cell_not_started(c, e.msg);
 		c->job.ended = true;
 		(void)!cell_kill(c, &e); /* if that fails, closing the socket ends process 1 */
-		cell_words_end(c);
+		cell_process1_disconnect(c);
 	}
 }
 
@@ -101,16 +101,16 @@ static void cell_process1_on_ended(struct cell *c, const struct init_message *m)
 	cell_job_drop(c);
 	output_drain(&c->out);
 	if (!c->job.ended) {
-		c->end.how = m->word == INIT_EXITED ? CELL_EXITED : CELL_SIGNALED;
+		c->end.how = m->event == INIT_EXITED ? CELL_EXITED : CELL_SIGNALED;
 		c->end.code = m->value;
 	}
 	c->job.ended = true;
 	c->job.left = m->left || c->mark.met;
-	expect_by(c, UINT64_MAX);
+	expect_report_by(c, UINT64_MAX);
 	if (!c->stays || c->end.how == CELL_NOT_STARTED)
-		cell_words_end(c);
+		cell_process1_disconnect(c);
 	else
-		cell_words_adopted(c);
+		cell_process1_report(c);
 }
 
 static void cell_process1_on_failed(struct cell *c, int why)
@@ -120,10 +120,10 @@ static void cell_process1_on_failed(struct cell *c, int why)
 	(void)snprintf(text, sizeof(text), "execute '%.300s': %s", c->program, strerror(why));
 	cell_not_started(c, text);
 	c->job.ended = true;
-	cell_words_end(c);
+	cell_process1_disconnect(c);
 }
 
-void cell_words_adopted(struct cell *c)
+void cell_process1_report(struct cell *c)
 {
 	if (c->state == RUNNING && c->stays && c->job.ended && c->ops.exited)
 		c->ops.exited(c->arg, &c->end, c->job.left);
@@ -131,7 +131,7 @@ void cell_words_adopted(struct cell *c)
 
 static void on_message(struct cell *c, const struct init_message *m, pid_t sender)
 {
-	switch (m->word) {
+	switch (m->event) {
 	case INIT_STARTED:
 		if (sender > 0)
 			on_started(c, sender);
@@ -170,25 +170,25 @@ static bool cell_process1_read_one(struct cell *c)
 	ssize_t n;
 
 	do
-		n = recvmsg(c->words.socket, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		n = recvmsg(c->process1.socket, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)sizeof(m))
 		on_message(c, &m, cell_process1_sender_of(&h));
 	else if (n == 0 || (n < 0 && errno != EAGAIN)) /* process 1 is gone */
-		cell_words_end(c);
+		cell_process1_disconnect(c);
 	return n > 0;
 }
 
-void cell_words_read(struct cell *c)
+void cell_process1_read(struct cell *c)
 {
-	while (c->words.socket >= 0 && cell_process1_read_one(c))
+	while (c->process1.socket >= 0 && cell_process1_read_one(c))
 		;
 }
 
-static void on_words(void *arg, uint32_t events)
+static void cell_process1_on_io(void *arg, uint32_t events)
 {
 	(void)events;
-	cell_words_read(arg);
+	cell_process1_read(arg);
 }
 
 /* fds: standard input and output; NULL: none. */
@@ -209,24 +209,25 @@ static int cell_process1_ask(struct cell *c, const int *fds, struct err *e)
 		m->cmsg_len = CMSG_LEN(2 * sizeof(int));
 		memcpy(CMSG_DATA(m), fds, 2 * sizeof(int));
 	}
-	if (sendmsg(c->words.socket, &h, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+	if (sendmsg(c->process1.socket, &h, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return err_sys(e, "ask process 1 of cell '%s'", c->id);
 	return 0;
 }
 
-int cell_words_start(struct cell *c, int *ret_end, struct err *e)
+int cell_process1_connect(struct cell *c, int *ret_end, struct err *e)
 {
 	static const int on = 1;
 	int s[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s) < 0)
 		return err_sys(e, "make a pair of sockets");
-	c->words.socket = s[0];
+	c->process1.socket = s[0];
 	*ret_end = s[1];
 	if (setsockopt(s[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return err_sys(e, "ask for the sender's number");
-	if (loop_add_io(c->host->loop, s[0], EPOLLIN, on_words, c, &c->words.io, e) < 0 ||
-	    loop_add_timer(c->host->loop, UINT64_MAX, on_untold, c, &c->words.late, e) < 0)
+	if (loop_add_io(c->host->loop, s[0], EPOLLIN, cell_process1_on_io, c, &c->process1.io, e) <
+		0 ||
+	    loop_add_timer(c->host->loop, UINT64_MAX, on_report_late, c, &c->process1.late, e) < 0)
 		return err_code(e);
 	return cell_process1_ask(c, NULL, e);
 }
@@ -258,7 +259,8 @@ static int ask_with_streams(struct cell *c, struct err *e)
 
 int cell_again(struct cell *c, struct err *e)
 {
-	if (c->state != RUNNING || !c->stays || !c->job.ended || c->job.left || c->words.socket < 0)
+	if (c->state != RUNNING || !c->stays || !c->job.ended || c->job.left ||
+	    c->process1.socket < 0)
 		return err_set(e, EBUSY, "cell '%s' cannot run its program again", c->id);
 	c->job.ended = false;
 	c->mark.met = false;

@@ -15,7 +15,7 @@ enum { INIT_SOCKET = 3, INIT_PROGRAM = 4 };
 /* The path with which crun executes process 1, which is no file in the cell. */
 #define INIT_PATH "/proc/self/fd/4"
 
-enum init_word {
+enum init_event {
 	/* The sender is the process that executes the program next.  Its number is not used again
 	 * before the next byte. */
 	INIT_STARTED,
@@ -25,7 +25,7 @@ enum init_word {
 };
 
 struct init_message {
-	int32_t word, value;
+	int32_t event, value;
 	/* With INIT_EXITED and INIT_KILLED: the program left traces that could affect the next one:
 	 * a process, a file, or a change of process 1, /tmp or /dev/shm. */
 	int32_t left;

@@ -27,7 +27,7 @@
 
 /* The state that one program can change for the next one.  The system call filter prevents all
  * other changes (images/syscalls.inc). */
-struct found {
+struct snapshot {
 	struct rlimit limits[RLIM_NLIMITS]; /* of process 1 */
 	cpu_set_t cpus;
 	struct {
@@ -39,7 +39,7 @@ struct found {
 static const char *const dirs[] = {"/tmp", "/dev/shm"};
 
 /* The result is compared as bytes, so it is zeroed first. */
-static void init_look(struct found *ret)
+static void init_snapshot(struct snapshot *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	for (int i = 0; i < RLIM_NLIMITS; i++)
@@ -60,9 +60,9 @@ static void init_look(struct found *ret)
 	}
 }
 
-static void init_tell(enum init_word word, int value, bool left)
+static void init_report(enum init_event event, int value, bool left)
 {
-	struct init_message m = {.word = (int32_t)word, .value = value, .left = left};
+	struct init_message m = {.event = (int32_t)event, .value = value, .left = left};
 
 	if (write(INIT_SOCKET, &m, sizeof(m)) != (ssize_t)sizeof(m))
 		_exit(1);
@@ -99,7 +99,7 @@ static bool take_streams(const int fds[2])
 static void __attribute__((noreturn))
 execute(char **argv, const int fds[2], const sigset_t *signals)
 {
-	init_tell(INIT_STARTED, 0, false);
+	init_report(INIT_STARTED, 0, false);
 	/* Its own session, so that its kill(0) does not reach process 1. */
 	if (setsid() >= 0 && sigprocmask(SIG_SETMASK, signals, NULL) == 0 && take_streams(fds)) {
 		if (strchr(argv[0], '/'))
@@ -107,7 +107,7 @@ execute(char **argv, const int fds[2], const sigset_t *signals)
 		else
 			execvp(argv[0], argv);
 	}
-	init_tell(INIT_FAILED, errno, false);
+	init_report(INIT_FAILED, errno, false);
 	_exit(127);
 }
 
@@ -122,7 +122,7 @@ static pid_t init_start(char **argv, const int fds[2], const sigset_t *signals)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	if (pid < 0)
-		init_tell(INIT_FAILED, errno, false);
+		init_report(INIT_FAILED, errno, false);
 	return pid < 0 ? 0 : pid;
 }
 
@@ -211,12 +211,12 @@ static bool end_processes(pid_t program)
 	return ended;
 }
 
-static bool is_as_before(const struct found *before)
+static bool is_as_before(const struct snapshot *before)
 {
-	struct found now;
+	struct snapshot now;
 	bool same;
 
-	init_look(&now);
+	init_snapshot(&now);
 	same = memcmp(&now, before, sizeof(now)) == 0;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		same = init_is_empty(dirs[i]) && same;
@@ -224,7 +224,7 @@ static bool is_as_before(const struct found *before)
 }
 
 /* Waits for a message.  fds are its descriptors, or -1.  Returns false at the end of the socket. */
-static bool init_hear(int fds[2])
+static bool init_receive(int fds[2])
 {
 	char byte;
 	struct iovec iov = {&byte, 1};
@@ -244,7 +244,7 @@ static bool init_hear(int fds[2])
 
 int main(int argc, char **argv)
 {
-	struct found before;
+	struct snapshot before;
 	pid_t program = 0;
 	sigset_t signals;
 	int fds[2];
@@ -255,8 +255,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		(void)init_is_empty(
 		    dirs[i]); /* only the first listing changes the time of access */
-	init_look(&before);
-	while (init_hear(fds)) {
+	init_snapshot(&before);
+	while (init_receive(fds)) {
 		siginfo_t is;
 		bool clean;
 
@@ -268,8 +268,8 @@ int main(int argc, char **argv)
 		is = init_wait_for(program, &signals);
 		clean = end_processes(program);
 		clean = is_as_before(&before) && clean;
-		init_tell(is.si_code == CLD_EXITED ? INIT_EXITED : INIT_KILLED, is.si_status,
-			  !clean);
+		init_report(is.si_code == CLD_EXITED ? INIT_EXITED : INIT_KILLED, is.si_status,
+			    !clean);
 	}
 	return 0;
 }
