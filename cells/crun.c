@@ -334,7 +334,7 @@ static bool crun_at_least(const uint64_t v[3], const uint64_t want[3])
 int crun_check(const char *program, int mounts, struct err *e)
 {
 	char text[CRUN_VERSION_MAX];
-	struct slice said, oldest = SLICE(CRUN_MIN_VERSION);
+	struct slice output, oldest = SLICE(CRUN_MIN_VERSION);
 	uint64_t have[3], want[3];
 	int status, r = capture(program, mounts, text, &status, e);
 
@@ -342,9 +342,9 @@ int crun_check(const char *program, int mounts, struct err *e)
 		return err_wrap(e, "cells need crun (Debian: apt-get install crun)");
 	if (r < 0)
 		return r;
-	said = slice_of(text);
+	output = slice_of(text);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
-	    !scan_lit(&said, SLICE("crun version ")) || !scan_version(&said, have) ||
+	    !scan_lit(&output, SLICE("crun version ")) || !scan_version(&output, have) ||
 	    !scan_version(&oldest, want))
 		return err_set(e, EPROTONOSUPPORT, "'%s --version' does not say that it is crun",
 			       program);

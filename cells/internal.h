@@ -19,7 +19,7 @@ enum state {
 };
 
 enum event {
-	EV_STARTED, /* crun says that process 1 runs */
+	EV_STARTED, /* crun reports that process 1 runs */
 	EV_ADOPTED, /* process 1 is our child */
 	EV_FAILED,  /* the start failed */
 	EV_ENDED,   /* process 1 ended */
@@ -30,9 +30,9 @@ enum event {
 /* At the memory mark (memory.c). */
 struct cell_mark {
 	struct source *event, *again, *settle;
-	unsigned looks; /* checks that still follow an event */
-	bool met;	/* the program reached the mark */
-	bool halted;	/* all threads of the cell are frozen, or will be until settled_by */
+	unsigned checks; /* checks that still follow an event */
+	bool met;	 /* the program reached the mark */
+	bool halted;	 /* all threads of the cell are frozen, or will be until settled_by */
 	uint64_t settled_by;
 	struct source *alone; /* set while only one thread runs */
 	pid_t tid;

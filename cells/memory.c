@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-#define LOOK_US	     (2 * USEC_PER_MSEC)    /* a report stops dozens of threads, one by one */
-#define REPORT_ON_US (2500 * USEC_PER_MSEC) /* extra time for a report's tracer */
+#define TRACER_CHECK_US (2 * USEC_PER_MSEC)    /* a report stops dozens of threads, one by one */
+#define REPORT_ON_US	(2500 * USEC_PER_MSEC) /* extra time for a report's tracer */
 
 /* A thread that reaches the mark while another thread leaves it causes no event.  So the mark is
  * checked again after an event.  (Linux 6.18, v1: the holder of the OOM lock sends the event, and
@@ -21,8 +21,8 @@ enum { AGAIN_MAX = 40 };
 /* A task is frozen only when its system call ends.  On the hybrid layout a call that allocates
  * memory ends soon, because there is no memory.  If memory became available first, the call would
  * use it all before the freeze. */
-#define SETTLE_LOOK_US (3 * USEC_PER_MSEC)
-#define SETTLE_US      (2 * USEC_PER_SEC)
+#define SETTLE_CHECK_US (3 * USEC_PER_MSEC)
+#define SETTLE_US	(2 * USEC_PER_SEC)
 
 static void on_settle(void *arg)
 {
@@ -34,13 +34,13 @@ static void on_settle(void *arg)
 	if (!c->mark.halted || c->state != RUNNING)
 		return; /* the stop was ended meanwhile, or the cell has ended */
 	if (now < c->mark.settled_by && cgroup_stands(c->group, &stands, &e) == 0 && !stands &&
-	    loop_set_timer(c->mark.settle, now + SETTLE_LOOK_US, &e) == 0)
+	    loop_set_timer(c->mark.settle, now + SETTLE_CHECK_US, &e) == 0)
 		return;
 	output_now(&c->out); /* earlier output comes first */
 	c->ops.memory(c->arg, true);
 }
 
-static void look_at_mark(struct cell *c)
+static void cell_memory_check(struct cell *c)
 {
 	struct cell_mark *m = &c->mark;
 	bool halted = false;
@@ -51,9 +51,9 @@ static void look_at_mark(struct cell *c)
 	if (cgroup_memory_event(c->group, &halted, &e) < 0 || m->halted || m->alone)
 		return;
 	if (halted)
-		m->looks = 0;
-	if (m->looks > 0 && loop_set_timer(m->again, clock_mono_us() + AGAIN_US, &e) == 0)
-		m->looks--;
+		m->checks = 0;
+	if (m->checks > 0 && loop_set_timer(m->again, clock_mono_us() + AGAIN_US, &e) == 0)
+		m->checks--;
 	/* The thread that waits for memory is blocked.  All other threads are frozen, too: a signal
 	 * handler in one of them would get no memory before cell_memory_open(). */
 	if (halted && c->state == RUNNING)
@@ -72,13 +72,13 @@ static void cell_memory_on_event(void *arg, uint32_t events)
 	(void)events;
 	output_now(&c->out);
 	c->mark.met = true;
-	c->mark.looks = AGAIN_MAX;
-	look_at_mark(c);
+	c->mark.checks = AGAIN_MAX;
+	cell_memory_check(c);
 }
 
 static void on_again(void *arg)
 {
-	look_at_mark(arg);
+	cell_memory_check(arg);
 }
 
 int cell_memory_watch(struct cell *c, struct err *e)
@@ -129,7 +129,7 @@ static void cell_memory_on_alone(void *arg)
 		return;
 	if (now < c->mark.until && c->mark.reports &&
 	    cgroup_let_stop(c->group, c->mark.tid, c->job.pid, &e) == 0 &&
-	    loop_set_timer(c->mark.alone, now + LOOK_US, &e) == 0)
+	    loop_set_timer(c->mark.alone, now + TRACER_CHECK_US, &e) == 0)
 		return;
 	/* The thread did not finish alone, so another thread may hold a lock that it needs. */
 	(void)!cgroup_prefer(c->group, c->mark.tid, 0, &e); /* then all threads compete */

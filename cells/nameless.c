@@ -19,19 +19,19 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-/* LOOKED_MAX is for one cell.  64 processes with 1,024 descriptors each are a third of it. */
-enum { LOOKED_MAX = 200000, LOOKS_PER_CLOCK = 256, FDINFO_MAX = 1024, MAPS_BLOCK = 65536 };
+/* CHECKS_MAX is for one cell.  64 processes with 1,024 descriptors each are a third of it. */
+enum { CHECKS_MAX = 200000, CHECKS_PER_CLOCK = 256, FDINFO_MAX = 1024, MAPS_BLOCK = 65536 };
 
 /* The time limit for one cell: the disk check of all cells waits for it. */
-#define LOOK_US (500 * USEC_PER_MSEC)
+#define CHECK_US (500 * USEC_PER_MSEC)
 
-static bool may_look(struct nameless *l)
+static bool nameless_may_check(struct nameless *l)
 {
 	if (!l->until_us)
-		l->until_us = clock_mono_us() + LOOK_US;
-	if (l->looked++ % LOOKS_PER_CLOCK == 0 && clock_mono_us() >= l->until_us)
-		l->looked = LOOKED_MAX + 1;
-	if (l->looked <= LOOKED_MAX)
+		l->until_us = clock_mono_us() + CHECK_US;
+	if (l->checked++ % CHECKS_PER_CLOCK == 0 && clock_mono_us() >= l->until_us)
+		l->checked = CHECKS_MAX + 1;
+	if (l->checked <= CHECKS_MAX)
 		return true;
 	l->unsure = true;
 	return false;
@@ -57,7 +57,7 @@ static bool is_in_memory(int dirfd, const char *name)
 }
 
 /* dirfd/name is one of the kernel's links to an open file.  False: it cannot be read. */
-static bool look_at_file(struct nameless *l, int dirfd, const char *name, mode_t *ret_type)
+static bool nameless_check_file(struct nameless *l, int dirfd, const char *name, mode_t *ret_type)
 {
 	struct stat st;
 
@@ -91,15 +91,15 @@ static bool has_in_flight(int task, const char *fd_name)
 			 strcspn(at + sizeof("scm_fds:") - 1, "\n");
 }
 
-static void look_at_descriptors(struct nameless *l, int task)
+static void nameless_check_descriptors(struct nameless *l, int task)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(task, "fd");
 	const struct dirent *ent;
 
-	while (d && (ent = sys_readdir(d)) && may_look(l)) {
+	while (d && (ent = sys_readdir(d)) && nameless_may_check(l)) {
 		mode_t type = 0;
 
-		if (!look_at_file(l, dirfd(d), ent->d_name, &type))
+		if (!nameless_check_file(l, dirfd(d), ent->d_name, &type))
 			l->unsure = true;
 		if (S_ISSOCK(type) && has_in_flight(task, ent->d_name))
 			l->unsure = true;
@@ -145,8 +145,8 @@ static bool was_mapped(struct nameless *l, const struct mapping *m)
 	return false;
 }
 
-/* "(deleted)" may be part of a name: the file's link count says whether it has a name. */
-static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
+/* "(deleted)" may be part of a name: the file's link count shows whether it has a name. */
+static void nameless_check_mapping(struct nameless *l, uint64_t pid, struct slice line)
 {
 	_autoclose_ int files = -1;
 	struct mapping m;
@@ -160,7 +160,7 @@ static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
 	(void)snprintf(path, sizeof(path), "%llx-%llx", (unsigned long long)m.from,
 		       (unsigned long long)m.to);
 	if (files >= 0 && faccessat(files, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    look_at_file(l, files, path, &type))
+	    nameless_check_file(l, files, path, &type))
 		return;
 	/* Without privileges, or with a dead first thread, the file's size is unknown, so the
 	 * mapping's size counts.  Without a block device (major 0) the file may be in memory. */
@@ -172,7 +172,7 @@ static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
 }
 
 /* True: the process's mappings can be read through this thread. */
-static bool look_at_mappings(struct nameless *l, uint64_t pid, int task)
+static bool nameless_check_mappings(struct nameless *l, uint64_t pid, int task)
 {
 	_autoclose_ int maps = sys_openat(task, "maps", O_RDONLY, 0);
 	_autofree_ char *block = maps >= 0 ? xmalloc(MAPS_BLOCK) : NULL;
@@ -184,9 +184,10 @@ static bool look_at_mappings(struct nameless *l, uint64_t pid, int task)
 		struct slice text = {block, kept + (size_t)n}, line;
 
 		any = true;
-		while (memchr(text.p, '\n', text.n) && scan_line(&text, &line) && may_look(l))
-			look_at_mapping(l, pid, line);
-		if (l->looked > LOOKED_MAX || text.n == MAPS_BLOCK)
+		while (memchr(text.p, '\n', text.n) && scan_line(&text, &line) &&
+		       nameless_may_check(l))
+			nameless_check_mapping(l, pid, line);
+		if (l->checked > CHECKS_MAX || text.n == MAPS_BLOCK)
 			break; /* no line is that long */
 		memmove(block, text.p, text.n);
 		kept = text.n;
@@ -198,7 +199,7 @@ static bool look_at_mappings(struct nameless *l, uint64_t pid, int task)
 
 /* Each thread may have its own table of descriptors and its own current directory.  The first
  * thread may have ended. */
-void nameless_look(struct nameless *l, uint64_t pid)
+void nameless_check_process(struct nameless *l, uint64_t pid)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
 	const struct dirent *ent;
@@ -207,16 +208,16 @@ void nameless_look(struct nameless *l, uint64_t pid)
 
 	(void)snprintf(path, sizeof(path), "/proc/%llu/task", (unsigned long long)pid);
 	d = sys_opendirat(AT_FDCWD, path);
-	while (d && (ent = sys_readdir(d)) && may_look(l)) {
+	while (d && (ent = sys_readdir(d)) && nameless_may_check(l)) {
 		mode_t type;
 		_autoclose_ int task =
 		    sys_openat(dirfd(d), ent->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
 		if (task < 0)
 			continue;
-		look_at_descriptors(l, task);
-		(void)look_at_file(l, task, "cwd", &type);
-		mapped = mapped || look_at_mappings(l, pid, task);
+		nameless_check_descriptors(l, task);
+		(void)nameless_check_file(l, task, "cwd", &type);
+		mapped = mapped || nameless_check_mappings(l, pid, task);
 	}
 }
 
@@ -244,15 +245,15 @@ void nameless_sum(struct nameless *l, struct cell_nameless *ret)
 	*l = (struct nameless){0};
 }
 
-static void look(uint64_t pid, void *arg)
+static void nameless_check(uint64_t pid, void *arg)
 {
-	nameless_look(arg, pid);
+	nameless_check_process(arg, pid);
 }
 
 int cell_nameless(const struct cell *c, struct cell_nameless *ret, struct err *e)
 {
 	struct nameless l = {0};
-	int r = c->group ? cgroup_each_process(c->group, look, &l, e) : 0;
+	int r = c->group ? cgroup_each_process(c->group, nameless_check, &l, e) : 0;
 
 	nameless_sum(&l, ret);
 	return r;

@@ -42,7 +42,7 @@ static void on_rested(void *arg)
 
 	if (o->fd < 0 || o->io)
 		return;
-	/* Memory is short: tries again after a tick. */
+	/* Memory is short: the next tick repeats it. */
 	if (loop_add_io(o->loop, o->fd, EPOLLIN, cell_output_on_readable, o, &o->io, &e) < 0 &&
 	    loop_set_timer(o->timer, clock_mono_us() + OUTPUT_TICK_MS * USEC_PER_MSEC, &e) < 0)
 		output_stop(o);

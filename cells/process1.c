@@ -151,12 +151,12 @@ static void on_message(struct cell *c, const struct init_message *m, pid_t sende
 /* The sender's process number in our namespace, from the kernel; 0: the message has none. */
 static pid_t cell_process1_sender_of(struct msghdr *h)
 {
-	struct ucred who = {0};
+	struct ucred sender = {0};
 
 	for (struct cmsghdr *m = CMSG_FIRSTHDR(h); m; m = CMSG_NXTHDR(h, m))
 		if (m->cmsg_level == SOL_SOCKET && m->cmsg_type == SCM_CREDENTIALS)
-			memcpy(&who, CMSG_DATA(m), sizeof(who));
-	return who.pid;
+			memcpy(&sender, CMSG_DATA(m), sizeof(sender));
+	return sender.pid;
 }
 
 /* False: no message was waiting. */

@@ -179,7 +179,7 @@ static int each_task(struct cgroup *cg, void (*fn)(uint64_t id, void *arg), void
 	return freeze_wrap(cg, r, e);
 }
 
-static void look_if_running(uint64_t id, void *arg)
+static void check_running(uint64_t id, void *arg)
 {
 	bool *stands = arg;
 	char text[CG_TEXT_MAX];
@@ -192,7 +192,7 @@ static void look_if_running(uint64_t id, void *arg)
 int cgroup_stands(struct cgroup *cg, bool *ret, struct err *e)
 {
 	*ret = true;
-	return each_task(cg, look_if_running, ret, e);
+	return each_task(cg, check_running, ret, e);
 }
 
 static bool blocks(pid_t pid, int signo)

@@ -166,7 +166,7 @@ static int find_base(const struct cgroup_tree *t, struct cg_place *p, const char
 }
 
 /* Moves our process from the group that we divide into a leaf of that group. */
-static int step_aside(struct cgroup_tree *t, struct slice own_text, struct err *e)
+static int place_enter_leaf(struct cgroup_tree *t, struct slice own_text, struct err *e)
 {
 	struct cg_place *p = &t->at[0];
 	char own[CG_PATH_MAX];
@@ -220,7 +220,7 @@ int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *
 			return err_set(e, ENAMETOOLONG, "the group '%.200s' is too deep", p->path);
 	}
 	(void)cg_place_name(&t->at[0], "", "", t->shown);
-	return step_aside(t, own, e);
+	return place_enter_leaf(t, own, e);
 }
 
 /* libcgroup reports "not allowed" also when the parent does not exist. */
@@ -311,7 +311,7 @@ int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e)
 }
 
 /* Reports a foreign process in a group that may only have groups. */
-static int say_busy(const struct cgroup_tree *t, struct err *e)
+static int place_report_busy(const struct cgroup_tree *t, struct err *e)
 {
 	const struct cg_place *p = &t->at[0];
 	char buf[CG_TEXT_MAX];
@@ -346,7 +346,7 @@ static int enable_in(struct cgroup_tree *t, int base_fd, const char *dir, struct
 		(void)snprintf(plus, sizeof(plus), "+%s", name);
 		r = cg_file_write(fd, "cgroup.subtree_control", plus, e);
 		if (r == -EBUSY)
-			return say_busy(t, e);
+			return place_report_busy(t, e);
 		/* cgroup_promises.missing names any other failure. */
 	}
 	return 0;

@@ -40,7 +40,7 @@ static struct cell_nameless look(void)
 	struct nameless l = {0};
 	struct cell_nameless n;
 
-	nameless_look(&l, (uint64_t)getpid());
+	nameless_check_process(&l, (uint64_t)getpid());
 	nameless_sum(&l, &n);
 	return n;
 }
@@ -162,7 +162,7 @@ static void a_look_that_takes_too_long_ends(void **state)
 	struct cell_nameless n;
 
 	(void)state;
-	nameless_look(&l, (uint64_t)getpid());
+	nameless_check_process(&l, (uint64_t)getpid());
 	nameless_sum(&l, &n);
 	assert_true(n.unsure);
 	assert_int_equal(n.files, 0);
@@ -190,7 +190,7 @@ static void a_process_that_is_gone_holds_nothing(void **state)
 	struct cell_nameless n;
 
 	(void)state;
-	nameless_look(&l, UINT32_MAX);
+	nameless_check_process(&l, UINT32_MAX);
 	nameless_sum(&l, &n);
 	assert_int_equal(n.files + n.bytes + n.unsure, 0);
 }
