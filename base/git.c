@@ -222,8 +222,8 @@ static int open_top(const struct git *g, int *ret_fd, struct err *e)
 	owner_done(&now);
 	if (!root)
 		return err_set(e, EPERM,
-			       "'%.200s' is not root's, but its repository is: let one user own "
-			       "all of it (chown)",
+			       "'%.200s' does not belong to root, but its repository does: let one "
+			       "user own both (chown)",
 			       g->top);
 	*ret_fd = take_fd(&fd);
 	return 0;
@@ -599,8 +599,8 @@ static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
 	if (r < 0 || (r == 1 && n == top))
 		return r;
 	snprintf(why, GIT_WHY,
-		 "the work tree '%.120s' is not that of the nearest '.git': a push can bring "
-		 "such a repository, and git would run what its configuration names",
+		 "the work tree '%.120s' is not that of the nearest '.git': a push can add "
+		 "such a repository, and git would run the commands of its configuration",
 		 g->top);
 	return 0;
 }
@@ -615,8 +615,8 @@ static int check_one(const struct git *g, const char *path, struct err *e)
 	if (x < 0 || !r.other || (!r.mixed && r.uid == g->owner.uid))
 		return x;
 	return err_set(e, EPERM,
-		       "'%.200s' is not of the user who owns the work tree '%.200s' (user %u): let "
-		       "one user own all of it (chown)",
+		       "'%.200s' does not belong to the user who owns the work tree '%.200s' (user "
+		       "%u): let one user own both (chown)",
 		       path, g->top, (unsigned)g->owner.uid);
 }
 

@@ -44,17 +44,18 @@ static int owner_refuse(const char *path, const struct way *w, struct err *e)
 
 	owner_show(w->owners[0].uid, one);
 	if (w->n_owners > 1)
-		return err_set(e, EPERM,
-			       "'%s' is of %s and '%s' of %s: nothing is run in '%.100s', which "
-			       "both can exchange: let one user own all of the way there (chown)",
-			       w->owners[0].path, one, w->owners[1].path,
-			       owner_show(w->owners[1].uid, two), path);
+		return err_set(
+		    e, EPERM,
+		    "cannot run programs in '%.100s', which two users can exchange: '%s' "
+		    "belongs to %s and '%s' to %s: let one user own the whole path "
+		    "(chown)",
+		    path, w->owners[0].path, one, w->owners[1].path,
+		    owner_show(w->owners[1].uid, two));
 	return err_set(
 	    e, EPERM,
-	    "'%s' is of %s, and what it leads to is of %s: nothing is run in '%.100s' as "
-	    "a user who did not choose it: let one user own all of the way there "
-	    "(chown)",
-	    w->owners[0].path, one, owner_show(w->st.st_uid, two), path);
+	    "cannot run programs in '%.100s': '%s' belongs to %s, and leads to a directory of %s: "
+	    "let one user own the whole path (chown)",
+	    path, w->owners[0].path, one, owner_show(w->st.st_uid, two));
 }
 
 static bool owner_in_group(const struct passwd *pw, gid_t gid)
@@ -261,8 +262,8 @@ static int rights_check_tree(const struct rights *namer, const char *path, struc
 	if (r != 0)
 		return r < 0 ? r : 0;
 	return err_set(e, EXDEV,
-		       "'%.300s' leads out of the work tree of what names it: keep it in the tree, "
-		       "or name it in the configuration",
+		       "'%.300s' leads out of the work tree in which it is named: keep it in the "
+		       "tree, or name it in the configuration",
 		       path);
 }
 

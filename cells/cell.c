@@ -327,7 +327,7 @@ static bool id_ok(const char *id)
 static int cell_check(const struct cell_spec *s, struct err *e)
 {
 	if (!id_ok(s->id))
-		return err_set(e, EINVAL, "'%.70s' is no cell id", s->id);
+		return err_set(e, EINVAL, "'%.70s' is not a valid cell id", s->id);
 	if (!s->argv || !s->argv[0] || !s->cwd || s->cwd[0] != '/')
 		return err_set(e, EINVAL, "cell '%s' needs an argv and an absolute cwd", s->id);
 	if (s->uid == 0 || s->gid == 0)

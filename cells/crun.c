@@ -239,7 +239,7 @@ int crun_read_pid(int bundle_fd, pid_t *ret, struct err *e)
 		return r;
 	s = (struct slice){text, n};
 	if (!scan_u64(&s, 10, INT32_MAX, &pid) || pid < 2)
-		return err_set(e, EBADMSG, "crun's pid file holds no process");
+		return err_set(e, EBADMSG, "crun's pid file does not contain a process number");
 	*ret = (pid_t)pid;
 	return 0;
 }

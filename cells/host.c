@@ -111,7 +111,7 @@ static int host_fill(struct cell_host *h, const struct cell_host_opts *o, struct
 	h->crun = xstrdup(o->crun ? o->crun : "crun");
 	h->crun_state = xasprintf("%s/crun", o->runtime_dir);
 	if (h->dir[0] != '/')
-		return err_set(e, EINVAL, "runtime directory '%s' is no absolute path", h->dir);
+		return err_set(e, EINVAL, "runtime directory '%s' is not an absolute path", h->dir);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "become a subreaper");
 	take_null_back();

@@ -32,7 +32,7 @@ int rootless_switch_check(int dirfd, const struct rootless_switch *s, struct err
 		return err_sys(e, "read '/proc/sys/%s'", s->file);
 	rest = (struct slice){text, (size_t)n};
 	if (!scan_u64(&rest, 10, UINT64_MAX, &value))
-		return err_set(e, EBADMSG, "'/proc/sys/%s' holds no number", s->file);
+		return err_set(e, EBADMSG, "'/proc/sys/%s' does not contain a number", s->file);
 	if (value >= s->least)
 		return 0;
 	return err_set(

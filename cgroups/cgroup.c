@@ -158,7 +158,7 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 	bool populated;
 
 	if (!cgroup_name_ok(name, CG_NAME_MAX))
-		return err_set(e, EINVAL, "'%s' is no name for a group", name);
+		return err_set(e, EINVAL, "'%s' is not a valid group name", name);
 	if (faccessat(t->at[0].fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return err_set(e, EEXIST, "the group '%s/%s' exists", t->shown, name);
 	if (cg_limits_check(lim, e) < 0 ||

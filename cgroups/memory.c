@@ -62,7 +62,7 @@ static int event_v2(struct cgroup *cg, bool *ret_halted, struct err *e)
 	if (cg_file_read(memory_dir_of(cg), "memory.current", buf, &text, e) < 0)
 		return err_code(e);
 	if (!cg_stat_number(text, &now))
-		return err_set(e, EBADMSG, "'memory.current' of '%s' is no number", cg->name);
+		return err_set(e, EBADMSG, "'memory.current' of '%s' is not a number", cg->name);
 	if (now >= mark && cg_file_read(memory_dir_of(cg), "memory.stat", buf, &text, e) < 0)
 		return err_code(e);
 	for (size_t i = 0; now >= mark && i < sizeof(reclaimable) / sizeof(reclaimable[0]); i++) {

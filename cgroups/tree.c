@@ -178,7 +178,7 @@ int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
 	CLEANUP(cgroup_tree_close_p) struct cgroup_tree *t = NULL;
 
 	if (!instance_ok(o->instance))
-		return err_set(e, EINVAL, "'%s' is no name for an instance", o->instance);
+		return err_set(e, EINVAL, "'%s' is not a valid instance name", o->instance);
 	t = xcalloc(1, sizeof(*t));
 	t->keeper_fd = -1;
 	memcpy(t->instance, o->instance, strlen(o->instance) + 1);

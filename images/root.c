@@ -109,10 +109,11 @@ static int check_owner(const char *rootfs, struct err *e)
 	if (r < 0)
 		return r;
 	if (w.n_owners > 0)
-		r = err_set(e, EPERM,
-			    "root '%.180s': '%s' is of user %u, who could put another directory in "
-			    "its place: let root own all of the way there (chown)",
-			    rootfs, w.owners[0].path, (unsigned)w.owners[0].uid);
+		r = err_set(
+		    e, EPERM,
+		    "root '%.180s': '%s' belongs to user %u, who could put another directory "
+		    "in its place: let root own the whole path (chown)",
+		    rootfs, w.owners[0].path, (unsigned)w.owners[0].uid);
 	way_done(&w);
 	return r;
 }
@@ -253,7 +254,7 @@ static int make_target(int root, const struct root_plan *p, const struct cell_sp
 	    root_below(m->target, "/sys"))
 		return err_set(e, EINVAL, "'%s' cannot be a mount target", m->target);
 	if (m->source[0] != '/')
-		return err_set(e, EINVAL, "mount source '%s' is no absolute path", m->source);
+		return err_set(e, EINVAL, "mount source '%s' is not an absolute path", m->source);
 	if (stat(m->source, &st) < 0)
 		return err_sys(e, "mount source '%s'", m->source);
 	/* crun makes these mount points, or reports an error. */

@@ -215,7 +215,7 @@ void history_lean(json_t *run)
 int history_target_name(const char *target, char **ret, struct err *e)
 {
 	if (!fs_name_ok(slice_of(target)) || *target == '.')
-		return err_set(e, EINVAL, "this is no name of a target");
+		return err_set(e, EINVAL, "'%.100s' is not a valid target name", target);
 	*ret = xasprintf("targets/%s.jsonl", target);
 	return 0;
 }

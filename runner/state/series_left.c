@@ -156,7 +156,7 @@ int series_left(const struct state *s, const char *run, size_t max, json_t **ret
 	int r;
 
 	if (!fs_name_ok(slice_of(run)))
-		return err_set(e, EINVAL, "'%.100s' is no run's name", run);
+		return err_set(e, EINVAL, "'%.100s' is not a valid run name", run);
 	r = fs_open_dir(s->dirfd, path, &dir, e);
 	if (r == 0)
 		r = list_names(dir, max, names, e);

@@ -137,7 +137,9 @@ int series_read(const struct state *s, const char *run, const char *target, size
 
 	if (!fs_name_ok(slice_of(run)) || !fs_name_ok(slice_of(target)) || *run == '.' ||
 	    *target == '.')
-		return err_set(e, EINVAL, "this is no name of a run or a target");
+		return err_set(e, EINVAL,
+			       "'%.100s' or '%.100s' is not a valid name of a run or a target", run,
+			       target);
 	path = xasprintf("logs/%s/%s.series", run, target);
 	r = fs_read(s->dirfd, path, FILE_MAX, &text, &n, e);
 	if (r < 0)

@@ -10,16 +10,18 @@ static int check_root(const char *dir, bool as_root, const struct owner *o, stru
 	if (!o->root)
 		return 0;
 	if (!as_root)
-		return err_set(e, EPERM,
-			       "'%.180s' is root's, and nothing is built as root unasked: give it "
-			       "to a user of its own (chown -R USER '%.180s'), or set "
-			       "\"build_as_root\": true",
-			       dir, dir);
+		return err_set(
+		    e, EPERM,
+		    "'%.180s' belongs to root, and builds do not run as root by default: "
+		    "give it to a user of its own (chown -R USER '%.180s'), or set "
+		    "\"build_as_root\": true",
+		    dir, dir);
 	if (*o->writable)
-		return err_set(e, EPERM,
-			       "others than root may write to '%s', and nothing is built as root "
-			       "in '%.100s' that they can exchange: chmod go-w '%s'",
-			       o->writable, dir, o->writable);
+		return err_set(
+		    e, EPERM,
+		    "cannot build in '%.100s' as root: other users may write to '%s': chmod "
+		    "go-w '%s'",
+		    dir, o->writable, o->writable);
 	return 0;
 }
 

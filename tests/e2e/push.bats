@@ -68,7 +68,7 @@ push() { # MESSAGE: pushes all files of the developer's clone
 	fuzzcell trigger
 	[ "$status" -ne 0 ]
 	[ -L "$TREE/src" ] # the link is in the work tree
-	[[ $output == *"'$TREE' is of user 4321, and what it leads to is of user 0 (root): nothing is run in '$TREE/src'"*chown* ]]
+	[[ $output == *"cannot run programs in '$TREE/src': '$TREE' belongs to user 4321, and leads to a directory of user 0 (root)"*chown* ]]
 	not_built
 	rm "$WORK/dev/src"
 	mkdir "$WORK/dev/src"
@@ -89,7 +89,7 @@ push() { # MESSAGE: pushes all files of the developer's clone
 	link_to "$ROOT" "$TREE/a" # $ROOT has a src directory
 	fuzzcell build
 	[ "$status" -ne 0 ]
-	[[ $output == *"is of user 4321, and what it leads to is of user 0"* ]]
+	[[ $output == *"belongs to user 4321, and leads to a directory of user 0"* ]]
 	not_built
 	# Root's link into the user's tree is built as the user.  The user's link in root's tree is
 	# refused.
@@ -101,13 +101,13 @@ push() { # MESSAGE: pushes all files of the developer's clone
 	link_to "$ROOT" "$ROOT/link"
 	source_at "$ROOT/link" '{"build_as_root": true}'
 	fuzzcell build
-	[[ $output == *"'$ROOT/link' is of user 4321"* ]]
+	[[ $output == *"'$ROOT/link' belongs to user 4321"* ]]
 	not_built
 	# The same holds for a third user's directory in the tree.
 	install -d -o 4322 "$TREE/third"
 	source_at "$TREE/third"
 	fuzzcell build
-	[[ $output == *"'$TREE' is of user 4321 and '$TREE/third' of user 4322"* ]]
+	[[ $output == *"'$TREE' belongs to user 4321 and '$TREE/third' to user 4322"* ]]
 	not_built
 }
 
@@ -122,7 +122,7 @@ push() { # MESSAGE: pushes all files of the developer's clone
 	for command in list build run; do
 		fuzzcell "$command"
 		[ "$status" -ne 0 ]
-		[[ $output == *"'$TREE' is of user 4321, and what it leads to is of user 0"* ]]
+		[[ $output == *"'$TREE' belongs to user 4321, and leads to a directory of user 0"* ]]
 		not_built
 	done
 	rm "$TREE/ws"
@@ -160,7 +160,7 @@ push() { # MESSAGE: pushes all files of the developer's clone
 	for command in build check doctor; do
 		if [ "$command" = check ]; then fuzzcell config check; else fuzzcell "$command"; fi
 		[ "$status" -ne 0 ]
-		[[ $output == *"'$ROOT' is root's, and nothing is built as root unasked: give it to a user of its own (chown -R USER '$ROOT'), or set \"build_as_root\": true"* ]]
+		[[ $output == *"'$ROOT' belongs to root, and builds do not run as root by default: give it to a user of its own (chown -R USER '$ROOT'), or set \"build_as_root\": true"* ]]
 		not_built
 	done
 	source_at "$ROOT" '{"build_as_root": true}'
@@ -176,7 +176,7 @@ push() { # MESSAGE: pushes all files of the developer's clone
 	# It is refused where other users may exchange it.
 	chmod 0777 "$ROOT"
 	fuzzcell build
-	[[ $output == *"others than root may write to '$ROOT'"*"chmod go-w '$ROOT'"* ]]
+	[[ $output == *"other users may write to '$ROOT'"*"chmod go-w '$ROOT'"* ]]
 	not_built
 	chmod 0755 "$ROOT"
 	chown 4321 "$ROOT" # as the message says
@@ -204,7 +204,7 @@ push() { # MESSAGE: pushes all files of the developer's clone
 	sed -i 's#^ "run"# "rootfs": "'"$TREE/rootfs"'", "run"#' "$STATE/config.json"
 	fuzz blind_fuzzer 2
 	[ "$status" -ne 0 ]
-	[[ $output == *"'$TREE' is of user 4321, who could put another directory in its place"* ]]
+	[[ $output == *"'$TREE' belongs to user 4321, who could put another directory in its place"* ]]
 }
 
 # As git makes them when it runs as root in a tree of root's.

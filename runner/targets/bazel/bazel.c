@@ -50,7 +50,7 @@ int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e
 
 	if (r == 0 && !is_workspace(b.fd))
 		r = err_set(e, EINVAL,
-			    "is no Bazel workspace: it has neither MODULE.bazel nor "
+			    "is not a Bazel workspace: it has neither MODULE.bazel nor "
 			    "WORKSPACE");
 	if (r == 0)
 		r = source_fd_path(b.fd, &b.dir, e);

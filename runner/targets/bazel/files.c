@@ -278,7 +278,8 @@ static int use_dict(struct search *s, const char *path, struct err *e)
 		return r;
 	if (!S_ISREG(st.st_mode) || !bazel_files_is_below(real, s->b->dir)) {
 		list_note(s->notes, at, true,
-			  "its dictionary '%s' is no file of the workspace: not used", path);
+			  "its dictionary '%s' is not a file of the workspace, and is not used",
+			  path);
 		return 0;
 	}
 	free(s->t->dict);

@@ -283,7 +283,7 @@ static void test_root_behind_theirs(void **state)
 		skip();
 	must("chmod 755 .; ln -s repo link; chown -h 65534 link");
 	assert_int_equal(git_open(path_of("link"), &g, why, &e), -EPERM);
-	assert_non_null(strstr(e.msg, "/link' is of user 65534"));
+	assert_non_null(strstr(e.msg, "/link' belongs to user 65534"));
 	assert_int_equal(git_open(path_of("link/in"), &g, why, &e), -EPERM);
 	must("chown 65534 repo/in");
 	assert_int_equal(git_open(path_of("repo/in"), &g, why, &e), -EPERM);
@@ -311,7 +311,8 @@ static void test_root_with_theirs(void **state)
 	for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++) {
 		must(theirs[i]);
 		assert_int_equal(git_open(path_of("repo/in"), &g, why, &e), -EPERM);
-		assert_non_null(strstr(e.msg, "is not of the user who owns the work tree"));
+		assert_non_null(
+		    strstr(e.msg, "does not belong to the user who owns the work tree"));
 	}
 	must("chown 0 away");
 	expect("repo/in", "repo", "in");

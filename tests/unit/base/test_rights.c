@@ -237,13 +237,13 @@ static void test_runs(void **state)
 	runs_as("theirs", THEM);
 	runs_as("theirs/own", THEM);
 	runs_not("theirs/root", EPERM,
-		 "/theirs' is of user 4321, and what it leads to is of user 0");
-	runs_not("theirs/link", EPERM, "is of user 4321, and what it leads to is of user 0");
-	runs_not("theirs/link/more", EPERM, "let one user own all of the way there (chown)");
-	runs_not("theirs/by-root", EPERM, "/theirs' is of user 4321");
-	runs_not("ours/by-them", EPERM, "/ours/by-them' is of user 4321");
-	runs_not("theirs/others", EPERM, "/theirs' is of user 4321 and '");
-	runs_not("theirs/others", EPERM, "/theirs/others' of user 4322");
+		 "/theirs' belongs to user 4321, and leads to a directory of user 0");
+	runs_not("theirs/link", EPERM, "belongs to user 4321, and leads to a directory of user 0");
+	runs_not("theirs/link/more", EPERM, "let one user own the whole path (chown)");
+	runs_not("theirs/by-root", EPERM, "/theirs' belongs to user 4321");
+	runs_not("ours/by-them", EPERM, "/ours/by-them' belongs to user 4321");
+	runs_not("theirs/others", EPERM, "/theirs' belongs to user 4321 and '");
+	runs_not("theirs/others", EPERM, "/theirs/others' to user 4322");
 	runs_not("theirs/file", ENOTDIR, "Not a directory");
 	runs_not("theirs/file/x", ENOTDIR, "Not a directory");
 	runs_not("theirs/none", ENOENT, "No such file or directory");

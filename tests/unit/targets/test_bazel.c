@@ -212,7 +212,7 @@ static void test_bazel_fails(void **state)
 	f.source.bazel = "/no/bazel";
 	fails(&f, -ENOENT, "start '/no/bazel': No such file or directory");
 	assert_int_equal(unlinkat(f.tree.fd, "ws/WORKSPACE", 0), 0);
-	fails(&f, -EINVAL, "is no Bazel workspace");
+	fails(&f, -EINVAL, "is not a Bazel workspace");
 	f.source.path = "/no/workspace";
 	fails(&f, -ENOENT, "/no/workspace: open directory");
 	fake_done(&f);

@@ -237,7 +237,8 @@ static void test_links_out(void **state)
 	has(&w, NULL, NULL);
 	assert_null(w.t.dict);
 	expect_note(&w.notes, "//p:png_fuzzer_bin", true, "'p/in' leads out of the workspace");
-	expect_note(&w.notes, "//p:png_fuzzer_bin", true, "'p/x.dict' is no file of the workspace");
+	expect_note(&w.notes, "//p:png_fuzzer_bin", true,
+		    "'p/x.dict' is not a file of the workspace");
 	world_done(&w);
 	/* A device, a directory, a missing file. */
 	world_make(&w, QUERY(BIN(LIST("data", L("//p:x.dict")) LIST("args", S("-dict=/dev/zero")))

@@ -244,7 +244,7 @@ static void leads_out(struct tree *d, const char *text)
 
 	if (load(d, text, &l, &e) != -EXDEV)
 		fail_msg("%s: '%s'", text, e.msg);
-	if (!strstr(e.msg, "leads out of the work tree of what names it") ||
+	if (!strstr(e.msg, "leads out of the work tree in which it is named") ||
 	    !strstr(e.msg, "target \"x\""))
 		fail_msg("%s", e.msg);
 	assert_int_equal(l.n, 0);
