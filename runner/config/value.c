@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/config/reading.h"
+#include "runner/config/value.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/engine/engine.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A value that is being read. */
+struct reading {
+	const struct key *k;
+	const struct where *at;
+	const struct places *places; /* NULL: not from a file */
+	uint32_t id;
+};
+
+/* Stores v at to, or fails and leaves to as it is. */
+typedef int reader_fn(const struct reading *r, json_t *v, void *to, struct err *e);
 
 /* --- numbers --------------------------------------------------------------- */
 
@@ -28,7 +42,8 @@ static const char *const wants[VALUE_TYPE_COUNT] = {
     [VALUE_SECTION] = "a section",
 };
 
-const char *reading_text(const json_t *v, char out[QUOTE_MAX])
+/* The value as written in the file, for a message.  Returns out or a constant. */
+static const char *reading_text(const json_t *v, char out[QUOTE_MAX])
 {
 	switch (json_typeof(v)) {
 	case JSON_STRING:
@@ -53,7 +68,8 @@ const char *reading_text(const json_t *v, char out[QUOTE_MAX])
 	}
 }
 
-int reading_wrong(const struct reading *r, const json_t *v, struct err *e)
+/* "\"2 apples\" is not a size (use ...)" */
+static int reading_wrong(const struct reading *r, const json_t *v, struct err *e)
 {
 	char text[QUOTE_MAX];
 
@@ -195,7 +211,7 @@ static int read_bool(const struct reading *r, json_t *v, void *to, struct err *e
 	return 0;
 }
 
-int read_choice(const struct reading *r, json_t *v, void *to, struct err *e)
+static int read_choice(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	const char *const *c = r->k->choices;
 	char known[VALUE_TEXT_MAX * 2] = "", text[QUOTE_MAX];
@@ -214,6 +230,238 @@ int read_choice(const struct reading *r, json_t *v, void *to, struct err *e)
 						  : ", ",
 				      c[i]);
 	return where_fail(r->at, e, "%s is not known here (use %s)", reading_text(v, text), known);
+}
+
+/* --- paths ----------------------------------------------------------------- */
+
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			return true;
+	return false;
+}
+
+static int value_check_path(const struct reading *r, const char *s, struct err *e)
+{
+	char text[QUOTE_MAX];
+
+	if (!*s && !(r->k->flags & KEY_EMPTY))
+		return where_fail(r->at, e, "the path is empty");
+	if (has_control(s))
+		return where_fail(r->at, e, "%s has a control character in it",
+				  quote(slice_of(s), text));
+	if (*s != '/' && (r->k->flags & KEY_ABSOLUTE))
+		return where_fail(r->at, e, "%s is a relative path: it must begin with /",
+				  quote(slice_of(s), text));
+	return 0;
+}
+
+/* Makes a path absolute, starting at the input's directory, and removes leading "./". */
+static int absolute(const struct reading *r, const char *s, char **ret, struct err *e)
+{
+	const char *dir = r->at->input->dir;
+	bool alone = !*s || *s == '/';
+	char *path;
+
+	while (s[0] == '.' && s[1] == '/')
+		for (s += 2; *s == '/'; s++)
+			;
+	if (alone || !*s)
+		path = xstrdup(alone ? s : dir);
+	else
+		path = xasprintf("%s%s%s", dir, strcmp(dir, "/") == 0 ? "" : "/", s);
+	if (strlen(path) > VALUE_PATH_MAX) {
+		free(path);
+		return where_fail(r->at, e, "the path has more than %d bytes", VALUE_PATH_MAX);
+	}
+	*ret = path;
+	return 0;
+}
+
+static int value_path_of(const struct reading *r, json_t *v, char **ret, struct err *e)
+{
+	const char *s = json_string_value(v);
+	char text[QUOTE_MAX];
+	int n;
+
+	if (!s)
+		return where_fail(r->at, e, "%s is not a path in quotes", reading_text(v, text));
+	n = value_check_path(r, s, e);
+	return n < 0 ? n : absolute(r, s, ret, e);
+}
+
+static int read_path(const struct reading *r, json_t *v, void *to, struct err *e)
+{
+	char *path = NULL;
+	int n = value_path_of(r, v, &path, e);
+
+	if (n < 0)
+		return n;
+	free(*(char **)to);
+	*(char **)to = path;
+	return 0;
+}
+
+/* --- texts ----------------------------------------------------------------- */
+
+static int check_text(const struct reading *r, json_t *v, struct err *e)
+{
+	const char *s = json_string_value(v), *why;
+	char text[QUOTE_MAX];
+
+	if (!s)
+		return where_fail(r->at, e, "%s is not a text in quotes", reading_text(v, text));
+	if (!*s)
+		return where_fail(r->at, e, "the text is empty");
+	if (strlen(s) > VALUE_WORD_MAX)
+		return where_fail(r->at, e, "the text has more than %d bytes", VALUE_WORD_MAX);
+	if (has_control(s))
+		return where_fail(r->at, e, "%s has a control character in it",
+				  quote(slice_of(s), text));
+	why = r->k->wrong ? r->k->wrong(s) : NULL;
+	return why ? where_fail(r->at, e, "%s %s", quote(slice_of(s), text), why) : 0;
+}
+
+static int read_text(const struct reading *r, json_t *v, void *to, struct err *e)
+{
+	int n = check_text(r, v, e);
+
+	if (n < 0)
+		return n;
+	free(*(char **)to);
+	*(char **)to = xstrdup(json_string_value(v));
+	return 0;
+}
+
+/* --- lists ----------------------------------------------------------------- */
+
+typedef int element_fn(const struct reading *r, const char *name, json_t *v, struct strv *io,
+		       struct err *e);
+
+static int add_flag(const struct reading *r, const char *name, json_t *v, struct strv *io,
+		    struct err *e)
+{
+	char why[160], text[QUOTE_MAX];
+	struct slice s = {json_string_value(v), json_string_length(v)};
+
+	(void)name;
+	if (!json_is_string(v))
+		return where_fail(r->at, e, "%s is not a flag such as \"-max_len=64\"",
+				  reading_text(v, text));
+	if (!engine_libfuzzer.flag_ok(s, why))
+		return where_fail(r->at, e, "%s is refused: %s", reading_text(v, text), why);
+	strv_push(io, s.p);
+	return 0;
+}
+
+static bool env_name_ok(const char *name)
+{
+	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return n > 0 && n <= 128 && name[n] == '\0' && !(*name >= '0' && *name <= '9');
+}
+
+static int value_add_env(const struct reading *r, const char *name, json_t *v, struct strv *io,
+			 struct err *e)
+{
+	char text[QUOTE_MAX];
+
+	if (!env_name_ok(name))
+		return where_fail(r->at, e,
+				  "not a name for the environment (letters, digits and _, no digit "
+				  "first, at most 128)");
+	if (!json_is_string(v))
+		return where_fail(r->at, e, "%s is not a value in quotes", reading_text(v, text));
+	if (json_string_length(v) > VALUE_ENV_MAX)
+		return where_fail(r->at, e, "the value has more than %d bytes", VALUE_ENV_MAX);
+	strv_pushf(io, "%s=%s", name, json_string_value(v));
+	return 0;
+}
+
+static int add_dir(const struct reading *r, const char *name, json_t *v, struct strv *io,
+		   struct err *e)
+{
+	_autofree_ char *path = NULL;
+	int n = value_path_of(r, v, &path, e);
+
+	(void)name;
+	if (n == 0)
+		strv_push(io, path);
+	return n;
+}
+
+static int value_add_word(const struct reading *r, const char *name, json_t *v, struct strv *io,
+			  struct err *e)
+{
+	int n = check_text(r, v, e);
+	unsigned index;
+
+	(void)name;
+	if (n == 0 && r->k->choices)
+		n = read_choice(r, v, &index, e);
+	if (n == 0)
+		strv_push(io, json_string_value(v));
+	return n;
+}
+
+/* Reads one element with its own place, and advances *io_id to the next element. */
+static int read_element(const struct reading *list, element_fn *fn, const char *name, size_t index,
+			json_t *v, uint32_t *io_id, struct strv *io, struct err *e)
+{
+	struct where at = *list->at;
+	struct reading r = *list;
+
+	at.up = list->at;
+	at.key = name;
+	at.index = index;
+	at.quoted = false;
+	if (list->places)
+		at.line = places_line(list->places, *io_id);
+	r.at = &at;
+	r.id = *io_id;
+	if (list->places)
+		*io_id = places_next(list->places, *io_id);
+	if (io->n == VALUE_LIST_MAX)
+		return where_fail(&at, e, "more than %d of them", VALUE_LIST_MAX);
+	return fn(&r, name, v, io, e);
+}
+
+static int read_members(const struct reading *r, json_t *v, struct strv *io, struct err *e)
+{
+	element_fn *fn = r->k->type == VALUE_FLAGS   ? add_flag
+			 : r->k->type == VALUE_WORDS ? value_add_word
+						     : add_dir;
+	uint32_t id = places_child(r->id);
+	int ret = 0;
+
+	if (r->k->type == VALUE_ENV) {
+		void *i = json_object_iter(v);
+
+		for (; ret == 0 && i; i = json_object_iter_next(v, i))
+			ret = read_element(r, value_add_env, json_object_iter_key(i), 0,
+					   json_object_iter_value(i), &id, io, e);
+		return ret;
+	}
+	for (size_t i = 0; ret == 0 && i < json_array_size(v); i++)
+		ret = read_element(r, fn, NULL, i, json_array_get(v, i), &id, io, e);
+	return ret;
+}
+
+static int read_list(const struct reading *r, json_t *v, void *to, struct err *e)
+{
+	CLEANUP(strv_done) struct strv list = {0};
+	int ret;
+
+	if (r->k->type == VALUE_ENV ? !json_is_object(v) : !json_is_array(v))
+		return reading_wrong(r, v, e);
+	ret = read_members(r, v, &list, e);
+	if (ret < 0)
+		return ret;
+	strv_done(to);
+	*(struct strv *)to = list;
+	list = (struct strv){0};
+	return 0;
 }
 
 /* --- all ------------------------------------------------------------------- */
@@ -280,4 +528,157 @@ void value_done(const struct key *k, void *base)
 		free(take_ptr((char **)to));
 	else if (k->type >= VALUE_FLAGS && k->type <= VALUE_WORDS)
 		strv_done(to);
+}
+
+/* --- writing a value ----------------------------------------------------------- */
+
+/* base/units.h rounds for tables.  These texts are exact and valid in a file. */
+
+static void exact_size(uint64_t v, char out[VALUE_TEXT_MAX])
+{
+	static const char *const unit[] = {"", "KiB", "MiB", "GiB", "TiB"};
+	size_t u = 0;
+
+	for (; v > 0 && v % 1024 == 0 && u + 1 < sizeof(unit) / sizeof(unit[0]); u++)
+		v /= 1024;
+	snprintf(out, VALUE_TEXT_MAX, "%llu%s", (unsigned long long)v, unit[u]);
+}
+
+static void exact_time(uint64_t us, char out[VALUE_TEXT_MAX])
+{
+	static const struct {
+		uint64_t factor;
+		const char *name;
+	} unit[] = {
+	    {UINT64_C(86400000000), "d"},
+	    {UINT64_C(3600000000), "h"},
+	    {60000000, "m"},
+	    {1000000, "s"},
+	    {1000, "ms"},
+	    {1, "us"},
+	};
+	size_t n = 0;
+
+	if (us == 0)
+		snprintf(out, VALUE_TEXT_MAX, "0s");
+	for (size_t i = 0; us > 0; i++) {
+		if (us >= unit[i].factor)
+			n += (size_t)snprintf(out + n, VALUE_TEXT_MAX - n, "%llu%s",
+					      (unsigned long long)(us / unit[i].factor),
+					      unit[i].name);
+		us %= unit[i].factor;
+	}
+}
+
+static void exact_milli(uint64_t v, char out[VALUE_TEXT_MAX])
+{
+	size_t n = (size_t)snprintf(out, VALUE_TEXT_MAX, "%llu.%03llu",
+				    (unsigned long long)(v / 1000), (unsigned long long)(v % 1000));
+
+	while (out[n - 1] == '0')
+		out[--n] = '\0';
+	if (out[n - 1] == '.')
+		out[n - 1] = '\0';
+}
+
+const char *value_number(enum value_type t, int64_t v, char out[VALUE_TEXT_MAX])
+{
+	if (t == VALUE_SIZE)
+		exact_size((uint64_t)v, out);
+	else if (t == VALUE_TIME)
+		exact_time((uint64_t)v, out);
+	else if (value_is_milli(t))
+		exact_milli((uint64_t)v, out);
+	else
+		snprintf(out, VALUE_TEXT_MAX, "%lld", (long long)v);
+	return out;
+}
+
+static int64_t value_show_load(const struct key *k, const void *from)
+{
+	if (k->type == VALUE_SIGNED)
+		return *(const int32_t *)from;
+	if (k->type == VALUE_COUNT || value_is_milli(k->type))
+		return *(const uint32_t *)from;
+	return (int64_t) * (const uint64_t *)from;
+}
+
+static json_t *show_number(const struct key *k, const void *from)
+{
+	int64_t v = value_show_load(k, from);
+	char text[VALUE_TEXT_MAX];
+
+	if (v == 0 && k->word)
+		return json_string(k->word);
+	if (k->type == VALUE_SIZE || k->type == VALUE_TIME || value_is_milli(k->type))
+		return json_string(value_number(k->type, v, text));
+	return json_integer(v);
+}
+
+json_t *value_text(const char *s)
+{
+	json_t *j = json_string(s);
+	_autofree_ char *copy = NULL;
+
+	if (j)
+		return j;
+	copy = xstrdup(s);
+	for (char *p = copy; *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	return json_string(copy);
+}
+
+static json_t *show_list(const struct strv *list)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < list->n; i++)
+		(void)json_array_append_new(a, value_text(list->v[i]));
+	return a;
+}
+
+static json_t *show_env(const struct strv *list)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < list->n; i++) {
+		const char *eq = strchr(list->v[i], '=');
+		_autofree_ char *name = xstrndup(list->v[i], (size_t)(eq - list->v[i]));
+
+		(void)json_object_set_new(o, name, value_text(eq + 1));
+	}
+	return o;
+}
+
+json_t *value_show(const struct key *k, const void *base)
+{
+	const void *from = (const char *)base + k->offset;
+
+	switch (k->type) {
+	case VALUE_BOOL:
+		return json_boolean(*(const bool *)from);
+	case VALUE_CHOICE:
+		return json_string(k->choices[*(const unsigned *)from]);
+	case VALUE_PATH:
+	case VALUE_TEXT:
+		return *(char *const *)from ? value_text(*(char *const *)from) : json_null();
+	case VALUE_FLAGS:
+	case VALUE_DIRS:
+	case VALUE_WORDS:
+		return show_list(from);
+	case VALUE_ENV:
+		return show_env(from);
+	case VALUE_SIZE:
+	case VALUE_TIME:
+	case VALUE_CPUS:
+	case VALUE_DECIMAL:
+	case VALUE_COUNT:
+	case VALUE_NUMBER:
+	case VALUE_SIGNED:
+	case VALUE_SECTION:
+	case VALUE_TYPE_COUNT:
+	default:
+		return show_number(k, from);
+	}
 }
