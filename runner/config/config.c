@@ -5,10 +5,143 @@
 #include "base/fs.h"
 #include "base/memory.h"
 #include "runner/config/layers.h"
+#include "runner/config/value.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+
+enum { CONFIG_MAX_BYTES = 1 << 20, GLOB_MAX = 256 };
+
+/* --- the text of the file ------------------------------------------------------ */
+
+/* Splits "line N[, column M]: why", the form of base/json.h and places.h. */
+static uint32_t split_line(const char *msg, const char **ret_why)
+{
+	struct slice in = slice_of(msg);
+	const char *why = strstr(msg, ": ");
+	uint64_t line = 0;
+
+	if (scan_lit(&in, SLICE("line ")) && !scan_u64(&in, 10, UINT32_MAX, &line))
+		line = 0;
+	*ret_why = line && why ? why + 2 : msg;
+	return (uint32_t)line;
+}
+
+static const char *hint(const char *why)
+{
+	static const struct {
+		const char *sign, *hint;
+	} hints[] = {
+	    {"near '/", " (JSON has no comments)"},
+	    {"near '#", " (JSON has no comments)"},
+	    {"near ''", " (strings stand in double quotes)"},
+	    {"string or '}' expected near '}'", " (no comma after the last member)"},
+	    {"unexpected token near ']'", " (no comma after the last element)"},
+	    {"JSON_ALLOW_NUL", " (no NUL bytes in strings)"},
+	    {"near '\xef\xbb\xbf", " (save the file without a byte order mark)"},
+	};
+
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+		if (strstr(why, hints[i].sign))
+			return hints[i].hint;
+	return "";
+}
+
+/* Adds file and line to an error about the text. */
+static int text_error(const struct config *c, struct err *e)
+{
+	struct where at = {.input = &c->file};
+	char text[sizeof(e->msg)];
+	const char *why;
+
+	at.line = split_line(e->msg, &why);
+	memccpy(text, why, '\0', sizeof(text));
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	return where_fail(&at, e, "%s%s", text, hint(text));
+}
+
+/* Parses text into c->root, an object, and c->places.  Errors have file and line. */
+static int config_read_text(struct config *c, struct slice text, struct err *e)
+{
+	const char *nul = text.n ? memchr(text.p, '\0', text.n) : NULL;
+	struct where at = {.input = &c->file, .line = 1};
+	int r;
+
+	if (text.n > CONFIG_MAX_BYTES)
+		return where_fail(&at, e, "more than %d bytes", CONFIG_MAX_BYTES);
+	for (const char *p = text.p; nul && p < nul; p++)
+		at.line += *p == '\n';
+	if (nul)
+		return where_fail(&at, e, "a NUL byte: this is not a text file");
+	if (text.n == 0)
+		return where_fail(&at, e, "the file is empty: write {} for the built-in values");
+	r = json_parse(text, &c->root, e);
+	if (r == 0)
+		r = places_scan(text, &c->places, e);
+	if (r < 0)
+		return text_error(c, e);
+	if (!json_is_object(c->root))
+		return where_fail(&at, e, "the configuration is not an object: write {...}");
+	return 0;
+}
+
+/* --- globs --------------------------------------------------------------------- */
+
+/* Behind the bracket expression that begins at p ("[abc]", "[!a-z]", "[]x]",
+ * "[[:alpha:]]"); NULL: it has no end. */
+static const char *bracket_end(const char *p)
+{
+	p++;
+	if (*p == '!' || *p == '^')
+		p++;
+	if (*p == ']')
+		p++;
+	for (; *p && *p != ']'; p++) {
+		if (*p == '[' && (p[1] == ':' || p[1] == '.' || p[1] == '=')) {
+			const char close[] = {p[1], ']', '\0'};
+			const char *end = strstr(p + 2, close);
+
+			if (!end)
+				return NULL;
+			p = end + 1;
+		} else if (*p == '\\' && p[1]) {
+			p++;
+		}
+	}
+	return *p ? p + 1 : NULL;
+}
+
+static const char *glob_why_not(const char *p)
+{
+	while (*p) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return "it has a control character";
+		if (*p == '\\' && !p[1])
+			return "it ends with a backslash";
+		if (*p == '[') {
+			p = bracket_end(p);
+			if (!p)
+				return "a [ without its ]";
+			continue;
+		}
+		p += *p == '\\' ? 2 : 1;
+	}
+	return NULL;
+}
+
+/* Whether the pattern is well formed for fnmatch(3); false with the reason in *why. */
+static bool glob_ok(const char *glob, const char **why)
+{
+	size_t n = strlen(glob);
+
+	*why = n == 0	      ? "it is empty"
+	       : n > GLOB_MAX ? "it has more than 256 bytes"
+			      : glob_why_not(glob);
+	return !*why;
+}
 
 /* --- names ----------------------------------------------------------------- */
 
@@ -311,4 +444,70 @@ const char *config_unused_glob(const struct config *c, const char *const *names,
 		return s->name;
 	}
 	return NULL;
+}
+
+/* --- values of the command line ------------------------------------------------ */
+
+static int override_target(struct config *c, const struct key *k, const char *text,
+			   const struct where *at, struct err *e)
+{
+	struct target_config probe = {0};
+	int r = value_read_text(k, text, at, &probe, e);
+
+	target_config_done(&probe);
+	if (r < 0)
+		return r;
+	c->overrides = xreallocarray(c->overrides, c->n_overrides + 1, sizeof(*c->overrides));
+	c->overrides[c->n_overrides++] = (struct override){k, xstrdup(text)};
+	return 0;
+}
+
+static const struct key *settable(const struct schema *s, const char *name, const struct where *at,
+				  struct err *e)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (strcmp(s->keys[i].name, name) != 0)
+			continue;
+		if (s->keys[i].type < VALUE_FLAGS)
+			return &s->keys[i];
+		where_fail(at, e, "only a file can set it");
+		return NULL;
+	}
+	where_fail(at, e, "unknown key");
+	return NULL;
+}
+
+/* Sets a key outside "defaults" directly. */
+static int override_now(const struct schema *s, const char *name, const char *text,
+			const struct where *at, void *base, struct origin *from, struct err *e)
+{
+	const struct key *k = settable(s, name, at, e);
+	int r;
+
+	if (!k)
+		return err_code(e);
+	r = value_read_text(k, text, at, base, e);
+	if (r == 0)
+		from[k - s->keys] = (struct origin){.rank = RANK_COMMAND_LINE};
+	return r;
+}
+
+int config_override(struct config *c, const char *key, const char *text, struct err *e)
+{
+	const struct where top = {.input = &c->command_line};
+	struct where at = {.up = &top, .input = top.input, .key = key};
+	const struct key *k;
+
+	for (size_t i = 0; i < PART_COUNT; i++) {
+		const struct part *p = &config_parts[i];
+		size_t n = strlen(p->name);
+
+		if (strncmp(key, p->name, n) == 0 && key[n] == '.')
+			return override_now(p->schema, key + n + 1, text, &at, part_base(c, p),
+					    c->part_from[i], e);
+	}
+	if (strncmp(key, "defaults.", 9) != 0)
+		return override_now(&schema_root, key, text, &at, &c->top, c->top_from, e);
+	k = settable(&schema_target, key + 9, &at, e);
+	return k ? override_target(c, k, text, &at, e) : err_code(e);
 }

@@ -84,10 +84,6 @@ void parts_presets(struct config *c);
 MUST_CHECK int parts_read(struct config *c, const struct where *top, struct err *e);
 void parts_done(struct config *c);
 
-/* Parses text into c->root, an object, and c->places.  Errors have file and line. */
-enum { CONFIG_MAX_BYTES = 1 << 20 };
-MUST_CHECK int config_read_text(struct config *c, struct slice text, struct err *e);
-
 /* Sets the built-in values; base must be all zero. */
 void layer_presets(const struct schema *s, void *base);
 
@@ -133,8 +129,5 @@ bool section_matches(const struct section *s, const void *arg);
 /* "built-in", "config.json:14 targets.\"css_*\"", "command line", "derived from memory". */
 enum { ORIGIN_MAX = 400 };
 const char *origin_text(const struct config *c, const struct origin *o, char out[ORIGIN_MAX]);
-
-/* Whether the pattern is well formed for fnmatch(3); false with the reason in *why. */
-bool glob_ok(const char *glob, const char **why);
 
 #endif
