@@ -42,7 +42,7 @@ void parts_done(struct config *c)
 /* --- contradictions --------------------------------------------------------- */
 
 /* Whether the file or the command line sets a key. */
-static bool parts_said(const struct schema *s, const struct origin *from, const char *name)
+static bool parts_is_set(const struct schema *s, const struct origin *from, const char *name)
 {
 	const struct key *k = schema_find(s, "", slice_of(name));
 
@@ -51,20 +51,20 @@ static bool parts_said(const struct schema *s, const struct origin *from, const 
 }
 
 /* The first of n names that the configuration sets; NULL: none. */
-static const char *first_said(const struct origin *from, const char *const *names, size_t n)
+static const char *first_set(const struct origin *from, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (parts_said(&schema_source, from, names[i]))
+		if (parts_is_set(&schema_source, from, names[i]))
 			return names[i];
 	return NULL;
 }
 
-#define FIRST_SAID(from, names) first_said((from), (names), sizeof(names) / sizeof((names)[0]))
+#define FIRST_SET(from, names) first_set((from), (names), sizeof(names) / sizeof((names)[0]))
 
 static int check_bazel(const struct origin *from, const struct where *at, struct err *e)
 {
 	static const char *const of_others[] = {"build", "build_dir", "build_isolation"};
-	const char *name = FIRST_SAID(from, of_others);
+	const char *name = FIRST_SET(from, of_others);
 
 	return name ? where_fail(at, e,
 				 "\"%s\" is not for the type \"bazel\", which builds by itself "
@@ -80,16 +80,16 @@ static int check_command(const struct source_config *s, const struct origin *fro
 	static const char *const of_builds[] = {"build_dir",  "build_memory",
 						"build_pids", "build_cpu_weight",
 						"build_disk", "build_isolation"};
-	const char *name = FIRST_SAID(from, of_bazel);
+	const char *name = FIRST_SET(from, of_bazel);
 
 	if (name)
 		return where_fail(at, e, "\"%s\" is for the type \"bazel\", this is \"%s\"", name,
 				  s->v.type);
-	if (parts_said(&schema_source, from, "build") && s->v.build.n == 0)
+	if (parts_is_set(&schema_source, from, "build") && s->v.build.n == 0)
 		return where_fail(at, e, "\"build\" names no command");
 	if (s->v.build_as_root && s->v.build.n == 0)
 		return where_fail(at, e, "\"build_as_root\" without \"build\"");
-	name = s->v.build.n == 0 ? FIRST_SAID(from, of_builds) : NULL;
+	name = s->v.build.n == 0 ? FIRST_SET(from, of_builds) : NULL;
 	return name ? where_fail(at, e, "\"%s\" without \"build\"", name) : 0;
 }
 
@@ -99,7 +99,7 @@ static int check_source(const struct source_config *s, const struct origin *from
 	static const char *const of_cells[] = {"build_network", "build_writable"};
 	bool bazel = strcmp(s->v.type, "bazel") == 0;
 	const char *name =
-	    s->v.build_isolation != ISOLATION_CELL ? FIRST_SAID(from, of_cells) : NULL;
+	    s->v.build_isolation != ISOLATION_CELL ? FIRST_SET(from, of_cells) : NULL;
 	int r = bazel ? check_bazel(from, at, e) : check_command(s, from, at, e);
 
 	if (r < 0 || !name)
@@ -147,7 +147,7 @@ static int check_github(const struct config *c, const struct where *at, struct e
 static void preset_words(struct strv *io, const struct schema *s, const struct origin *from,
 			 const char *key, const char *const *words)
 {
-	if (parts_said(s, from, key))
+	if (parts_is_set(s, from, key))
 		return;
 	for (; *words; words++)
 		strv_push(io, *words);
