@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sys.h"
-#include "runner/control/address.h"
 
 #include <errno.h>
 #include <sys/socket.h>

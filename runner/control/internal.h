@@ -7,12 +7,11 @@
 
 #include <stdint.h>
 
-/* Shared by server.c (the socket, new connections, rate limits), conn.c (one connection) and
- * answer.c (answers). */
+/* The inside of server.c, for its tests. */
 
 /* The rate limits: accepted connections, requests with CONTROL_MAY_LOOK, requests with
  * CONTROL_MAY_ALL.  They are separate so that requests of lookers never delay the owner. */
-enum purse { PURSE_ACCEPT, PURSE_LOOK, PURSE_ALL, PURSE_COUNT };
+enum rate { RATE_ACCEPT, RATE_LOOK, RATE_ALL, RATE_COUNT };
 
 /* One answer line, shared by all connections that receive it. */
 struct control_answer {
@@ -44,7 +43,7 @@ struct control_server {
 	struct source *listening; /* NULL: paused until the next second */
 	struct source *tick;
 	bool ticking;
-	unsigned left[PURSE_COUNT]; /* what the rate limits still allow in this second */
+	unsigned left[RATE_COUNT]; /* what the rate limits still allow in this second */
 	struct control_conn *v[CONTROL_CONNECTIONS_MAX];
 	size_t n;
 	size_t pending; /* bytes of all allocated answers */
@@ -54,19 +53,7 @@ struct control_server {
 	void *arg;
 };
 
-/* Counts one request or connection against a rate limit.  False: the limit is reached; wait for
- * the next second. */
-bool control_server_spend(struct control_server *s, enum purse p);
-
-void control_conn_new(struct control_server *s, size_t place, int take_fd,
-		      enum control_right right);
+/* Called once a second for each connection: ends an idle one, continues one that waits. */
 void control_conn_second(struct control_conn *c, uint64_t now_us);
-void control_conn_free(struct control_conn *c); /* NULL is fine */
-
-/* The answer to a request line; NULL: it cannot be printed. */
-struct control_answer *control_answer_to(struct control_server *s, enum control_right right,
-					 struct slice line);
-struct control_answer *control_answer_error(struct control_server *s, const char *why);
-void control_answer_drop(struct control_server *s, struct control_answer *a); /* NULL is fine */
 
 #endif

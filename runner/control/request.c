@@ -7,6 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+socklen_t control_address(int state_dirfd, struct sockaddr_un *ret)
+{
+	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+	(void)snprintf(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/" CONTROL_SOCKET,
+		       state_dirfd);
+	return (socklen_t)sizeof(*ret);
+}
+
 /* The commands and the keys that they accept. */
 static const struct {
 	const char *name;

@@ -7,10 +7,16 @@
 #include "base/scan.h"
 
 #include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 /* Requests over the control socket of a run (docs/control.md): one JSON object per line.  Requests
  * are untrusted. */
 #define CONTROL_SOCKET "control.sock" /* in the state directory */
+
+/* Fills in the address of a state directory's control socket and returns its length.  The path
+ * goes through the open descriptor, because a socket path has 107 bytes at most. */
+socklen_t control_address(int state_dirfd, struct sockaddr_un *ret);
 
 enum {
 	CONTROL_LINE_MAX = 4096, /* bytes of a request, with its newline */

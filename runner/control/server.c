@@ -5,18 +5,135 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sys.h"
-#include "runner/control/address.h"
 #include "runner/control/internal.h"
-#include "runner/control/peer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The group may connect; it gets CONTROL_MAY_LOOK. */
-enum { SOCKET_MODE = 0660, BACKLOG = 64 };
+/* --- answers: JSON lines ------------------------------------------------------- */
+
+/* A fresh status answer is shared by all peers. */
+
+/* Answers up to this size are exempt from CONTROL_PENDING_MAX, so errors are always sent. */
+enum { ERROR_MAX = 4096 };
+
+static int answer_make(struct control_server *s, const json_t *o, struct control_answer **ret,
+		       struct err *e)
+{
+	_autofree_ char *text = NULL;
+	struct control_answer *a;
+	int r = json_print(o, 0, &text, e);
+	size_t n;
+
+	if (r < 0)
+		return r;
+	n = strlen(text) + 1;
+	if (n > CONTROL_ANSWER_MAX)
+		return err_set(e, EMSGSIZE, "the answer is too long: ask for one target");
+	if (n > ERROR_MAX && s->pending + n > CONTROL_PENDING_MAX)
+		return err_set(e, EBUSY, "too many answers are pending: try again later");
+	a = xmalloc(sizeof(*a) + n);
+	*a = (struct control_answer){.refs = 1, .n = n};
+	memcpy(a->text, text, n - 1);
+	a->text[n - 1] = '\n';
+	s->pending += n;
+	*ret = a;
+	return 0;
+}
+
+static struct control_answer *answer_error(struct control_server *s, const char *why)
+{
+	_autojson_ json_t *o = json_pack("{s:b, s:s}", "ok", 0, "error", why);
+	struct control_answer *a = NULL;
+	struct err ignored;
+
+	/* json_pack() fails if why is not UTF-8. */
+	if (!o)
+		o = json_pack("{s:b, s:s}", "ok", 0, "error", "the request failed");
+	return answer_make(s, o, &a, &ignored) == 0 ? a : NULL;
+}
+
+/* NULL is fine */
+static void answer_drop(struct control_server *s, struct control_answer *a)
+{
+	if (!a || --a->refs > 0)
+		return;
+	s->pending -= a->n;
+	free(a);
+}
+
+/* {"ok": true} and the members of the callback's object. */
+static int answer_ask(struct control_server *s, const struct control_request *q,
+		      struct control_answer **ret, struct err *e)
+{
+	_autojson_ json_t *o = json_pack("{s:b}", "ok", 1);
+	_autojson_ json_t *got = NULL;
+	int r = s->fn(s->arg, q, &got, e);
+
+	if (r < 0)
+		return r;
+	if (got)
+		json_object_update(o, got);
+	return answer_make(s, o, ret, e);
+}
+
+static int ask_status(struct control_server *s, const struct control_request *q,
+		      struct control_answer **ret, struct err *e)
+{
+	uint64_t now = clock_mono_us();
+	int r = 0;
+
+	if (!s->status || now - s->status_us >= CONTROL_STATUS_FRESH_US) {
+		answer_drop(s, s->status);
+		s->status = NULL;
+		s->status_us = now;
+		r = answer_ask(s, q, &s->status, e);
+	}
+	if (r < 0)
+		return r;
+	assert(s->status);
+	s->status->refs++;
+	*ret = s->status;
+	return 0;
+}
+
+static int answer(struct control_server *s, enum control_right right, struct slice line,
+		  struct control_answer **ret, struct err *e)
+{
+	struct control_request q;
+	int r = control_request_parse(line, &q, e);
+
+	if (r < 0)
+		return r;
+	if (q.cmd == CONTROL_STATUS)
+		return ask_status(s, &q, ret, e);
+	if (!control_looks(q.cmd)) {
+		if (right != CONTROL_MAY_ALL)
+			return err_set(e, EPERM,
+				       "permission denied: you may only look, not change the run");
+		answer_drop(s, s->status); /* the request changes it */
+		s->status = NULL;
+	}
+	return answer_ask(s, &q, ret, e);
+}
+
+/* The answer to a request line; NULL: it cannot be printed. */
+static struct control_answer *answer_line(struct control_server *s, enum control_right right,
+					  struct slice line)
+{
+	struct control_answer *a = NULL;
+	struct err e;
+
+	return answer(s, right, line, &a, &e) < 0 ? answer_error(s, e.msg) : a;
+}
 
 /* --- rate limits -------------------------------------------------------------------- */
 
@@ -24,7 +141,7 @@ static void server_on_second(void *arg);
 
 static void server_refill(struct control_server *s)
 {
-	for (size_t i = 0; i < PURSE_COUNT; i++)
+	for (size_t i = 0; i < RATE_COUNT; i++)
 		s->left[i] = CONTROL_PER_SECOND_MAX;
 }
 
@@ -45,7 +162,9 @@ static void wait_a_second(struct control_server *s)
 		server_refill(s);
 }
 
-bool control_server_spend(struct control_server *s, enum purse p)
+/* Counts one request or connection against a rate limit.  False: the limit is reached; wait for
+ * the next second. */
+static bool server_spend(struct control_server *s, enum rate p)
 {
 	wait_a_second(s);
 	if (s->left[p] == 0)
@@ -53,6 +172,158 @@ bool control_server_spend(struct control_server *s, enum purse p)
 	s->left[p]--;
 	return true;
 }
+
+/* --- a connection: read a line, send its answer, read the next line ------------- */
+
+/* The connection's next step. */
+enum next { NEXT_GO, NEXT_READ, NEXT_SEND, NEXT_SECOND, NEXT_END };
+
+/* NULL is fine */
+static void conn_free(struct control_conn *c)
+{
+	if (!c)
+		return;
+	answer_drop(c->server, c->out);
+	source_remove(c->io);
+	c->server->v[c->place] = NULL;
+	c->server->n--;
+	(void)shutdown(c->fd, SHUT_RDWR); /* a child process may still hold the descriptor */
+	close(c->fd);
+	free(c);
+}
+
+static enum next send_some(struct control_conn *c)
+{
+	ssize_t n = send(c->fd, c->out->text + c->sent, c->out->n - c->sent, MSG_NOSIGNAL);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? NEXT_SEND : NEXT_END;
+	c->sent += (size_t)n;
+	c->since_us = clock_mono_us();
+	if (c->sent < c->out->n)
+		return NEXT_SEND;
+	answer_drop(c->server, c->out);
+	c->out = NULL;
+	c->sent = 0;
+	return NEXT_GO;
+}
+
+static struct control_answer *too_long(struct control_conn *c)
+{
+	char why[80];
+
+	c->closing = true;
+	(void)snprintf(why, sizeof(why), "a request has at most %d bytes", CONTROL_LINE_MAX);
+	return answer_error(c->server, why);
+}
+
+/* Answers the request in the first n bytes, which end with a newline. */
+static struct control_answer *answer_next(struct control_conn *c, size_t n)
+{
+	struct control_answer *a = answer_line(c->server, c->right, (struct slice){c->in, n - 1});
+
+	c->since_us = clock_mono_us();
+	memmove(c->in, c->in + n, c->n - n);
+	c->n -= n;
+	return a;
+}
+
+static enum next conn_step(struct control_conn *c)
+{
+	const char *end = memchr(c->in, '\n', c->n);
+	enum rate rate = c->right == CONTROL_MAY_ALL ? RATE_ALL : RATE_LOOK;
+
+	if (c->out)
+		return send_some(c);
+	if (c->closing)
+		return NEXT_END;
+	if (!end && c->n < sizeof(c->in))
+		return c->eof ? NEXT_END : NEXT_READ;
+	/* The rate limit is shared.  A connection's first request in a second is exempt, so a
+	 * flood of requests from other connections does not delay it. */
+	if (c->served && !server_spend(c->server, rate))
+		return NEXT_SECOND;
+	c->served = true;
+	c->out = end ? answer_next(c, (size_t)(end - c->in) + 1) : too_long(c);
+	return c->out ? NEXT_GO : NEXT_END;
+}
+
+static void conn_on_io(void *arg, uint32_t events);
+
+/* events 0: waits for the next second, without a source.  epoll always reports EPOLLHUP, so a
+ * source would fire all the time. */
+static bool conn_wait_for(struct control_conn *c, uint32_t events)
+{
+	struct err e;
+
+	if (c->events == events)
+		return true;
+	source_remove(c->io);
+	c->io = NULL;
+	c->events = events;
+	return !events ||
+	       loop_add_io(c->server->loop, c->fd, events, conn_on_io, c, &c->io, &e) == 0;
+}
+
+static void conn_go_on(struct control_conn *c)
+{
+	static const uint32_t events[] = {
+	    [NEXT_READ] = EPOLLIN, [NEXT_SEND] = EPOLLOUT, [NEXT_SECOND] = 0};
+	enum next n = NEXT_GO;
+
+	while (n == NEXT_GO)
+		n = conn_step(c);
+	if (n == NEXT_END || !conn_wait_for(c, events[n]))
+		conn_free(c);
+}
+
+static void conn_on_io(void *arg, uint32_t events)
+{
+	struct control_conn *c = arg;
+	ssize_t n;
+
+	if (c->events == EPOLLIN) {
+		n = sys_read(c->fd, c->in + c->n, sizeof(c->in) - c->n);
+		if (n > 0)
+			c->n += (size_t)n;
+		else if (n == 0 || errno != EAGAIN)
+			c->eof = true;
+	}
+	(void)events;
+	conn_go_on(c);
+}
+
+static void conn_new(struct control_server *s, size_t place, int take_fd, enum control_right right)
+{
+	struct control_conn *c = xmalloc(sizeof(*c));
+
+	*c = (struct control_conn){
+	    .server = s,
+	    .place = place,
+	    .fd = take_fd,
+	    .right = right,
+	    .since_us = clock_mono_us(),
+	};
+	s->v[place] = c;
+	s->n++;
+	conn_go_on(c);
+}
+
+void control_conn_second(struct control_conn *c, uint64_t now_us)
+{
+	uint64_t most = c->out ? CONTROL_STUCK_US : CONTROL_IDLE_US;
+
+	c->served = false;
+	if (now_us - c->since_us >= most)
+		conn_free(c);
+	else if (!c->events)
+		conn_go_on(c);
+}
+
+/* The group may connect; it gets CONTROL_MAY_LOOK. */
+enum { SOCKET_MODE = 0660, BACKLOG = 64 };
+
+/* --- listening --------------------------------------------------------------------- */
 
 static void on_listen(void *arg, uint32_t events);
 
@@ -132,7 +403,7 @@ static void welcome(struct control_server *s, int *fd)
 		(void)!send(*fd, no, strlen(no),
 			    MSG_NOSIGNAL | MSG_DONTWAIT); /* a full buffer loses the message */
 	else
-		control_conn_new(s, server_free_place(s), take_fd(fd), right);
+		conn_new(s, server_free_place(s), take_fd(fd), right);
 }
 
 static void on_listen(void *arg, uint32_t events)
@@ -141,7 +412,7 @@ static void on_listen(void *arg, uint32_t events)
 	_autoclose_ int fd = -1;
 
 	(void)events;
-	if (!control_server_spend(s, PURSE_ACCEPT)) {
+	if (!server_spend(s, RATE_ACCEPT)) {
 		stop_listening(s);
 		return;
 	}
@@ -202,8 +473,8 @@ void control_server_close(struct control_server *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < CONTROL_CONNECTIONS_MAX; i++)
-		control_conn_free(s->v[i]);
-	control_answer_drop(s, s->status);
+		conn_free(s->v[i]);
+	answer_drop(s, s->status);
 	stop_listening(s);
 	source_remove(s->tick);
 	/* Without the file, no new connections.  shutdown() notifies the peers. */

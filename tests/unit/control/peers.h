@@ -4,9 +4,9 @@
 
 /* A server in the test's own directory, and a peer in a child process.  Include unit.h first. */
 #include "base/clock.h"
-#include "runner/control/address.h"
 #include "runner/control/client.h"
 #include "runner/control/internal.h"
+#include "runner/control/request.h"
 #include "tests/unit/each.h"
 
 #include <sys/wait.h>

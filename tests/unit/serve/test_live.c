@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/loop.h"
-#include "runner/control/address.h"
+#include "runner/control/request.h"
 #include "runner/serve/model/site.h"
 #include "runner/trigger/record.h"
 #include "tests/unit/forked.h"
