@@ -26,8 +26,9 @@ static int set_timeout(int fd, int option, uint64_t until_us, struct err *e)
 
 	if (left == 0) /* 0 means no timeout to setsockopt() */
 		return late(e);
-	return setsockopt(fd, SOL_SOCKET, option, &t, sizeof(t)) < 0 ? err_sys(e, "talk to the run")
-								     : 0;
+	return setsockopt(fd, SOL_SOCKET, option, &t, sizeof(t)) < 0
+		   ? err_sys(e, "set the timeout of the connection to the run")
+		   : 0;
 }
 
 /* A killed run leaves its socket behind, without a listener: ECONNREFUSED. */
@@ -59,7 +60,7 @@ static int open_connection(int state_dirfd, uint64_t until_us, int *ret, struct 
 	return 0;
 }
 
-static int client_say(int fd, const struct control_request *q, struct err *e)
+static int client_send(int fd, const struct control_request *q, struct err *e)
 {
 	_autojson_ json_t *o = NULL;
 	_autofree_ char *text = NULL;
@@ -79,7 +80,7 @@ static int client_say(int fd, const struct control_request *q, struct err *e)
 }
 
 /* Reads once.  1: the line is complete; its newline is not kept. */
-static int hear_some(int fd, char *chunk, struct buf *answer, struct err *e)
+static int client_receive_some(int fd, char *chunk, struct buf *answer, struct err *e)
 {
 	ssize_t n = sys_read(fd, chunk, CHUNK);
 	const char *end;
@@ -98,7 +99,7 @@ static int hear_some(int fd, char *chunk, struct buf *answer, struct err *e)
 }
 
 /* Reads one line. */
-static int client_hear(int fd, uint64_t until_us, struct buf *answer, struct err *e)
+static int client_receive(int fd, uint64_t until_us, struct buf *answer, struct err *e)
 {
 	_autofree_ char *chunk = xmalloc(CHUNK);
 	int r = 0;
@@ -106,7 +107,7 @@ static int client_hear(int fd, uint64_t until_us, struct buf *answer, struct err
 	while (r == 0) {
 		r = set_timeout(fd, SO_RCVTIMEO, until_us, e);
 		if (r == 0)
-			r = hear_some(fd, chunk, answer, e);
+			r = client_receive_some(fd, chunk, answer, e);
 	}
 	return r < 0 ? r : 0;
 }
@@ -135,9 +136,9 @@ int control_ask(int state_dirfd, const struct control_request *q, uint64_t timeo
 	int r = open_connection(state_dirfd, until, &fd, e);
 
 	if (r == 0)
-		r = client_say(fd, q, e);
+		r = client_send(fd, q, e);
 	if (r == 0)
-		r = client_hear(fd, until, &answer, e);
+		r = client_receive(fd, until, &answer, e);
 	if (r < 0)
 		return r;
 	if (json_parse(buf_slice(&answer), &o, &ignored) < 0)

@@ -9,9 +9,9 @@
 
 /* The inside of server.c, for its tests. */
 
-/* The rate limits: accepted connections, requests with CONTROL_MAY_LOOK, requests with
- * CONTROL_MAY_ALL.  They are separate so that requests of lookers never delay the owner. */
-enum rate { RATE_ACCEPT, RATE_LOOK, RATE_ALL, RATE_COUNT };
+/* The rate limits: accepted connections, requests with CONTROL_MAY_READ, requests with
+ * CONTROL_MAY_ALL.  They are separate so that requests of readers never delay the owner. */
+enum rate { RATE_ACCEPT, RATE_READ, RATE_ALL, RATE_COUNT };
 
 /* One answer line, shared by all connections that receive it. */
 struct control_answer {

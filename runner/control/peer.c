@@ -44,6 +44,6 @@ enum control_right control_right_of(const struct control_peer *p, const struct c
 		return CONTROL_MAY_ALL;
 	for (size_t i = 0; i < p->n_groups; i++)
 		if (p->groups[i] == o->gid && o->gid != OVERFLOW_ID)
-			return CONTROL_MAY_LOOK;
+			return CONTROL_MAY_READ;
 	return CONTROL_NOTHING;
 }

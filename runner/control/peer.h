@@ -11,7 +11,7 @@
 
 enum control_right {
 	CONTROL_NOTHING,
-	CONTROL_MAY_LOOK, /* control_looks() */
+	CONTROL_MAY_READ, /* control_only_reads() */
 	CONTROL_MAY_ALL,
 };
 

@@ -18,10 +18,10 @@ socklen_t control_address(int state_dirfd, struct sockaddr_un *ret)
 /* The commands and the keys that they accept. */
 static const struct {
 	const char *name;
-	bool looks, target, workers, now;
+	bool only_reads, target, workers, now;
 } commands[] = {
-    [CONTROL_STATUS] = {"status", .looks = true},
-    [CONTROL_TARGET] = {"target", .looks = true, .target = true},
+    [CONTROL_STATUS] = {"status", .only_reads = true},
+    [CONTROL_TARGET] = {"target", .only_reads = true, .target = true},
     [CONTROL_STOP] = {"stop", .target = true, .now = true},
     [CONTROL_START] = {"start", .target = true},
     [CONTROL_SKIP] = {"skip", .target = true},
@@ -30,9 +30,9 @@ static const struct {
 };
 _Static_assert(sizeof(commands) / sizeof(commands[0]) == CONTROL_CMD_COUNT, "name every command");
 
-bool control_looks(enum control_cmd c)
+bool control_only_reads(enum control_cmd c)
 {
-	return c < CONTROL_CMD_COUNT && commands[c].looks;
+	return c < CONTROL_CMD_COUNT && commands[c].only_reads;
 }
 
 const char *control_cmd_name(enum control_cmd c)

@@ -50,7 +50,7 @@ MUST_CHECK int control_request_parse(struct slice line, struct control_request *
 MUST_CHECK int control_request_json(const struct control_request *q, json_t **ret, struct err *e);
 
 /* Whether the command changes nothing. */
-bool control_looks(enum control_cmd c);
+bool control_only_reads(enum control_cmd c);
 const char *control_cmd_name(enum control_cmd c); /* "status", ... */
 
 #endif

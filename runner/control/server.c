@@ -115,10 +115,10 @@ static int answer(struct control_server *s, enum control_right right, struct sli
 		return r;
 	if (q.cmd == CONTROL_STATUS)
 		return ask_status(s, &q, ret, e);
-	if (!control_looks(q.cmd)) {
+	if (!control_only_reads(q.cmd)) {
 		if (right != CONTROL_MAY_ALL)
 			return err_set(e, EPERM,
-				       "permission denied: you may only look, not change the run");
+				       "permission denied: you may only read, not change the run");
 		answer_drop(s, s->status); /* the request changes it */
 		s->status = NULL;
 	}
@@ -231,7 +231,7 @@ static struct control_answer *answer_next(struct control_conn *c, size_t n)
 static enum next conn_step(struct control_conn *c)
 {
 	const char *end = memchr(c->in, '\n', c->n);
-	enum rate rate = c->right == CONTROL_MAY_ALL ? RATE_ALL : RATE_LOOK;
+	enum rate rate = c->right == CONTROL_MAY_ALL ? RATE_ALL : RATE_READ;
 
 	if (c->out)
 		return send_some(c);
@@ -320,7 +320,7 @@ void control_conn_second(struct control_conn *c, uint64_t now_us)
 		conn_go_on(c);
 }
 
-/* The group may connect; it gets CONTROL_MAY_LOOK. */
+/* The group may connect; it gets CONTROL_MAY_READ. */
 enum { SOCKET_MODE = 0660, BACKLOG = 64 };
 
 /* --- listening --------------------------------------------------------------------- */
@@ -367,7 +367,7 @@ static size_t server_free_place(const struct control_server *s)
 	return i;
 }
 
-static size_t lookers(const struct control_server *s)
+static size_t readers(const struct control_server *s)
 {
 	size_t n = 0;
 
@@ -383,7 +383,7 @@ static const char *refusal(const struct control_server *s, enum control_right ri
 		return "{\"ok\": false, \"error\": \"permission denied: only root and the state "
 		       "directory's owner and group may connect to the run\"}\n";
 	if (s->n == CONTROL_CONNECTIONS_MAX ||
-	    (right != CONTROL_MAY_ALL && lookers(s) >= CONTROL_LOOKERS_MAX))
+	    (right != CONTROL_MAY_ALL && readers(s) >= CONTROL_READERS_MAX))
 		return "{\"ok\": false, \"error\": \"too many connections: try again later\"}\n";
 	return NULL;
 }

@@ -13,9 +13,9 @@ struct control_server;
 
 enum {
 	CONTROL_CONNECTIONS_MAX = 64,
-	CONTROL_LOOKERS_MAX = 32,	/* connections without CONTROL_MAY_ALL */
+	CONTROL_READERS_MAX = 32,	/* connections without CONTROL_MAY_ALL */
 	CONTROL_PENDING_MAX = 16 << 20, /* bytes of answers that are not sent yet */
-	/* Each limit counts separately: connections, requests of lookers, other requests.  The
+	/* Each limit counts separately: connections, requests of readers, other requests.  The
 	 * first request of a connection in a second is exempt. */
 	CONTROL_PER_SECOND_MAX = 100,
 };

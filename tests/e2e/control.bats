@@ -27,7 +27,7 @@ begin() {
 	wait_until 120 asked
 }
 
-tell() { # COMMAND [OPERAND...]
+ask() { # COMMAND [OPERAND...]
 	local command=$1
 	shift
 	run timeout $((60 * SLOW)) "$FUZZCELL" "$command" --state-dir "$STATE" "$@"
@@ -83,33 +83,33 @@ as() {
 }
 
 @test "status shows a run and a target, or reports that there is no run" {
-	tell status
+	ask status
 	[ "$status" -eq 0 ]
 	[[ $output == *": no run"* ]]
 	begin 2
 	wait_until 60 fuzzes a_fuzzer
-	tell status
+	ask status
 	[ "$status" -eq 0 ]
 	[[ $output == *"1 of 1 workers busy  0 of 2 targets done"* ]]
 	[[ $output == *"a_fuzzer"*"fuzzing"*"b_fuzzer"*"queued"* ]]
-	tell status a_fuzzer
+	ask status a_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $output == "a_fuzzer: "*$'\ncoverage '*" edges ("*$'\nmemory '*" of 256MiB, "*$'\nfailures    0; 0 restarts\n'* ]]
 	[[ $output != *memory_limit_bytes* ]]
-	tell status nobody_fuzzer
+	ask status nobody_fuzzer
 	[ "$status" -eq 2 ]
 	[[ $output == *"this run has no target 'nobody_fuzzer'"* ]]
 	[ "$(stat -c %a "$STATE/control.sock")" = 660 ]
-	tell stop
+	ask stop
 	[ "$status" -eq 0 ]
 	ended
 	[ "$status" -eq 5 ] # b_fuzzer had no turn
 	[ ! -e "$STATE/control.sock" ]
-	tell status
+	ask status
 	[[ $output == *"the last run was"*": stopped, ended"* ]]
-	tell status --json
+	ask status --json
 	[ "$(jq -r '.run, .last_run.status' <<<"$output" | paste -sd' ')" = "null stopped" ]
-	tell stop
+	ask stop
 	[ "$status" -eq 2 ]
 }
 
@@ -118,21 +118,21 @@ as() {
 	wait_until 60 fuzzes a_fuzzer
 	found() { [ -n "$(ls "$STATE"/work/*/a_fuzzer/corpus)" ]; }
 	wait_until 60 found
-	tell stop a_fuzzer
+	ask stop a_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $output == *"a_fuzzer: stopping"* ]]
 	wait_until 60 is a_fuzzer stopped
 	wait_until 60 fuzzes b_fuzzer
 	kept=$(find "$STATE/corpus/a_fuzzer" -type f | wc -l)
 	[ "$kept" -gt 0 ]
-	tell start a_fuzzer
+	ask start a_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $output == *"a_fuzzer: queued"* ]] # b_fuzzer's turn is not cut short
 	fuzzes b_fuzzer
-	tell stop b_fuzzer
+	ask stop b_fuzzer
 	wait_until 60 is b_fuzzer stopped
 	wait_until 60 fuzzes a_fuzzer
-	tell stop a_fuzzer
+	ask stop a_fuzzer
 	ended # no target is left
 	[ "$status" -eq 0 ]
 	[ "$(reason a_fuzzer)" = stopped ]
@@ -148,24 +148,24 @@ as() {
 	config '' '"adapt": false'
 	begin 3
 	wait_until 60 fuzzes a_fuzzer
-	tell start a_fuzzer
+	ask start a_fuzzer
 	[[ $output == "a_fuzzer: fuzzing (it has its turn already)" ]]
-	tell skip b_fuzzer
+	ask skip b_fuzzer
 	[[ $output == "b_fuzzer: queued (it had no turn; others come first)" ]]
 	! grep 'by a user' "$WORK/out" || false
-	tell skip a_fuzzer
+	ask skip a_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $output != *"("* ]]
 	wait_until 60 fuzzes c_fuzzer
 	is a_fuzzer queued
-	tell workers 3
+	ask workers 3
 	[[ $output == *"at most 3 cells at once"* ]]
 	wait_until 60 running 3
-	tell workers 1
+	ask workers 1
 	wait_until 60 running 1
-	tell workers 0
+	ask workers 0
 	[ "$status" -eq 2 ]
-	tell stop --now
+	ask stop --now
 	[ "$status" -eq 0 ]
 	ended
 	grep -q 'run killing' "$WORK/out"
@@ -175,15 +175,15 @@ as() {
 @test "a continuous run waits for the target that was stopped" {
 	begin 1 --continuous
 	wait_until 60 fuzzes a_fuzzer
-	tell stop --now a_fuzzer
+	ask stop --now a_fuzzer
 	wait_until 60 is a_fuzzer stopped
 	cp "$TARGETS/healthy_fuzzer" "$WORK/new" # a new build
 	mv "$WORK/new" "$WORK/targets/a_fuzzer"
 	sleep 12 # the run checks for builds every ten seconds
 	is a_fuzzer stopped
-	tell start a_fuzzer
+	ask start a_fuzzer
 	wait_until 60 fuzzes a_fuzzer
-	tell stop
+	ask stop
 	ended
 	[ "$(reason a_fuzzer)" = stopped ]
 }
@@ -202,7 +202,7 @@ as() {
 	run as "$OTHER" "$GROUP" "$WORK/fuzzcell" stop --state-dir "$STATE" a_fuzzer
 	echo "$output"
 	[ "$status" -eq 2 ]
-	[[ $output == *"you may only look"* ]]
+	[[ $output == *"you may only read"* ]]
 	run as "$OTHER" "$OTHER" "$WORK/fuzzcell" status --state-dir "$STATE"
 	echo "$output"
 	[ "$status" -ne 0 ]
@@ -217,7 +217,7 @@ as() {
 	[ "$status" -eq 2 ]
 	[[ $output == *"may connect"* ]]
 	fuzzes a_fuzzer
-	tell stop
+	ask stop
 	ended
 }
 
@@ -235,7 +235,7 @@ as() {
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ $output == *"0 of 1 targets done"*"0 of 2 targets done"* ]]
-	tell stop
+	ask stop
 	wait_until 60 asked_nobody
 	wait "$PID2" || true
 	PID2=
@@ -244,7 +244,7 @@ as() {
 	fuzzes a_fuzzer
 	run "$FUZZCELL" stop --state-dir "$first" --state-dir "$WORK"
 	[ "$status" -eq 2 ]
-	tell stop
+	ask stop
 	ended
 }
 
@@ -259,15 +259,15 @@ asked_nobody() {
 	wait "$PID" || true
 	PID=
 	[ -S "$STATE/control.sock" ]
-	tell status
+	ask status
 	[ "$status" -eq 0 ]
 	[[ $output == *": no run"* ]]
-	tell stop
+	ask stop
 	[ "$status" -eq 2 ]
 	wait_until 60 let_go
 	begin 1
 	wait_until 60 fuzzes a_fuzzer
-	tell stop
+	ask stop
 	ended
 }
 
@@ -294,13 +294,13 @@ asked_nobody() {
 		for _ in range(3000):
 		    connect(False).close()
 	END
-	tell status
+	ask status
 	[ "$status" -eq 0 ]
 	after=$(awk '{ print $14 + $15 }' "/proc/$PID/stat")
 	echo "it cost $((after - before)) hundredths of a second"
 	[ $((after - before)) -lt 300 ]
 	fuzzes a_fuzzer
-	tell stop
+	ask stop
 	ended
 }
 
@@ -314,7 +314,7 @@ asked_nobody() {
 	dumb=$!
 	wait_until 30 twice watched
 	wait_until 30 twice dumb
-	tell stop
+	ask stop
 	ended
 	wait "$watcher" "$dumb"
 	grep -q 'a_fuzzer *fuzzing' "$WORK/watched"

@@ -30,7 +30,7 @@ static inline int answer(void *arg, const struct control_request *q, json_t **re
 
 	s->last = *q;
 	s->asked++;
-	s->changed += !control_looks(q->cmd);
+	s->changed += !control_only_reads(q->cmd);
 	if (q->cmd == CONTROL_WORKERS)
 		return err_set(e, ERANGE, "not %u \xff workers", q->workers);
 	if (q->cmd == CONTROL_STATUS)
@@ -100,7 +100,7 @@ static inline int connected(int dirfd, int flags)
 	return fd;
 }
 
-static inline void say(int fd, const char *text)
+static inline void send_text(int fd, const char *text)
 {
 	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
 }

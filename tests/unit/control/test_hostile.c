@@ -13,7 +13,7 @@ static int talks_nonsense(int d)
 	int fd = connected(d, 0);
 	char got[1024];
 
-	say(fd, "\x01\xff{}[]\n");
+	send_text(fd, "\x01\xff{}[]\n");
 	CHECK(1, hear(fd, got, sizeof(got), 1) > 0 && strstr(got, "\"ok\": false"));
 	CHECK(2, send(fd, "\0\0\n", 3, MSG_NOSIGNAL) == 3);
 	CHECK(3, hear(fd, got, sizeof(got), 1) > 0 && strstr(got, "\"ok\": false"));
@@ -39,7 +39,7 @@ static int comes_in_pieces(int d)
 	int fd = connected(d, 0), cut = connected(d, 0);
 	char got[1024];
 
-	say(cut, "{\"cmd\":\"end\",\"now\":tr");
+	send_text(cut, "{\"cmd\":\"end\",\"now\":tr");
 	for (size_t i = 0; line[i]; i++) {
 		CHECK(1, send(fd, line + i, 1, MSG_NOSIGNAL) == 1);
 		if (i % 4 == 0)
@@ -151,13 +151,13 @@ static int reads_nothing(int d)
 
 	/* six of three million bytes do not fit into 16 MiB */
 	for (unsigned i = 0; i < 5; i++)
-		say(connected(d, 0), target);
+		send_text(connected(d, 0), target);
 	CHECK(1, lives(d));
 	CHECK(2, hear(connected(d, 0), got, sizeof(got), 0) == 0);
 	for (unsigned i = 0; i < 10; i++) {
 		int fd = connected(d, 0);
 
-		say(fd, target);
+		send_text(fd, target);
 		if (hear(fd, got, sizeof(got), 1) < sizeof(got) - 1)
 			CHECK(3, strstr(got, "try again later"));
 	}
@@ -188,7 +188,7 @@ static size_t after(const char *request, uint64_t us)
 	assert_int_equal(control_server_open(s.loop, dir.fd, answer, &s, &s.server, &e), 0);
 	fd = connected(dir.fd, 0);
 	assert_true(fd >= 0);
-	say(fd, request);
+	send_text(fd, request);
 	assert_int_equal(
 	    loop_add_timer(s.loop, clock_mono_us() + USEC_PER_SEC / 4, nothing, s.loop, &timer, &e),
 	    0);
@@ -235,8 +235,8 @@ static void rights_are_the_kernels_word(void **state)
 	assert_int_equal(right(0, 0, 0), CONTROL_MAY_ALL);
 	assert_int_equal(right(4710, OTHER, OTHER), CONTROL_MAY_ALL);
 	assert_int_equal(right(OWNER, OTHER, OTHER), CONTROL_MAY_ALL);
-	assert_int_equal(right(OTHER, GROUP, OTHER), CONTROL_MAY_LOOK);
-	assert_int_equal(right(OTHER, OTHER, GROUP), CONTROL_MAY_LOOK);
+	assert_int_equal(right(OTHER, GROUP, OTHER), CONTROL_MAY_READ);
+	assert_int_equal(right(OTHER, OTHER, GROUP), CONTROL_MAY_READ);
 	assert_int_equal(right(OTHER, OTHER, OTHER), CONTROL_NOTHING);
 	assert_int_equal(right(OTHER, 0, 0), CONTROL_NOTHING);
 	/* of another user namespace: any user */
@@ -278,8 +278,8 @@ static int is_of_the_group(int d)
 	CHECK(1, become(OTHER, GROUP));
 	CHECK(2, lives(d));
 	CHECK(3, control_ask(d, &stop, SOON, &o, &e) == -EREMOTEIO);
-	CHECK(4, strstr(e.msg, "you may only look") != NULL);
-	for (unsigned i = 0; i < CONTROL_LOOKERS_MAX; i++)
+	CHECK(4, strstr(e.msg, "you may only read") != NULL);
+	for (unsigned i = 0; i < CONTROL_READERS_MAX; i++)
 		CHECK(5, connected(d, 0) >= 0);
 	CHECK(6, hear(connected(d, 0), got, sizeof(got), 1) > 0 && strstr(got, "too many"));
 	return 0;

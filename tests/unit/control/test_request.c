@@ -42,9 +42,9 @@ static void a_reader_may_not_change_anything(void **state)
 {
 	(void)state;
 	for (unsigned c = 0; c < CONTROL_CMD_COUNT; c++)
-		assert_int_equal(control_looks((enum control_cmd)c),
+		assert_int_equal(control_only_reads((enum control_cmd)c),
 				 c == CONTROL_STATUS || c == CONTROL_TARGET);
-	assert_false(control_looks(CONTROL_CMD_COUNT));
+	assert_false(control_only_reads(CONTROL_CMD_COUNT));
 	assert_string_equal(control_cmd_name(CONTROL_CMD_COUNT), "unknown");
 }
 

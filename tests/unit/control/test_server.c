@@ -37,18 +37,18 @@ static int sends_ahead(int d)
 	int fd = connected(d, 0);
 	char got[4096];
 
-	say(fd, "{\"cmd\":\"end\"}\n{\"cmd\":\"status\"}\n\nnonsense\n{\"cmd\":\"end\"}");
+	send_text(fd, "{\"cmd\":\"end\"}\n{\"cmd\":\"status\"}\n\nnonsense\n{\"cmd\":\"end\"}");
 	CHECK(1, hear(fd, got, sizeof(got), 4) > 0);
 	CHECK(2, strncmp(got, "{\"ok\": true}\n{\"ok\": true, \"run\": {}", 30) == 0);
 	CHECK(3, strstr(got, "\"error\": \"parse the request: ") != NULL);
 	shutdown(fd, SHUT_WR); /* the last line has no newline: it does not count */
 	CHECK(4, hear(fd, got, sizeof(got), 1) == 0);
 	fd = connected(d, 0);
-	say(fd, "{\"cmd\":\"status\"}\n");
+	send_text(fd, "{\"cmd\":\"status\"}\n");
 	shutdown(fd, SHUT_WR);
 	CHECK(5, hear(fd, got, sizeof(got), 9) > 0); /* then the end of the connection */
 	fd = connected(d, 0);
-	say(fd, "{\"cmd\":\"skip\",\"target\":\"x\"}\n");
+	send_text(fd, "{\"cmd\":\"skip\",\"target\":\"x\"}\n");
 	close(fd);
 	CHECK(6, lives(d));
 	return 0;
