@@ -66,6 +66,22 @@ ssize_t sys_pread(int fd, void *buf, size_t n, off_t at)
 	return r;
 }
 
+ssize_t sys_pread_all(int fd, void *buf, size_t n, off_t at)
+{
+	size_t got = 0;
+
+	while (got < n) {
+		ssize_t r = sys_pread(fd, (char *)buf + got, n - got, at + (off_t)got);
+
+		if (r < 0)
+			return -1;
+		if (r == 0)
+			break;
+		got += (size_t)r;
+	}
+	return (ssize_t)got;
+}
+
 int sys_fsync(int fd)
 {
 	return fault_hit("fsync", EIO) ? -1 : fsync(fd);

@@ -14,6 +14,8 @@ int sys_mkdirat(int dirfd, const char *path, mode_t mode);
 int sys_write_all(int fd, const void *buf, size_t n);
 ssize_t sys_read(int fd, void *buf, size_t n);		  /* retries EINTR */
 ssize_t sys_pread(int fd, void *buf, size_t n, off_t at); /* retries EINTR */
+/* Reads n bytes at an offset; fewer only at the file's end. */
+ssize_t sys_pread_all(int fd, void *buf, size_t n, off_t at);
 int sys_fsync(int fd);
 int sys_renameat(int dirfd, const char *from, const char *to);
 int sys_rename_to(int from_dirfd, const char *from, int to_dirfd, const char *to);

@@ -21,8 +21,8 @@ MUST_CHECK int history_each(const struct state *s, const char *name, history_fn 
 /* The newest n lines in a new array, oldest first.  It reads only the necessary part of the file,
  * from the end; ret_damaged counts only that part.
  *
- * Lines of runs are lean (history_lean()), also those of earlier versions of fuzzcell, which held
- * all targets. */
+ * Lines of runs are lean (history_lean()), also the line of a recovered run, which holds all
+ * targets. */
 MUST_CHECK int history_last(const struct state *s, const char *name, size_t n, json_t **ret,
 			    uint64_t *ret_damaged, struct err *e);
 

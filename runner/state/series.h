@@ -48,7 +48,7 @@ void series_stalled(struct series *s, uint64_t wall_us, const uint64_t stalled_u
  * it is kept for series_flush().
  *
  * logs: the directory logs/<run>.  One write(2), without sync.  A failed write is ignored; the next
- * point is tried again. */
+ * point is written as usual. */
 void series_take(struct series *s, int logs, const struct series_of *of,
 		 const struct series_point *p, bool end);
 /* Writes the kept point, unless a newer one was written.  Call it when no more points may come. */

@@ -21,7 +21,7 @@ json_t *summary_run_json(const struct run_view *v);
 json_t *summary_target_json(const struct target_row *r);
 
 /* The run's line in run_history.jsonl: summary_run_json() with the number of targets and sums
- * over them (as history_lean() converts older lines). */
+ * over them, like history_lean(). */
 json_t *summary_run_line(const struct run_view *v);
 /* A target's line in stats/targets/: summary_target_json() with "run", "ended" (from real_us)
  * and "commit" (null if its binary came later).  It has no names of artifacts, and of the

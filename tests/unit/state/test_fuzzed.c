@@ -135,7 +135,7 @@ static void when_it_grew(void **state)
 	assert_int_equal(grown(true, 11, 100, 8), 4);
 	assert_int_equal(grown(true, 5, 101, 9), 9); /* another build */
 	assert_int_equal(grown(true, 5, 101, 10), 9);
-	/* A record of an earlier version. */
+	/* A record without coverage. */
 	scratch_write(dir.fd, "stats/last_fuzzed.json", "{\"t\": {\"fuzzed\": 1}}");
 	assert_int_equal(grown(true, 5, 101, 11), 11);
 }

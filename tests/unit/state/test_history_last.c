@@ -128,8 +128,8 @@ static void test_reads_the_end_only(void **state)
 	expect(1001, 1001, 49000, 50000, 0);
 }
 
-static const char old_line[] =
-    "{\"v\": 1, \"run\": \"20250101-000000\", \"status\": \"done\", \"failures\": 3, "
+static const char lines_with_targets[] =
+    "{\"v\": 1, \"run\": \"20250101-000000\", \"status\": \"lost\", \"failures\": 3, "
     "\"targets\": ["
     "{\"name\": \"a\", \"fuzzed\": true, \"cpu_seconds\": 1.5, \"execs\": 10, \"new_inputs\": 2},"
     "{\"name\": \"b\", \"fuzzed\": false, \"cpu_seconds\": 0.5, \"execs\": -4},"
@@ -138,14 +138,14 @@ static const char old_line[] =
     "{\"name\": \"a\", \"reason\": \"lost\", \"new_inputs\": 5}]}\n"
     "{\"v\": 2, \"run\": \"20250103-000000\", \"targets\": 4, \"fuzzed\": 3}\n";
 
-static void test_earlier_versions(void **state)
+static void test_lines_with_targets(void **state)
 {
 	static const char *const unknown[] = {"fuzzed", "execs", "cpu_seconds"};
 	uint64_t damaged;
 	json_t *j;
 
 	(void)state;
-	scratch_write(dir.fd, "stats/h.jsonl", old_line);
+	scratch_write(dir.fd, "stats/h.jsonl", lines_with_targets);
 	j = last(9, &damaged);
 	assert_int_equal(damaged, 0);
 	assert_int_equal(json_array_size(j), 3);
@@ -164,7 +164,7 @@ static void test_earlier_versions(void **state)
 	json_decref(j);
 }
 
-/* A run of thousands of targets, in the format of older versions. */
+/* A line with thousands of targets. */
 static void test_huge_lines(void **state)
 {
 	struct buf b = BUF_INIT(64 << 20);
@@ -303,7 +303,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_borders),
     CASE(test_exact_blocks),
     CASE(test_reads_the_end_only),
-    CASE(test_earlier_versions),
+    CASE(test_lines_with_targets),
     CASE(test_huge_lines),
     CASE(test_no_file_of_ours),
     CASE(test_target_names),
