@@ -2,6 +2,7 @@
 #include "base/proc.h"
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/scan.h"
 #include "base/sys.h"
 
@@ -262,4 +263,65 @@ int proc_first_thread(pid_t pid, pid_t *ret_tid, struct err *e)
 	if (!proc_is_zombie(pid) || proc_second_thread(pid, ret_tid, &none) == 0)
 		return 0;
 	return err_set(e, ESRCH, "process %d has ended", (int)pid);
+}
+
+/* "PID (NAME) STATE ..." and numbers.  A name may hold any characters, so the last parenthesis
+ * counts. */
+static bool proc_parse_stat(struct slice s, char *ret_state, uint64_t *ret_start)
+{
+	enum { BEFORE = 18 }; /* fields between the state and starttime, the 22nd */
+	const char *end = memrchr(s.p, ')', s.n);
+	struct slice skip;
+
+	if (!end)
+		return false;
+	s = (struct slice){end + 1, s.n - (size_t)(end + 1 - s.p)};
+	scan_blanks(&s);
+	if (s.n == 0)
+		return false;
+	*ret_state = *s.p;
+	s.p++;
+	s.n--;
+	for (unsigned i = 0; i < BEFORE; i++) {
+		scan_blanks(&s);
+		if (!scan_until(&s, ' ', 32, &skip))
+			return false;
+	}
+	scan_blanks(&s);
+	return scan_u64(&s, 10, INT64_MAX, ret_start);
+}
+
+int proc_start_time(pid_t pid, uint64_t *ret, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	char path[40], state;
+	size_t n;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	r = pid > 0 ? fs_read(AT_FDCWD, path, 4096, &text, &n, e) : err_set(e, ESRCH, "no process");
+	if (r < 0)
+		return r == -ENOENT || r == -ESRCH
+			   ? err_set(e, ESRCH, "process %d is gone", (int)pid)
+			   : r;
+	if (!proc_parse_stat((struct slice){text, n}, &state, ret))
+		return err_set(e, EPROTO, "'%s' is not as expected", path);
+	return state == 'Z' || state == 'X' ? err_set(e, ESRCH, "process %d is dead", (int)pid) : 0;
+}
+
+int proc_open_started(pid_t pid, uint64_t start, int *ret_pidfd, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	uint64_t began;
+	int r = pid > 0 ? proc_open(pid, &fd, e) : err_set(e, ESRCH, "no process");
+
+	/* Checked after opening the handle: before that, the number could be given to another
+	 * process. */
+	if (r == 0)
+		r = proc_start_time(pid, &began, e);
+	if (r == 0 && began != start)
+		r = err_set(e, ESRCH, "process %d was replaced by another one", (int)pid);
+	if (r == 0)
+		*ret_pidfd = take_fd(&fd);
+	return r;
 }

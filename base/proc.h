@@ -5,6 +5,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Starts other programs.  Each child leads its own process group, so that a terminal's ^C does not
@@ -49,5 +50,13 @@ MUST_CHECK int proc_only_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
 bool proc_thread_naps(pid_t pid, pid_t tid);
 /* Opens a pidfd, which stays valid when the process number is reused; close() it. */
 MUST_CHECK int proc_open(pid_t pid, int *ret_pidfd, struct err *e);
+
+/* A process number with a start time identifies a process: numbers are reused. */
+
+/* The start time of a process, in ticks since boot (proc_pid_stat(5), starttime).  -ESRCH: the
+ * process does not exist, or is dead and not yet reaped. */
+MUST_CHECK int proc_start_time(pid_t pid, uint64_t *ret, struct err *e);
+/* Opens a pidfd of the process with this start time; -ESRCH: it has ended.  close() it. */
+MUST_CHECK int proc_open_started(pid_t pid, uint64_t start, int *ret_pidfd, struct err *e);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/memory.h"
 #include "base/sys.h"
+#include "runner/state/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,31 +47,6 @@ static int state_open_dir(struct state *s, const char *path, enum state_use use,
 	s->path = realpath(path, NULL); /* allow: a user's path, not a target's */
 	if (!s->path)
 		return err_sys(e, "resolve state directory '%s'", path);
-	return 0;
-}
-
-/* A kernel lock of this process: it is released when the process dies in any way.  Children that
- * outlive us do not inherit it.  The file may stay. */
-static int take_lock(struct state *s, struct err *e)
-{
-	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	char text[32];
-	int n, r;
-
-	r = fs_open_file(s->dirfd, "lock", O_RDWR | O_CREAT, 0640, &s->lock_fd, e);
-	if (r < 0)
-		return err_wrap(e, "state directory '%s'", s->path);
-	if (fcntl(s->lock_fd, F_SETLK, &whole) < 0) {
-		if (errno != EACCES && errno != EAGAIN)
-			return err_sys(e, "lock '%s/lock'", s->path);
-		(void)fcntl(s->lock_fd, F_GETLK, &whole); /* l_pid is the holder, or 0 if it just
-							   * ended */
-		return err_set(e, EBUSY, "another run holds '%s/lock' (process %d)", s->path,
-			       whole.l_type == F_UNLCK ? 0 : (int)whole.l_pid);
-	}
-	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-	if (ftruncate(s->lock_fd, 0) < 0 || sys_write_all(s->lock_fd, text, (size_t)n) < 0)
-		return err_sys(e, "write '%s/lock'", s->path);
 	return 0;
 }
 
@@ -120,7 +96,7 @@ int state_open(const char *path, enum state_use use, struct state **ret, struct 
 	if (r == 0)
 		r = state_open_dir(s, path ? path : def, use, e);
 	if (r == 0 && use == STATE_LOCK)
-		r = take_lock(s, e);
+		r = lock_run(s->dirfd, s->path, &s->lock_fd, e);
 	if (r == 0 && use == STATE_LOCK)
 		r = make_layout(s, e);
 	if (r < 0) {

@@ -3,8 +3,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "base/sys.h"
-#include "runner/state/holder.h"
 #include "runner/trigger/drive_internal.h"
 #include "runner/trigger/share.h"
 
@@ -53,7 +53,7 @@ static int drive_start_spawn(struct watched *r, uint32_t workers, struct err *e)
 	rc = d->o->start(d->o->arg, r->i, r->w.rec.commit, workers, rd, &pid, e);
 	if (rc < 0)
 		return rc;
-	if (process_start(pid, &began, e) < 0) /* it died at once: on_run_end() reports it */
+	if (proc_start_time(pid, &began, e) < 0) /* it died at once: on_run_end() reports it */
 		began = 0;
 	watch_started(&r->w, pid, began);
 	(void)watched_save(r);

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"
-#include "runner/state/holder.h"
+#include "runner/state/lock.h"
 #include "runner/trigger/drive_internal.h"
 
 #include <errno.h>
@@ -122,7 +122,7 @@ static void drive_watched_adopt(struct watched *r)
 	char text[120];
 	struct err e;
 
-	if (process_open(rec->pid, rec->pid_start, &r->pidfd, &e) < 0)
+	if (proc_open_started(rec->pid, rec->pid_start, &r->pidfd, &e) < 0)
 		return; /* it just ended; the next watched_holder() notices */
 	(void)snprintf(text, sizeof(text), "an earlier trigger's run of %.12s goes on (process %d)",
 		       rec->commit, (int)rec->pid);
@@ -139,7 +139,7 @@ void watched_stop(struct watched *r)
 
 	/* A child keeps its process number until we reap it. */
 	rc = r->child ? proc_open(r->w.rec.pid, &fd, &e)
-		      : process_open(r->w.rec.pid, r->w.rec.pid_start, &fd, &e);
+		      : proc_open_started(r->w.rec.pid, r->w.rec.pid_start, &fd, &e);
 	if (rc == 0)
 		rc = proc_kill(fd, SIGTERM, &e);
 	if (rc < 0 && rc != -ESRCH) /* -ESRCH: it already ended */
@@ -154,12 +154,12 @@ void watched_holder(struct watched *r, struct watch_holder *ret)
 	pid_t pid;
 
 	*ret = (struct watch_holder){0};
-	if (holder_of_run(r->given->state_fd, &ret->held, &pid, &e) < 0) {
+	if (lock_run_holder(r->given->state_fd, &ret->held, &pid, &e) < 0) {
 		watched_say(r, true, e.msg);
 		ret->held = true; /* to be safe */
 	}
 	ret->alive =
-	    rec->pid > 0 && process_start(rec->pid, &began, &e) == 0 && began == rec->pid_start;
+	    rec->pid > 0 && proc_start_time(rec->pid, &began, &e) == 0 && began == rec->pid_start;
 }
 
 /* --- its work tree ------------------------------------------------------------------------ */

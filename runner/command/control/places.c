@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "runner/command/common/answer.h"
 #include "runner/state/history.h"
-#include "runner/state/holder.h"
+#include "runner/state/lock.h"
 #include "runner/status/survey/survey.h"
 
 #include <errno.h>
@@ -144,7 +144,7 @@ static pid_t holder(const struct place *p, bool *ret_held)
 	struct err e;
 	pid_t pid;
 
-	if (holder_of_run(p->state->dirfd, ret_held, &pid, &e) < 0)
+	if (lock_run_holder(p->state->dirfd, ret_held, &pid, &e) < 0)
 		*ret_held = false;
 	return *ret_held ? pid : 0;
 }

@@ -7,7 +7,7 @@
 #include "base/sys.h"
 #include "cgroups/stat.h"
 #include "runner/command/build/builder.h"
-#include "runner/state/holder.h"
+#include "runner/state/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static void trigger_repo_open_log(struct trigger_repo *r)
 int trigger_take_lock(struct trigger_repo *r)
 {
 	struct err e;
-	int rc = trigger_lock(r->state->dirfd, r->state->path, &r->lock_fd, &e);
+	int rc = lock_trigger(r->state->dirfd, r->state->path, &r->lock_fd, &e);
 
 	if (rc == -EBUSY)
 		return fail(EXIT_LOCKED, "%s", e.msg);

@@ -14,7 +14,6 @@
 #include "runner/command/common/machine.h"
 #include "runner/publish/http/token_env.h"
 #include "runner/publish/notifier.h"
-#include "runner/state/holder.h"
 #include "runner/trigger/drive.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/state/history.h"
-#include "runner/state/holder.h"
+#include "runner/state/lock.h"
 #include "runner/status/survey/survey.h"
 
 #include <fcntl.h>
@@ -75,7 +75,7 @@ bool survey_run_lives(const struct state *s, const char *run)
 
 	newest_at_work(s, newest);
 	return *newest && strcmp(newest, run) == 0 &&
-	       holder_of_run(s->dirfd, &held, &pid, &e) == 0 && held;
+	       lock_run_holder(s->dirfd, &held, &pid, &e) == 0 && held;
 }
 
 bool survey_lost_run(const struct state *s, char ret[SURVEY_RUN_MAX], bool *ret_left)
@@ -88,12 +88,12 @@ bool survey_lost_run(const struct state *s, char ret[SURVEY_RUN_MAX], bool *ret_
 	 * summary. */
 	ret[0] = '\0';
 	newest_at_work(s, ret);
-	*ret_left = *ret && holder_of_run(s->dirfd, &held, &pid, &e) == 0 && !held &&
+	*ret_left = *ret && lock_run_holder(s->dirfd, &held, &pid, &e) == 0 && !held &&
 		    !survey_run_ended(s, ret);
 	if (*ret_left)
 		return true;
 	/* A living run may still complete, so the run before it decides, too. */
-	if (holder_of_run(s->dirfd, &held, &pid, &e) < 0)
+	if (lock_run_holder(s->dirfd, &held, &pid, &e) < 0)
 		held = false;
 	return find_saved(s, held ? 2 : 1, ret);
 }

@@ -495,6 +495,34 @@ static void test_second_thread(void **state)
 	close(go[0]);
 }
 
+static void test_start_time(void **state)
+{
+	pid_t pid = fork();
+	uint64_t began, again;
+	struct err e;
+	int fd = -1;
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0)
+		while (pause() < 0)
+			;
+	assert_int_equal(proc_start_time(pid, &began, &e), 0);
+	assert_int_equal(proc_start_time(getpid(), &again, &e), 0);
+	assert_true(began >= again && again > 0);
+	assert_int_equal(proc_open_started(pid, began + 1, &fd, &e), -ESRCH); /* another process */
+	assert_int_equal(proc_open_started(pid, began, &fd, &e), 0);
+	assert_int_equal(proc_kill(fd, SIGKILL, &e), 0);
+	close(fd);
+	while (proc_start_time(pid, &began, &e) == 0) /* dead, not yet reaped */
+		usleep(1000);
+	assert_int_equal(e.code, ESRCH);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(proc_open_started(pid, began, &fd, &e), -ESRCH);
+	assert_int_equal(proc_start_time(0, &began, &e), -ESRCH);
+	assert_int_equal(proc_open_started(-1, 1, &fd, &e), -ESRCH);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_exec_fails),
     cmocka_unit_test(test_path_and_env),
@@ -509,6 +537,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_nap),
     cmocka_unit_test(test_kill_first_after_its_end),
     cmocka_unit_test(test_die_with_us),
+    cmocka_unit_test(test_start_time),
     cmocka_unit_test(test_faults),
 };
 

@@ -4,13 +4,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/proc.h"
-#include "runner/state/holder.h"
 #include "runner/trigger/record.h"
 #include "tests/unit/scratch.h"
-
-#include <signal.h>
-#include <sys/wait.h>
 
 #define HOUR (3600 * USEC_PER_SEC)
 #define A    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -285,125 +280,11 @@ static void test_faults(void **state)
 	assert_int_equal(back.failures, 2);
 }
 
-/* --- locks and processes ----------------------------------------------------------- */
-
-static pid_t child_with(int (*fn)(void))
-{
-	int p[2];
-	pid_t pid;
-	char c;
-
-	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		if (fn() < 0 || write(p[1], "x", 1) != 1)
-			_exit(1);
-		while (pause() < 0)
-			;
-	}
-	close(p[1]);
-	assert_int_equal(read(p[0], &c, 1), 1);
-	close(p[0]);
-	return pid;
-}
-
-static void end_child(pid_t pid)
-{
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-static int take_trigger(void)
-{
-	struct err e;
-	int fd;
-
-	return trigger_lock(dir.fd, "there", &fd, &e);
-}
-
-static int take_run(void)
-{
-	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	int fd = openat(dir.fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	return fcntl(fd, F_SETLK, &whole);
-}
-
-static void test_lock(void **state)
-{
-	pid_t pid = child_with(take_trigger);
-	char who[64];
-	struct err e;
-	int fd = -1;
-
-	(void)state;
-	assert_int_equal(trigger_lock(dir.fd, "there", &fd, &e), -EBUSY);
-	snprintf(who, sizeof(who), "another trigger holds 'there/trigger.lock' (process %d)",
-		 (int)pid);
-	assert_string_equal(e.msg, who);
-	end_child(pid);
-	assert_int_equal(trigger_lock(dir.fd, "there", &fd, &e), 0); /* however it died */
-	close(fd);
-	assert_int_equal(unlinkat(dir.fd, "trigger.lock", 0), 0);
-	assert_int_equal(symlinkat("victim", dir.fd, "trigger.lock"), 0);
-	assert_int_equal(trigger_lock(dir.fd, "there", &fd, &e), -ELOOP);
-	assert_false(scratch_has(dir.fd, "victim"));
-}
-
-static void test_holder(void **state)
-{
-	bool held = true;
-	struct err e;
-	pid_t pid, who = 1;
-
-	(void)state;
-	assert_int_equal(holder_of_run(dir.fd, &held, &who, &e), 0);
-	assert_false(held);
-	pid = child_with(take_run);
-	assert_int_equal(holder_of_run(dir.fd, &held, &who, &e), 0);
-	assert_true(held);
-	assert_int_equal(who, pid);
-	end_child(pid);
-	assert_int_equal(holder_of_run(dir.fd, &held, &who, &e), 0);
-	assert_false(held);
-}
-
-static int nothing(void)
-{
-	return 0;
-}
-
-static void test_process(void **state)
-{
-	pid_t pid = child_with(nothing);
-	uint64_t began, again;
-	struct err e;
-	int fd = -1;
-
-	(void)state;
-	assert_int_equal(process_start(pid, &began, &e), 0);
-	assert_int_equal(process_start(getpid(), &again, &e), 0);
-	assert_true(began >= again && again > 0);
-	assert_int_equal(process_open(pid, began + 1, &fd, &e), -ESRCH); /* another process */
-	assert_int_equal(process_open(pid, began, &fd, &e), 0);
-	assert_int_equal(proc_kill(fd, SIGKILL, &e), 0);
-	close(fd);
-	while (process_start(pid, &began, &e) == 0) /* dead, not yet reaped */
-		usleep(1000);
-	assert_int_equal(e.code, ESRCH);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(process_open(pid, began, &fd, &e), -ESRCH);
-	assert_int_equal(process_start(0, &began, &e), -ESRCH);
-	assert_int_equal(process_open(-1, 1, &fd, &e), -ESRCH);
-}
-
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_round),	CASE(test_clock_set),	   CASE(test_older),
     CASE(test_damaged), CASE(test_hostile_values), CASE(test_faults),
-    CASE(test_lock),	CASE(test_holder),	   CASE(test_process),
 };
 
 UNIT_MAIN(tests)
