@@ -64,4 +64,12 @@ uint64_t state_waiting(const struct state *s, const char *target);
 MUST_CHECK int state_append_history(struct state *s, struct fs_batch *batch, const char *name,
 				    const json_t *line, struct err *e);
 
+/* Moves a damaged entry of the state directory to "damaged/<path>", or "damaged/<path>~2" and so
+ * on when that name is taken.  Nothing is deleted or overwritten; a user decides.
+ *
+ * name: in dir; path: the same entry, relative to the state directory.  *ret_to: where it is now,
+ * relative to the state directory (free() it). */
+MUST_CHECK int state_set_aside(int state_dirfd, int dir, const char *name, const char *path,
+			       char **ret_to, struct err *e);
+
 #endif

@@ -3,7 +3,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/transfer/internal.h"
-#include "runner/state/aside.h"
+#include "runner/state/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

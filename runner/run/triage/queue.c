@@ -8,7 +8,7 @@
 #include "runner/crash/odds.h"
 #include "runner/run/job/suppress.h"
 #include "runner/run/triage/internal.h"
-#include "runner/state/aside.h"
+#include "runner/state/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
