@@ -6,12 +6,69 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* --- the command ---------------------------------------------------------- */
+/* --- the parts of every command ------------------------------------------------- */
+
+/* libFuzzer keeps its integer flags in an int and lets them wrap silently. */
+static unsigned libfuzzer_int(uint64_t v)
+{
+	return v < INT_MAX ? (unsigned)v : INT_MAX;
+}
 
 static size_t name_len(const char *flag)
 {
 	return strcspn(flag, "=");
 }
+
+static void drop_at(struct strv *v, size_t at)
+{
+	free(v->v[at]);
+	memmove(v->v + at, v->v + at + 1, (v->n - at) * sizeof(*v->v));
+	v->n--;
+}
+
+static void libfuzzer_add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v)
+{
+	strv_pushf(v, "-timeout=%u", libfuzzer_int(timeout_s));
+	strv_pushf(v, "-rss_limit_mb=%u", libfuzzer_int(rss_mib));
+}
+
+/* Adds the user's flags (NULL: none).  Each flag replaces an earlier flag of the same name.
+ * libFuzzer uses the last of a repeated flag, but one flag per name is easier to read in the log.
+ */
+static int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v, struct err *e)
+{
+	for (size_t i = 0; flags && flags[i]; i++) {
+		size_t n = name_len(flags[i]);
+		char why[160];
+
+		if (!libfuzzer_flag_ok(slice_of(flags[i]), why))
+			return err_set(e, EINVAL, "flag '%s': %s", flags[i], why);
+		if (replay && !libfuzzer_flag_replays(flags[i]))
+			continue;
+		for (size_t k = v->n; k-- > 1;)
+			if (name_len(v->v[k]) == n && memcmp(v->v[k], flags[i], n) == 0)
+				drop_at(v, k);
+		strv_push(v, flags[i]);
+	}
+	return 0;
+}
+
+/* The last step of building a command: adds the environment to c and moves c to *ret.  On an error,
+ * also that of libfuzzer_add_flags() (r < 0, with *e set), frees c and returns the error. */
+static int libfuzzer_command(int r, const char *binary, const struct libfuzzer_env *env,
+			     struct engine_cmd *c, struct engine_cmd *ret, struct err *e)
+{
+	if (r == 0)
+		r = libfuzzer_env(env, &c->env, e);
+	if (r < 0) {
+		engine_cmd_done(c);
+		return err_wrap(e, "libFuzzer command of '%s'", binary);
+	}
+	*ret = *c;
+	return 0;
+}
+
+/* --- the command that fuzzes ---------------------------------------------------- */
 
 static void add_own(const struct engine_fuzz *job, struct strv *v)
 {
@@ -42,38 +99,6 @@ static void add_chosen(const struct engine_fuzz *job, struct strv *v)
 		strv_pushf(v, "-runs=%u", libfuzzer_int(job->runs));
 }
 
-static void drop_at(struct strv *v, size_t at)
-{
-	free(v->v[at]);
-	memmove(v->v + at, v->v + at + 1, (v->n - at) * sizeof(*v->v));
-	v->n--;
-}
-
-void libfuzzer_add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v)
-{
-	strv_pushf(v, "-timeout=%u", libfuzzer_int(timeout_s));
-	strv_pushf(v, "-rss_limit_mb=%u", libfuzzer_int(rss_mib));
-}
-
-/* libFuzzer uses the last of a repeated flag.  One flag per name is easier to read in the log. */
-int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v, struct err *e)
-{
-	for (size_t i = 0; flags && flags[i]; i++) {
-		size_t n = name_len(flags[i]);
-		char why[160];
-
-		if (!libfuzzer_flag_ok(slice_of(flags[i]), why))
-			return err_set(e, EINVAL, "flag '%s': %s", flags[i], why);
-		if (replay && !libfuzzer_flag_replays(flags[i]))
-			continue;
-		for (size_t k = v->n; k-- > 1;)
-			if (name_len(v->v[k]) == n && memcmp(v->v[k], flags[i], n) == 0)
-				drop_at(v, k);
-		strv_push(v, flags[i]);
-	}
-	return 0;
-}
-
 static void libfuzzer_add_dirs(const struct engine_fuzz *job, struct strv *v)
 {
 	strv_push(v, job->corpus_dir);
@@ -97,19 +122,6 @@ static uint64_t max_len_of(const struct strv *argv)
 	return len;
 }
 
-int libfuzzer_command(int r, const char *binary, const struct libfuzzer_env *env,
-		      struct engine_cmd *c, struct engine_cmd *ret, struct err *e)
-{
-	if (r == 0)
-		r = libfuzzer_env(env, &c->env, e);
-	if (r < 0) {
-		engine_cmd_done(c);
-		return err_wrap(e, "libFuzzer command of '%s'", binary);
-	}
-	*ret = *c;
-	return 0;
-}
-
 static int libfuzzer_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct err *e)
 {
 	struct libfuzzer_env env = {.env = job->env,
@@ -125,6 +137,63 @@ static int libfuzzer_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret,
 	r = libfuzzer_add_flags(job->flags, false, &c.argv, e);
 	libfuzzer_add_dirs(job, &c.argv);
 	c.max_len = max_len_of(&c.argv);
+	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
+}
+
+/* --- without a corpus: a replay, a step of a merge, a step of -minimize_crash ---- */
+
+static int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret, struct err *e)
+{
+	struct libfuzzer_env env = {.env = job->env,
+				    .rss_limit_mib = job->rss_limit_mib,
+				    .symbolizer = job->symbolizer,
+				    .ub_goes_on = job->ub_goes_on};
+	struct engine_cmd c = {0};
+	int r;
+
+	strv_push(&c.argv, job->binary);
+	libfuzzer_add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv);
+	r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	for (size_t i = 0; job->inputs && job->inputs[i]; i++)
+		strv_push(&c.argv, job->inputs[i]);
+	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
+}
+
+static int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret,
+			     struct err *e)
+{
+	struct libfuzzer_env env = {
+	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .ub_goes_on = true};
+	struct engine_cmd c = {0};
+	int r;
+
+	strv_push(&c.argv, job->binary);
+	strv_pushf(&c.argv, "-artifact_prefix=%s/", job->artifact_dir);
+	strv_pushf(&c.argv, "-merge_control_file=%s", job->control);
+	strv_pushf(&c.argv, "-merge_inner=%d", job->only_new ? 1 : 2);
+	strv_pushf(&c.argv, "-max_len=%u", libfuzzer_int(job->max_len));
+	libfuzzer_add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv);
+	r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
+}
+
+/* libFuzzer's own outer loop accepts any crash.  Our outer loop compares the crashes. */
+static int libfuzzer_shorten(const struct engine_shorten *job, struct engine_cmd *ret,
+			     struct err *e)
+{
+	struct libfuzzer_env env = {
+	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .ub_goes_on = job->ub_goes_on};
+	struct engine_cmd c = {0};
+	int r;
+
+	strv_push(&c.argv, job->binary);
+	strv_push(&c.argv, "-minimize_crash_internal_step=1");
+	strv_pushf(&c.argv, "-exact_artifact_path=%s", job->output);
+	strv_pushf(&c.argv, "-runs=%u", libfuzzer_int(job->runs));
+	strv_pushf(&c.argv, "-max_total_time=%u", libfuzzer_int(job->max_time_s));
+	libfuzzer_add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv);
+	r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	strv_push(&c.argv, job->input);
 	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }
 

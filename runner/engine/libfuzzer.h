@@ -4,8 +4,6 @@
 
 #include "runner/engine/engine.h"
 
-#include <limits.h>
-
 /* libFuzzer of LLVM 14 to 19, and the units of LLVM's trunk.  Internal to this directory; other
  * code uses engine_libfuzzer. */
 
@@ -31,27 +29,6 @@ struct libfuzzer_env {
 			    was built with recovery */
 };
 MUST_CHECK int libfuzzer_env(const struct libfuzzer_env *o, struct strv *io, struct err *e);
-/* The last step of building a command: adds the environment to c and moves c to *ret.  On an error,
- * also that of libfuzzer_add_flags() (r < 0, with *e set), frees c and returns the error. */
-MUST_CHECK int libfuzzer_command(int r, const char *binary, const struct libfuzzer_env *env,
-				 struct engine_cmd *c, struct engine_cmd *ret, struct err *e);
-/* engine_ops.replay, engine_ops.measure, engine_ops.shorten */
-MUST_CHECK int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret,
-				struct err *e);
-MUST_CHECK int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret,
-				 struct err *e);
-MUST_CHECK int libfuzzer_shorten(const struct engine_shorten *job, struct engine_cmd *ret,
-				 struct err *e);
-
-/* libFuzzer keeps its integer flags in an int and lets them wrap silently. */
-static inline unsigned libfuzzer_int(uint64_t v)
-{
-	return v < INT_MAX ? (unsigned)v : INT_MAX;
-}
-void libfuzzer_add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v);
-/* Adds the user's flags (NULL: none).  Each flag replaces an earlier flag of the same name. */
-MUST_CHECK int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v,
-				   struct err *e);
 
 static inline void slice_skip(struct slice *io, size_t n)
 {
