@@ -1,15 +1,316 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An OSS-Fuzz style output directory.  It may be hostile.  Links must not lead out of it, because a
  * cell shows no more.  Types are checked before a file is opened, and no open file can block us. */
-#include "runner/targets/directory.h"
-
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "base/sys.h"
+#include "runner/targets/names.h"
+#include "runner/targets/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* A file beside a target, or a directory of seeds. */
+struct side {
+	const char *name; /* in scan.names */
+	struct slice target;
+	enum names_side kind; /* SIDE_NONE: a directory of seeds */
+	bool used;
+};
+
+struct scan {
+	const char *path;   /* as in the configuration */
+	char *real;	    /* absolute */
+	int fd;		    /* the directory */
+	struct strv names;  /* sorted */
+	struct side *sides; /* in the order of names */
+	size_t n_sides;
+	uint64_t searched;
+	struct target_list *out;
+};
+
+static struct place scan_place(const struct scan *s, const char *name)
+{
+	return (struct place){.dir = s->path, .name = name};
+}
+
+/* --- a file of the directory --------------------------------------------------- */
+
+/* The file or directory behind a name.  fd -1: not usable, for the reason in why ("": it no longer
+ * exists). */
+struct found {
+	int fd;
+	bool is_dir;
+	bool warning;
+	char why[200];
+	char *real; /* absolute path without links; below scan.real */
+};
+
+static void found_done(struct found *f)
+{
+	close_p(&f->fd);
+	free(f->real);
+}
+
+/* Closes f and sets why. */
+__attribute__((format(printf, 3, 4))) static void found_refuse(struct found *f, bool warning,
+							       const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(f->why, sizeof(f->why), fmt, ap);
+	va_end(ap);
+	f->warning = warning;
+	close_p(&f->fd);
+	f->fd = -1;
+}
+
+static bool found_is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && path[n] == '/';
+}
+
+/* Accepts only regular files and directories.  Other types must not even be opened. */
+static bool type_ok(const struct scan *s, const char *name, struct found *f)
+{
+	struct stat st;
+
+	if (fstatat(s->fd, name, &st, 0) < 0) {
+		if (errno == ELOOP)
+			found_refuse(f, true, "a loop of symbolic links");
+		else if (errno == ENOENT && fstatat(s->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			found_refuse(f, true, "a symbolic link to nothing");
+		else if (errno != ENOENT)
+			found_refuse(f, true, "cannot be examined: %s", strerror(errno));
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+		found_refuse(f, false, "neither a file nor a directory");
+		return false;
+	}
+	return true;
+}
+
+/* Opens name if it is a regular file or a directory below the scanned directory.  If not, *ret has
+ * the reason, and the result is 0.  Negative: a system error. */
+static int scan_open(const struct scan *s, const char *name, struct found *ret, struct err *e)
+{
+	struct stat st;
+	int r;
+
+	*ret = (struct found){.fd = -1};
+	if (!type_ok(s, name, ret))
+		return 0;
+	/* O_NONBLOCK: the file may have been replaced by a FIFO. */
+	ret->fd = sys_openat(s->fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (ret->fd < 0) {
+		found_refuse(ret, true, "can't be opened: %s", strerror(errno));
+		return 0;
+	}
+	if (fstat(ret->fd, &st) < 0) {
+		found_refuse(ret, true, "cannot be examined: %s", strerror(errno));
+		return 0;
+	}
+	ret->is_dir = S_ISDIR(st.st_mode);
+	if (!ret->is_dir && !S_ISREG(st.st_mode)) {
+		found_refuse(ret, true, "changed its type while it was read");
+		return 0;
+	}
+	r = source_fd_path(ret->fd, &ret->real, e);
+	if (r < 0)
+		return r;
+	if (!found_is_below(ret->real, s->real))
+		found_refuse(ret, !ret->is_dir && (st.st_mode & 0111),
+			     "leads out of the directory, where a cell sees nothing");
+	return 0;
+}
+
+/* --- the side files of a target: seeds, dictionary, options -------------------- */
+
+/* Number of orphans that get a "did you mean".  The time of these guesses is proportional to
+ * orphans times targets. */
+enum { GUESSES_MAX = 64 };
+
+static int sides_by_name(const void *key, const void *side)
+{
+	const struct side *s = side;
+
+	return strcmp(key, s->name);
+}
+
+static struct side *find_side(struct scan *s, const char *name)
+{
+	if (s->n_sides == 0)
+		return NULL;
+	return bsearch(name, s->sides, s->n_sides, sizeof(*s->sides), sides_by_name);
+}
+
+/* Finds the side file target+suffix.  *ret_side NULL: no such file.  f->fd -1: the file is not
+ * usable, and a note says why. */
+static int sides_find(struct scan *s, const char *target, const char *suffix, bool dir,
+		      struct side **ret_side, struct found *f, struct err *e)
+{
+	_autofree_ char *name = xasprintf("%s%s", target, suffix);
+	int r;
+
+	*ret_side = find_side(s, name);
+	if (!*ret_side)
+		return 0;
+	(*ret_side)->used = true;
+	r = scan_open(s, name, f, e);
+	if (r < 0)
+		return r;
+	if (f->fd >= 0 && f->is_dir != dir)
+		found_refuse(f, true, dir ? "not a directory" : "a directory, not a file");
+	if (f->fd < 0)
+		list_note(s->out, scan_place(s, name), true, "not used: %s",
+			  f->why[0] ? f->why : "gone while it was read");
+	return 0;
+}
+
+static int attach_archive(struct scan *s, struct target *t, struct err *e)
+{
+	const char *first = NULL, *suffix;
+
+	for (size_t i = 0; (suffix = names_archive_suffix(i)); i++) {
+		CLEANUP(found_done) struct found f = {.fd = -1};
+		struct side *side;
+		int r = sides_find(s, t->name, suffix, false, &side, &f, e);
+
+		if (r < 0)
+			return r;
+		if (f.fd < 0)
+			continue;
+		if (t->seed_archive) {
+			list_note(s->out, scan_place(s, side->name), true,
+				  "a second seed archive of '%s': '%s' is used", t->name, first);
+			continue;
+		}
+		t->seed_archive = take_ptr(&f.real);
+		first = side->name;
+	}
+	return 0;
+}
+
+static int attach_seed_dir(struct scan *s, struct target *t, struct err *e)
+{
+	CLEANUP(found_done) struct found f = {.fd = -1};
+	struct side *side;
+	int r = sides_find(s, t->name, NAMES_SEED_DIR_SUFFIX, true, &side, &f, e);
+
+	if (r == 0 && f.fd >= 0)
+		strv_push(&t->seed_dirs, f.real);
+	return r;
+}
+
+/* Attaches the dict= of an options file.  The path starts at the directory and must stay in it. */
+static int attach_named_dict(struct scan *s, struct target *t, struct place at, const char *dict,
+			     struct err *e)
+{
+	CLEANUP(found_done) struct found f = {.fd = -1};
+	struct side *side;
+	int r = scan_open(s, dict, &f, e);
+
+	if (r < 0)
+		return r;
+	if (f.fd >= 0 && f.is_dir)
+		found_refuse(&f, true, "it is a directory");
+	if (f.fd < 0) {
+		list_note(s->out, at, true, "dict '%.200s' is not used: %s", dict,
+			  f.why[0] ? f.why : "no such file");
+		return 0;
+	}
+	side = find_side(s, f.real + strlen(s->real) + 1);
+	if (side)
+		side->used = true;
+	t->dict = take_ptr(&f.real);
+	return 0;
+}
+
+static int attach_options(struct scan *s, struct target *t, struct err *e)
+{
+	CLEANUP(optfile_done) struct optfile o = {0};
+	CLEANUP(found_done) struct found f = {.fd = -1};
+	struct side *side;
+	int r = sides_find(s, t->name, ".options", false, &side, &f, e);
+
+	if (r < 0 || f.fd < 0)
+		return r;
+	r = source_options(s->out, scan_place(s, side->name), f.fd, t->engine, &o, e);
+	if (r < 0)
+		return r;
+	source_use_options(t, &o);
+	return o.dict ? attach_named_dict(s, t, scan_place(s, side->name), o.dict, e) : 0;
+}
+
+static int attach_dict(struct scan *s, struct target *t, struct err *e)
+{
+	CLEANUP(found_done) struct found f = {.fd = -1};
+	struct side *side;
+	int r = sides_find(s, t->name, ".dict", false, &side, &f, e);
+
+	/* A dictionary of the options file has priority. */
+	if (r == 0 && f.fd >= 0 && !t->dict)
+		t->dict = take_ptr(&f.real);
+	return r;
+}
+
+/* Adds the side files to each target of s->out, and marks them as used. */
+static int sides_attach(struct scan *s, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->out->n; i++) {
+		struct target *t = &s->out->v[i];
+
+		r = attach_options(s, t, e);
+		if (r == 0)
+			r = attach_dict(s, t, e);
+		if (r == 0)
+			r = attach_archive(s, t, e);
+		if (r == 0)
+			r = attach_seed_dir(s, t, e);
+	}
+	return r;
+}
+
+static void note_orphan(struct scan *s, const struct side *x, const char *near)
+{
+	const char *noun = x->kind == SIDE_NONE ? "seed directory" : names_side_noun(x->kind);
+
+	list_note(s->out, scan_place(s, x->name), true, "%s without a target '%.*s'%s%s%s", noun,
+		  (int)x->target.n, x->target.p, near ? ": did you mean '" : "", near ? near : "",
+		  near ? "'?" : "");
+}
+
+/* Adds a warning for each unused side file. */
+static void sides_note_orphans(struct scan *s)
+{
+	_autofree_ const char **targets = xcalloc(s->out->n + 1, sizeof(*targets));
+	unsigned guesses = 0;
+
+	for (size_t i = 0; i < s->out->n; i++)
+		targets[i] = s->out->v[i].name;
+	for (size_t i = 0; i < s->n_sides; i++) {
+		const struct side *x = &s->sides[i];
+		const char *near = NULL;
+
+		if (x->used)
+			continue;
+		if (guesses++ < GUESSES_MAX)
+			near = names_near(x->target, targets, s->out->n);
+		note_orphan(s, x, near);
+	}
+}
+
+/* --- the scan ------------------------------------------------------------------ */
 
 static void scan_done(struct scan *s)
 {
@@ -17,11 +318,6 @@ static void scan_done(struct scan *s)
 	close_p(&s->fd);
 	strv_done(&s->names);
 	free(s->sides);
-}
-
-struct place scan_place(const struct scan *s, const char *name)
-{
-	return (struct place){.dir = s->path, .name = name};
 }
 
 static void add_side(struct scan *s, const char *name, struct slice target, enum names_side kind)
@@ -80,7 +376,7 @@ static void take_directory(struct scan *s, const char *name)
 		add_side(s, name, (struct slice){name, n - suffix}, SIDE_NONE);
 	else
 		list_note(s->out, scan_place(s, name), false,
-			  "a directory: targets are looked for at the top only");
+			  "a directory: only programs at the top are targets");
 }
 
 static int take_program(struct scan *s, const char *name, int fd, struct err *e)
@@ -98,7 +394,7 @@ static int take_program(struct scan *s, const char *name, int fd, struct err *e)
 static int take_other(struct scan *s, const char *name, struct err *e)
 {
 	CLEANUP(found_done) struct found f = {.fd = -1};
-	int r = look(s, name, &f, e);
+	int r = scan_open(s, name, &f, e);
 
 	if (r < 0)
 		return r;
