@@ -40,10 +40,6 @@ MUST_CHECK int optfile_parse(struct slice text, const struct engine_ops *engine,
 MUST_CHECK bool optfile_flag(struct optfile *io, const struct engine_ops *engine, struct slice key,
 			     struct slice value, char why[OPTFILE_WHY_MAX]);
 
-/* [A-Za-z0-9_]+, at most OPTFILE_KEY_MAX bytes. */
-bool optfile_key_ok(struct slice key);
-void optfile_lower(struct slice key,
-		   char out[OPTFILE_KEY_MAX + 1]); /* key must pass optfile_key_ok() */
 /* A variable's name: [A-Za-z_][A-Za-z0-9_]*, at most OPTFILE_KEY_MAX bytes. */
 bool optfile_env_name_ok(struct slice name);
 /* No control characters, at most OPTFILE_VALUE_MAX bytes. */
