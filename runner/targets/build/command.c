@@ -52,7 +52,7 @@ static void keep_error(struct chosen *l, struct slice line)
 	build_command_keep(l, line);
 }
 
-bool build_says(struct slice line, const char *word)
+bool build_has_word(struct slice line, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -65,7 +65,8 @@ bool build_says(struct slice line, const char *word)
 /* A compiler's message about a failed linker; the linker printed the cause itself. */
 static bool of_linker(struct slice line)
 {
-	return build_says(line, "linker command failed") || build_says(line, "ld returned ");
+	return build_has_word(line, "linker command failed") ||
+	       build_has_word(line, "ld returned ");
 }
 
 /* Chooses errors of a compiler or a linker, else lines with "error" or make's mark, else the last
@@ -76,10 +77,11 @@ static void build_command_choose(const struct tool_end *end, struct chosen *ret)
 	struct chosen marked = {.n = 0}, other = {.n = 0}, last = {.n = 0};
 
 	while (scan_line(&all, &line)) {
-		if ((build_says(line, "error:") || build_says(line, "undefined reference to")) &&
+		if ((build_has_word(line, "error:") ||
+		     build_has_word(line, "undefined reference to")) &&
 		    !of_linker(line))
 			keep_error(&marked, line);
-		else if (build_says(line, "error") || build_says(line, "*** "))
+		else if (build_has_word(line, "error") || build_has_word(line, "*** "))
 			build_command_keep(&other, line);
 		if (line.n > 0) {
 			last.n = 0;
@@ -153,8 +155,8 @@ static void add_steps(const struct tool_end *end, char *text, size_t size)
 	}
 }
 
-static void say_status(const struct config_source *s, const struct tool_end *end,
-		       struct build_result *ret)
+static void build_command_report(const struct config_source *s, const struct tool_end *end,
+				 struct build_result *ret)
 {
 	char text[LINES * (SHOWN_MAX + 2) + STEPS * (STEP_MAX + 2) + 16] = "";
 	struct chosen l;
@@ -178,7 +180,7 @@ static void build_command_judge(const struct config_source *s, const struct tool
 	if (WIFSIGNALED(end->status))
 		build_fail(ret, "%s was ended by signal %d", s->build.v[0], WTERMSIG(end->status));
 	else if (WEXITSTATUS(end->status) != 0)
-		say_status(s, end, ret);
+		build_command_report(s, end, ret);
 }
 
 int build_command(const struct config_source *s, const struct tool_group *group, int log_fd,

@@ -15,7 +15,7 @@ MUST_CHECK int build_command(const struct config_source *s, const struct tool_gr
 void build_fail(struct build_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whether a line contains the word; ignores case. */
-bool build_says(struct slice line, const char *word);
+bool build_has_word(struct slice line, const char *word);
 
 /* Parses Bazel's build event protocol: JSON, one event per line
  * (https://bazel.build/remote/bep-glossary).  Longer lines are the output of actions and are
@@ -27,23 +27,12 @@ enum { EVENTS_LINE_MAX = 1 << 20 };
  * label without an event has failed.  *ret_any: there was an event.
  *
  * rights: the workspace's owner's, to open the output of a failed action for its first error;
- * NULL: opens no file.  said: Bazel's own first error, for targets without an action; "": none. */
+ * NULL: opens no file.  first_error: Bazel's own, for targets without an action; "": none. */
 struct events_beside {
 	const struct rights *rights;
-	const char *said;
+	const char *first_error;
 };
 MUST_CHECK int events_read(int fd, const struct strv *labels, const struct events_beside *beside,
 			   struct build_result *ret, bool *ret_any, struct err *e);
-
-/* The failed actions, each with one line of its output. */
-struct actions {
-	const struct rights *rights;
-	struct action *v;
-	size_t n;
-};
-void actions_take(struct actions *a, const json_t *event);
-/* NULL: not known. */
-const char *actions_line(const struct actions *a, const char *label, const char *output);
-void actions_done(struct actions *a);
 
 #endif
