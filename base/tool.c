@@ -180,22 +180,22 @@ static void tool_on_signal(void *arg, int signo)
 
 /* --- its output ---------------------------------------------------------------------- */
 
-/* Keeps the last TOOL_SAID_MAX bytes. */
+/* Keeps the last TOOL_ERRORS_MAX bytes. */
 static void keep_end(struct tool_end *end, struct slice block)
 {
 	size_t keep;
 
-	if (block.n > TOOL_SAID_MAX) {
-		block.p += block.n - TOOL_SAID_MAX;
-		block.n = TOOL_SAID_MAX;
+	if (block.n > TOOL_ERRORS_MAX) {
+		block.p += block.n - TOOL_ERRORS_MAX;
+		block.n = TOOL_ERRORS_MAX;
 	}
-	keep = TOOL_SAID_MAX - block.n;
-	if (end->said_n > keep) {
-		memmove(end->said, end->said + end->said_n - keep, keep);
-		end->said_n = keep;
+	keep = TOOL_ERRORS_MAX - block.n;
+	if (end->errors_n > keep) {
+		memmove(end->errors, end->errors + end->errors_n - keep, keep);
+		end->errors_n = keep;
 	}
-	memcpy(end->said + end->said_n, block.p, block.n);
-	end->said_n += block.n;
+	memcpy(end->errors + end->errors_n, block.p, block.n);
+	end->errors_n += block.n;
 }
 
 void tool_take(const struct tool *t, struct tool_end *io, uint64_t *io_logged, struct slice block)
@@ -286,7 +286,7 @@ static void on_out(void *arg, uint32_t events)
 	tool_on_readable(arg, 0);
 }
 
-static void on_said(void *arg, uint32_t events)
+static void on_errors(void *arg, uint32_t events)
 {
 	(void)events;
 	tool_on_readable(arg, 1);
@@ -294,7 +294,7 @@ static void on_said(void *arg, uint32_t events)
 
 static int watch_output(struct running *r, struct err *e)
 {
-	static io_fn *const fn[] = {on_out, on_said};
+	static io_fn *const fn[] = {on_out, on_errors};
 
 	for (size_t i = 0; i < 2; i++)
 		if (!r->io[i] && r->fds[i] >= 0 &&
@@ -388,12 +388,12 @@ static int tool_watch(struct running *r, struct err *e)
 static int tool_start(struct running *r, struct err *e)
 {
 	_autoclose_ int out = -1;
-	_autoclose_ int said = -1;
+	_autoclose_ int errors = -1;
 
 	/* Signals are handled before the tool starts, so that none is lost. */
-	if (make_pipe(&r->fds[0], &out, e) < 0 || make_pipe(&r->fds[1], &said, e) < 0 ||
+	if (make_pipe(&r->fds[0], &out, e) < 0 || make_pipe(&r->fds[1], &errors, e) < 0 ||
 	    loop_new(&r->loop, e) < 0 || tool_watch(r, e) < 0 ||
-	    tool_spawn(r, (const int[2]){out, said}, e) < 0)
+	    tool_spawn(r, (const int[2]){out, errors}, e) < 0)
 		return err_code(e);
 	return loop_add_child(r->loop, r->pid, tool_on_child, r, &r->child, e);
 }

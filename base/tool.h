@@ -20,7 +20,7 @@
  *
  * When it runs as us, it also gets our HOME, USER, LOGNAME, TMPDIR, XDG_CACHE_HOME,
  * XDG_CONFIG_HOME and CCACHE_DIR.  Otherwise it gets the owner's HOME, USER and LOGNAME. */
-enum { TOOL_SAID_MAX = 16384 };
+enum { TOOL_ERRORS_MAX = 16384 };
 
 typedef int tool_sink(void *arg, struct slice block, struct err *e);
 
@@ -65,12 +65,12 @@ struct tool {
 };
 
 struct tool_end {
-	int status;		  /* as waitpid(2) has it; valid when tool_run() returns 0 */
-	uint64_t us;		  /* its run time */
-	int signo;		  /* the signal to us that ended it, or 0 */
-	uint64_t log_lost;	  /* bytes missing in the log */
-	size_t said_n;		  /* the end of its errors: */
-	char said[TOOL_SAID_MAX]; /* any bytes */
+	int status;		      /* as waitpid(2) has it; valid when tool_run() returns 0 */
+	uint64_t us;		      /* its run time */
+	int signo;		      /* the signal to us that ended it, or 0 */
+	uint64_t log_lost;	      /* bytes missing in the log */
+	size_t errors_n;	      /* the end of its errors: */
+	char errors[TOOL_ERRORS_MAX]; /* any bytes */
 };
 
 /* Returns 0 when the program ended by itself, with any status.  Errors: -ETIMEDOUT, -EINTR (*ret
@@ -87,7 +87,7 @@ struct tool_env {
 };
 void tool_env_fill(struct tool_env *env, const struct owner *o);
 void tool_env_done(struct tool_env *env);
-/* Writes the tool's errors, or all of its output, to the log and to ret->said.  *io_logged is the
+/* Writes the tool's errors, or all of its output, to the log and to ret->errors.  *io_logged is the
  * number of bytes so far. */
 void tool_take(const struct tool *t, struct tool_end *io, uint64_t *io_logged, struct slice block);
 

@@ -209,9 +209,9 @@ static void name_old(const struct discover_source *s, struct target_list *l, siz
 				       l->v[i].name);
 	}
 	list_note(l, (struct place){.dir = s->path}, true,
-		  "the build failed and did not write these anew: %s%s; they are not "
-		  "fuzzed, since what broke it may be theirs (a build into a fresh "
-		  "directory, that keeps going, tells them apart: docs/discovery.md)",
+		  "the build failed and did not write these again: %s%s; they are not "
+		  "fuzzed, because they may be the cause (a build into an empty directory "
+		  "that continues after errors shows the cause: docs/discovery.md)",
 		  names, named < n ? ", ..." : "");
 }
 
@@ -257,19 +257,20 @@ static int add_missing(const struct discover_source *s, const struct target_list
 	return r;
 }
 
-static int say_rights(const struct rights *r, struct err *e)
+static int discover_add_rights(const struct rights *r, struct err *e)
 {
 	const struct err was = *e;
 
 	if (!r->other || (was.code != EACCES && was.code != EPERM))
 		return -was.code;
 	if (r->mixed)
-		return err_set(e, was.code,
-			       "%.380s (opened as what every user may read: several users own what "
-			       "leads here)",
-			       was.msg);
+		return err_set(
+		    e, was.code,
+		    "%.380s (opened with the rights that every user has: several users own parts "
+		    "of the path)",
+		    was.msg);
 	return err_set(e, was.code,
-		       "%.380s (opened with the rights of user %u, who owns what leads here)",
+		       "%.380s (opened with the rights of user %u, who owns a part of the path)",
 		       was.msg, (unsigned)r->uid);
 }
 
@@ -318,8 +319,8 @@ static int check_named(const struct target *t, struct err *e)
 
 /* Runs fn with the rights of the user who controls the source: root must not open files for a user
  * who could not open them. */
-static int look_as_owner(const struct discover_source *s, source_fn *fn, struct target_list *out,
-			 struct err *e)
+static int discover_as_owner(const struct discover_source *s, source_fn *fn,
+			     struct target_list *out, struct err *e)
 {
 	_autorights_ struct rights_back back = {0};
 	struct rights rights;
@@ -338,7 +339,7 @@ static int look_as_owner(const struct discover_source *s, source_fn *fn, struct 
 		r = check_named(&out->v[i], e);
 	if (r == -EXDEV)
 		return err_wrap(e, "%s", s->path);
-	return r < 0 ? say_rights(&rights, e) : 0;
+	return r < 0 ? discover_add_rights(&rights, e) : 0;
 }
 
 /* The path relative to top, if a shell needs no quotes for it; else NULL. */
@@ -354,13 +355,13 @@ static const char *plain_below(const char *path, const char *top)
 		   : NULL;
 }
 
-static void discover_say_build(const struct discover_source *s, struct target *t)
+static void discover_set_build(const struct discover_source *s, struct target *t)
 {
 	const char *made = s->top ? plain_below(t->binary, s->top) : NULL;
 
 	if (t->build)
 		return;
-	t->build = xstrdup(s->said_build);
+	t->build = xstrdup(s->shown_build);
 	if (made)
 		t->made = xasprintf("%s%s", strchr(made, '/') ? "" : "./", made);
 }
@@ -374,7 +375,7 @@ static int discover_add_source(const struct discover_source *s, source_fn *fn,
 			       struct target_list *io, struct err *e)
 {
 	CLEANUP(target_list_done) struct target_list fresh = {0};
-	int r = look_as_owner(s, fn, &fresh, e);
+	int r = discover_as_owner(s, fn, &fresh, e);
 
 	if (r == -ENOENT && has_missing(s)) /* a failed build removed the directory */
 		r = 0;
@@ -382,8 +383,8 @@ static int discover_add_source(const struct discover_source *s, source_fn *fn,
 		set_old_apart(s, &fresh);
 	if (r == 0 && has_missing(s))
 		r = add_missing(s, io, &fresh, e);
-	for (size_t i = 0; r == 0 && s->said_build && i < fresh.n; i++)
-		discover_say_build(s, &fresh.v[i]);
+	for (size_t i = 0; r == 0 && s->shown_build && i < fresh.n; i++)
+		discover_set_build(s, &fresh.v[i]);
 	if (r == 0)
 		r = discover_merge(io, &fresh, e);
 	return r < 0 ? err_wrap(e, "%s", s->path) : 0;

@@ -124,8 +124,8 @@ struct discover_source {
 	const struct discover_built *built; /* NULL: no failed build is known */
 	/* The build command of the source, for users: target.build of each target that has no
 	 * `build` of its own.  NULL: the source has no build command. */
-	const char *said_build;
-	/* The top directory of the repository in which a user runs said_build, for target.made.
+	const char *shown_build;
+	/* The top directory of the repository in which a user runs shown_build, for target.made.
 	 * NULL: unknown. */
 	const char *top;
 };

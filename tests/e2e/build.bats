@@ -292,13 +292,13 @@ command_source() { # SCRIPT
 	[ "$("$FUZZCELL" report --state-dir "$STATE" last | grep -c 'a build failed')" -eq 1 ]
 	[ "$(row healthy_fuzzer reason)" = time-limit ]
 	[ "$(row twenty_fuzzer reason)" = no-binary ]
-	[[ $output == *"did not write these anew: twenty_fuzzer; they are not fuzzed"* ]]
+	[[ $output == *"did not write these again: twenty_fuzzer; they are not fuzzed"* ]]
 	rm "$WORK/from/healthy_fuzzer"
 	sleep 0.2
 	cell run --plain
 	[ "$status" -eq 6 ]
 	[[ $output == *"nothing was built, nothing is fuzzed"* ]]
-	[[ $output == *"did not write these anew: healthy_fuzzer, twenty_fuzzer; they"* ]]
+	[[ $output == *"did not write these again: healthy_fuzzer, twenty_fuzzer; they"* ]]
 }
 
 @test "the build command of the manual: one broken target does not stop the others" {
@@ -316,7 +316,7 @@ command_source() { # SCRIPT
 	cell run --plain --max-fuzzer-time 3s
 	[ "$status" -eq 5 ]
 	[[ $output == *"sh ended with 2: make: *** No rule to make target"* ]]
-	[[ $output != *"did not write these anew"* ]]
+	[[ $output != *"did not write these again"* ]]
 	[ "$(row healthy_fuzzer reason)" = time-limit ]
 }
 

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static char a[] = "//p:a", b[] = "//p:b";
 	static char *const labels[] = {a, b, NULL};
 	struct strv both = {(char **)(uintptr_t)labels, 2};
-	const struct events_beside beside = {NULL, "said"};
+	const struct events_beside beside = {NULL, "first"};
 	struct build_result r = {.ok = true};
 	static int fd = -1;
 	struct err e = {0};

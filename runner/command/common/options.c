@@ -345,7 +345,7 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 
 	if (r == EXIT_DONE && origin_of(src, &build, &top, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
-	s.said_build = build;
+	s.shown_build = build;
 	s.top = top;
 	return r == EXIT_DONE ? options_add_source(c, &s) : r;
 }

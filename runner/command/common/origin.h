@@ -5,8 +5,8 @@
 #include "runner/config/config.h"
 
 /* Describes how a user builds the targets of a configured source, and in which repository, for
- * discover_source.said_build and .top. Both are new strings. NULL: the source has no `build`, or is
- * in no repository. */
+ * discover_source.shown_build and .top. Both are new strings. NULL: the source has no `build`, or
+ * is in no repository. */
 MUST_CHECK int origin_of(const struct config_source *s, char **ret_build, char **ret_top,
 			 struct err *e);
 

@@ -95,8 +95,8 @@ static void bazel_add_args(const struct bazel *b, const struct bazel_call *c, st
 /* The state of a call. */
 struct call {
 	const struct bazel_call *c;
-	struct bazel_said said, printed; /* its errors; its output */
-	struct err err;			 /* the sink's */
+	struct bazel_error error, printed; /* its errors; its output */
+	struct err err;			   /* the sink's */
 	bool failed;
 	size_t after; /* bytes of output since failed was set */
 };
@@ -109,7 +109,7 @@ static int bazel_on_output(void *arg, struct slice block, struct err *e)
 	enum { AFTER_MAX = 1 << 20 };
 	struct call *k = arg;
 
-	bazel_said_feed(&k->printed, block);
+	bazel_error_feed(&k->printed, block);
 	if (!k->failed && k->c->out(k->c->arg, block, &k->err) < 0)
 		k->failed = true;
 	else if (k->failed)
@@ -122,7 +122,7 @@ static int bazel_on_output(void *arg, struct slice block, struct err *e)
 
 static void on_errors(void *arg, struct slice block)
 {
-	bazel_said_feed(&((struct call *)arg)->said, block);
+	bazel_error_feed(&((struct call *)arg)->error, block);
 }
 
 /* The first line of .bazelversion, the version that a launcher needs; "": none. */
@@ -144,20 +144,20 @@ static void wanted_version(const struct bazel *b, char out[32])
 
 /* Finds the reason of a failure.  Messages of a launcher do not begin with "ERROR: ", and may not
  * name the version. */
-static void bazel_read_said(const struct bazel *b, struct call *k, char said[BAZEL_SAID_MAX])
+static void bazel_find_error(const struct bazel *b, struct call *k, char error[BAZEL_ERROR_MAX])
 {
-	char text[BAZEL_SAID_MAX], version[32];
+	char text[BAZEL_ERROR_MAX], version[32];
 
-	if (bazel_said_end(&k->said, said))
+	if (bazel_error_end(&k->error, error))
 		return;
-	if (bazel_said_end(&k->printed, text)) {
-		memcpy(said, text, sizeof(text));
+	if (bazel_error_end(&k->printed, text)) {
+		memcpy(error, text, sizeof(text));
 		return;
 	}
 	wanted_version(b, version);
-	if (*version && *said && !strstr(said, version)) {
-		memcpy(text, said, sizeof(text));
-		snprintf(said, BAZEL_SAID_MAX, "%.300s (.bazelversion asks for Bazel %s)", text,
+	if (*version && *error && !strstr(error, version)) {
+		memcpy(text, error, sizeof(text));
+		snprintf(error, BAZEL_ERROR_MAX, "%.300s (.bazelversion asks for Bazel %s)", text,
 			 version);
 	}
 }
@@ -183,14 +183,14 @@ static int run_call(const struct bazel *b, struct call *k, const struct strv *ar
 }
 
 int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
-	       char said[BAZEL_SAID_MAX], struct err *e)
+	       char error[BAZEL_ERROR_MAX], struct err *e)
 {
 	_autostrv_ struct strv argv = {0};
 	_autofree_ struct call *k = xcalloc(1, sizeof(*k));
 	struct tool_end end;
 	int r;
 
-	*said = '\0';
+	*error = '\0';
 	bazel_add_args(b, c, &argv);
 	k->c = c;
 	r = run_call(b, k, &argv, &end, e);
@@ -204,7 +204,7 @@ int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 		*e = k->err;
 		return err_wrap(e, "%s", c->command);
 	}
-	bazel_read_said(b, k, said);
+	bazel_find_error(b, k, error);
 	return 0;
 }
 
@@ -271,7 +271,7 @@ static void sort_unique(struct strv *v)
 	v->n = n;
 }
 
-int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAID_MAX],
+int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_ERROR_MAX],
 		 struct err *e)
 {
 	_autostrv_ struct strv argv = {0};
@@ -290,7 +290,7 @@ int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAI
 		return r;
 	if (code != BAZEL_OK && code != BAZEL_PARTIAL)
 		return err_set(e, EPROTO, "%s query: %s", b->program,
-			       *partial ? partial : "it does not say why it failed");
+			       *partial ? partial : "it failed without an error message");
 	lines_end(&l->lines, bazel_on_line, l);
 	if (l->failed) {
 		*e = l->err;
@@ -299,8 +299,8 @@ int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAI
 	if (code == BAZEL_OK)
 		*partial = '\0';
 	else if (!*partial)
-		snprintf(partial, BAZEL_SAID_MAX,
-			 "a package could not be loaded; %s query does not say which", b->program);
+		snprintf(partial, BAZEL_ERROR_MAX,
+			 "a package could not be loaded; %s query does not name it", b->program);
 	sort_unique(ret);
 	return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "base/owner.h"
 #include "base/tool.h"
-#include "runner/targets/bazel/said.h"
+#include "runner/targets/bazel/error.h"
 #include "runner/targets/discover.h"
 
 /* A Bazel workspace and its own Bazel (4.2 or newer).  Bazel is started in the workspace; when
@@ -49,15 +49,15 @@ struct bazel_call {
 };
 #define BAZEL_ASK_US (UINT64_C(600) * 1000000)
 
-/* 0: Bazel exited with status *ret_code.  said: the first error in Bazel's output
- * (runner/targets/bazel/said.h), or "".  Other ends are errors.  An answer that `out` refuses is an
- * error, too, unless the exit status shows that Bazel failed. */
+/* 0: Bazel exited with status *ret_code.  error: the first error in Bazel's output
+ * (runner/targets/bazel/error.h), or "".  Other ends are errors.  An answer that `out` refuses is
+ * an error, too, unless the exit status shows that Bazel failed. */
 MUST_CHECK int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
-			  char said[BAZEL_SAID_MAX], struct err *e);
+			  char error[BAZEL_ERROR_MAX], struct err *e);
 
 /* The labels that the query finds, plain and sorted.  partial: "", or Bazel's message about why
  * there may be more (a package that cannot be loaded). */
-MUST_CHECK int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAID_MAX],
+MUST_CHECK int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_ERROR_MAX],
 			    struct err *e);
 
 #endif

@@ -33,7 +33,7 @@ struct find {
 	struct entry *v;
 	struct bazel_graph graph;
 	char *root; /* the execution root */
-	char said[BAZEL_SAID_MAX];
+	char error[BAZEL_ERROR_MAX];
 	uint64_t searched, steps;
 	struct target_list *out;
 };
@@ -113,7 +113,7 @@ static void reader_free_p(struct bazel_reader **r)
 
 /* Queries the targets, their siblings (rules of the same macro call), and the data of all of
  * these. */
-static int ask_graph(struct find *f, struct err *e)
+static int query_graph(struct find *f, struct err *e)
 {
 	static const char *const args[] = {"--output=xml", "--keep_going", "--noimplicit_deps",
 					   "--order_output=no", "--"};
@@ -131,9 +131,9 @@ static int ask_graph(struct find *f, struct err *e)
 		   f->b.query);
 	c.arg = reader;
 	if (r == 0)
-		r = bazel_call(&f->b, &c, &code, f->said, e);
+		r = bazel_call(&f->b, &c, &code, f->error, e);
 	if (r == 0 && code != 0 && code != 3)
-		r = err_set(e, EPROTO, "%s query: %s", f->b.program, f->said);
+		r = err_set(e, EPROTO, "%s query: %s", f->b.program, f->error);
 	return r == 0 ? bazel_reader_end(reader, e) : r;
 }
 
@@ -186,7 +186,7 @@ static int bazel_targets_take_text(void *arg, struct slice block, struct err *e)
 
 /* Queries the programs' paths with the flags of the build, because flags may change the output
  * directory.  Bazel before 5.3 has no --output=files. */
-static int ask_paths_of(struct find *f, const char *set, int *ret_code, struct err *e)
+static int query_paths_of(struct find *f, const char *set, int *ret_code, struct err *e)
 {
 	static const char expr[] =
 	    "--starlark:expr=str(target.label) + '\\t' + (target.files_to_run.executable.path if "
@@ -204,13 +204,13 @@ static int ask_paths_of(struct find *f, const char *set, int *ret_code, struct e
 	for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++)
 		strv_push(&argv, args[i]);
 	strv_pushf(&argv, "set(%s)", set);
-	r = bazel_call(&f->b, &c, ret_code, f->said, e);
+	r = bazel_call(&f->b, &c, ret_code, f->error, e);
 	if (r == 0)
 		lines_end(&a->lines, on_path, a);
 	return r;
 }
 
-static int ask_paths(struct find *f, struct err *e)
+static int query_paths(struct find *f, struct err *e)
 {
 	_autobuf_ struct buf set = BUF_INIT(SET_MAX + BAZEL_LABEL_MAX + 8);
 	bool any = false;
@@ -222,18 +222,18 @@ static int ask_paths(struct find *f, struct err *e)
 			continue;
 		r = buf_check(&set, e);
 		if (r == 0)
-			r = ask_paths_of(f, buf_str(&set), &code, e);
+			r = query_paths_of(f, buf_str(&set), &code, e);
 		buf_clear(&set);
 	}
 	for (size_t i = 0; i < f->labels.n; i++)
 		any = any || f->v[i].path;
 	if (r == 0 && !any)
 		r = err_set(e, EPROTO, "%s cquery: %s", f->b.program,
-			    *f->said ? f->said : "no target has a program");
+			    *f->error ? f->error : "no target has a program");
 	return r;
 }
 
-static int ask_root(struct find *f, struct err *e)
+static int query_root(struct find *f, struct err *e)
 {
 	_autostrv_ struct strv argv = {0};
 	_autobuf_ struct buf text = BUF_INIT(8192);
@@ -246,14 +246,14 @@ static int ask_root(struct find *f, struct err *e)
 	int code = 0, r;
 
 	strv_push(&argv, "execution_root");
-	r = bazel_call(&f->b, &c, &code, f->said, e);
+	r = bazel_call(&f->b, &c, &code, f->error, e);
 	if (r < 0)
 		return r;
 	if (text.n > 0 && text.p[text.n - 1] == '\n')
 		text.p[--text.n] = '\0';
 	if (code != 0 || *buf_str(&text) != '/' || strchr(buf_str(&text), '\n'))
 		return err_set(e, EPROTO, "%s info: %s", f->b.program,
-			       *f->said ? f->said : "it does not say where it builds");
+			       *f->error ? f->error : "it printed no execution root");
 	f->root = xstrdup(buf_str(&text));
 	return 0;
 }
@@ -290,7 +290,7 @@ static void bazel_targets_add_word(struct buf *out, const char *word)
 
 /* Writes the build command as a user would type it in the workspace.  The flags are words of the
  * configuration. */
-static int bazel_targets_say_build(const struct find *f, struct target *t, const char *label,
+static int bazel_targets_set_build(const struct find *f, struct target *t, const char *label,
 				   struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(65536);
@@ -303,7 +303,7 @@ static int bazel_targets_say_build(const struct find *f, struct target *t, const
 	return buf_check(&text, e);
 }
 
-static int bazel_targets_say_corpus(const struct find *f, struct target *t, struct err *e)
+static int bazel_targets_set_corpus(const struct find *f, struct target *t, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(65536);
 	size_t n = strlen(f->b.dir);
@@ -344,7 +344,7 @@ static int bazel_targets_examine(struct find *f, struct target *t, int fd, const
 	return 0;
 }
 
-static int bazel_targets_look_at_program(struct find *f, struct target *t, const char *label,
+static int bazel_targets_examine_program(struct find *f, struct target *t, const char *label,
 					 struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -382,19 +382,19 @@ static int bazel_targets_add_entry(struct find *f, const struct entry *entry, st
 	t.binary = xasprintf("%s/%s", f->root, entry->path ? entry->path : entry->name);
 	t.label = xstrdup(entry->label);
 	t.made = entry->path ? xstrdup(entry->path) : NULL;
-	r = bazel_targets_say_build(f, &t, entry->label, e);
+	r = bazel_targets_set_build(f, &t, entry->label, e);
 	if (r < 0)
 		return r;
 	if (why)
 		source_unbuilt(&t, "%s did not build: %s", entry->label, why);
 	else if (!entry->path)
-		source_unbuilt(&t, "Bazel knows no program of %s: %s", entry->label, f->said);
+		source_unbuilt(&t, "Bazel knows no program of %s: %s", entry->label, f->error);
 	else
-		r = bazel_targets_look_at_program(f, &t, entry->label, e);
+		r = bazel_targets_examine_program(f, &t, entry->label, e);
 	if (r == 0)
 		r = bazel_files(&f->b, &f->graph, entry->label, &t, f->out, &f->steps, e);
 	if (r == 0)
-		r = bazel_targets_say_corpus(f, &t, e);
+		r = bazel_targets_set_corpus(f, &t, e);
 	if (r < 0)
 		return r;
 	if (t.unbuilt)
@@ -408,12 +408,12 @@ int discover_bazel(const struct discover_source *s, struct target_list *out, str
 	int r = bazel_open(s, &f.b, e);
 
 	if (r == 0)
-		r = bazel_labels(&f.b, &f.labels, f.said, e);
+		r = bazel_labels(&f.b, &f.labels, f.error, e);
 	if (r < 0)
 		return r;
-	out->partial = *f.said;
+	out->partial = *f.error;
 	if (out->partial)
-		list_note(out, here(&f), true, "there may be more targets: %s", f.said);
+		list_note(out, here(&f), true, "there may be more targets: %s", f.error);
 	if (f.labels.n == 0) {
 		list_note(out, here(&f), true, "the query finds no target: %s", f.b.query);
 		return 0;
@@ -423,11 +423,11 @@ int discover_bazel(const struct discover_source *s, struct target_list *out, str
 		f.v[i].label = f.labels.v[i];
 	r = bazel_targets_name_all(&f, e);
 	if (r == 0)
-		r = ask_graph(&f, e);
+		r = query_graph(&f, e);
 	if (r == 0)
-		r = ask_paths(&f, e);
+		r = query_paths(&f, e);
 	if (r == 0)
-		r = ask_root(&f, e);
+		r = query_root(&f, e);
 	for (size_t i = 0; r == 0 && i < f.labels.n; i++)
 		r = bazel_targets_add_entry(&f, &f.v[i], e);
 	return r;

@@ -55,11 +55,11 @@ static void build_bazel_add_args(const struct bazel *b, const struct events *ev,
 
 /* Reads the result of each target from the events.  Without events, no target counts as built. */
 static int build_bazel_judge(const struct bazel *b, const struct events *ev,
-			     const struct strv *labels, int code, const char *said,
+			     const struct strv *labels, int code, const char *error,
 			     struct build_result *ret, struct err *e)
 {
 	struct rights rights;
-	const struct events_beside beside = {&rights, said};
+	const struct events_beside beside = {&rights, error};
 	size_t failed;
 	bool any = false;
 	int r = rights_of(b->dir, &rights, e);
@@ -70,18 +70,19 @@ static int build_bazel_judge(const struct bazel *b, const struct events *ev,
 		return r;
 	failed = ret->failed.labels.n;
 	if (code < 0)
-		build_fail(ret, "%s; %zu of %zu targets were built", said, ret->built.n, labels->n);
+		build_fail(ret, "%s; %zu of %zu targets were built", error, ret->built.n,
+			   labels->n);
 	else if (!any)
 		build_fail(ret, "%s build: %s", b->program,
-			   *said ? said
-				 : "no build events (does its server see another /tmp? "
-				   "bazel shutdown)");
+			   *error ? error
+				  : "no build events (does its server see another /tmp? "
+				    "bazel shutdown)");
 	else if (failed > 0)
 		build_fail(ret, "%zu of %zu targets did not build%s: %s: %s", failed, labels->n,
 			   failed > 1 ? "; the first" : "", ret->failed.labels.v[0],
 			   ret->failed.whys.v[0]);
 	else if (code != 0)
-		build_fail(ret, "%s build ended with %d: %s", b->program, code, said);
+		build_fail(ret, "%s build ended with %d: %s", b->program, code, error);
 	return 0;
 }
 
@@ -95,25 +96,25 @@ static int call(const struct bazel *b, const struct config_source *s, const stru
 			       .time_us = s->build_time_us,
 			       .log_fd = log_fd,
 			       .log_max = BUILD_LOG_MAX};
-	char said[BAZEL_SAID_MAX];
+	char error[BAZEL_ERROR_MAX];
 	int code = -1, r = events_open(&b->owner, &ev, e);
 
 	if (r < 0)
 		return r;
 	build_bazel_add_args(b, &ev, labels, &args);
-	r = bazel_call(b, &c, &code, said, e);
+	r = bazel_call(b, &c, &code, error, e);
 	if (r == -EINTR || r == -ENOMEM)
 		return r;
 	if (r < 0) /* a timeout or a kill: finished targets count as built */
-		snprintf(said, sizeof(said), "%.*s", BAZEL_SAID_MAX - 1, e->msg);
-	return build_bazel_judge(b, &ev, labels, code, said, ret, e);
+		snprintf(error, sizeof(error), "%.*s", BAZEL_ERROR_MAX - 1, e->msg);
+	return build_bazel_judge(b, &ev, labels, code, error, ret, e);
 }
 
 static int build_bazel_build(const struct bazel *b, const struct config_source *s, int log_fd,
 			     struct build_result *ret, struct err *e)
 {
 	_autostrv_ struct strv labels = {0};
-	char partial[BAZEL_SAID_MAX];
+	char partial[BAZEL_ERROR_MAX];
 	int r = bazel_labels(b, &labels, partial, e);
 
 	if (r == -EPROTO || r == -ENOENT || r == -ETIMEDOUT || r == -EBADMSG || r == -EDQUOT) {

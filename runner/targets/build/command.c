@@ -73,7 +73,7 @@ static bool of_linker(struct slice line)
  * line. */
 static void build_command_choose(const struct tool_end *end, struct chosen *ret)
 {
-	struct slice all = {end->said, end->said_n}, line;
+	struct slice all = {end->errors, end->errors_n}, line;
 	struct chosen marked = {.n = 0}, other = {.n = 0}, last = {.n = 0};
 
 	while (scan_line(&all, &line)) {
@@ -136,7 +136,7 @@ static bool make_step(struct slice line, struct slice *ret)
 /* Appends the names of the first failed steps to `text`, which has `size` bytes. */
 static void add_steps(const struct tool_end *end, char *text, size_t size)
 {
-	struct slice all = {end->said, end->said_n}, line, v[STEPS];
+	struct slice all = {end->errors, end->errors_n}, line, v[STEPS];
 	size_t n = 0, cut, at = strlen(text);
 
 	while (n < STEPS && scan_line(&all, &line)) {

@@ -40,7 +40,7 @@ static const struct tool plain = {.log_fd = -1};
 
 static bool said(const struct tool_end *end, const char *text)
 {
-	return slice_eq((struct slice){end->said, end->said_n}, slice_of(text));
+	return slice_eq((struct slice){end->errors, end->errors_n}, slice_of(text));
 }
 
 static void test_ends(void **state)
@@ -296,8 +296,8 @@ static void test_log(void **state)
 	assert_true(said(&end, "12345678\n"));
 	/* Of much output the end is kept. */
 	assert_int_equal(sh("seq 100000; echo last", NULL, t, &end, &e), 0);
-	assert_int_equal(end.said_n, TOOL_SAID_MAX);
-	assert_int_equal(memcmp(end.said + end.said_n - 12, "100000\nlast\n", 12), 0);
+	assert_int_equal(end.errors_n, TOOL_ERRORS_MAX);
+	assert_int_equal(memcmp(end.errors + end.errors_n - 12, "100000\nlast\n", 12), 0);
 }
 
 /* A full disk for the log does not end the build. */

@@ -4,8 +4,8 @@
 
 /* A workspace, and a program in place of Bazel that prints files of the test: out.label and out.xml
  * (query), out.cquery, out.info, and out.build (the build events).  Its status is in code.COMMAND,
- * its stderr in said.COMMAND.  It writes its calls to `calls`.  tests/e2e/build.bats tests the real
- * Bazel. */
+ * its stderr in stderr.COMMAND.  It writes its calls to `calls`.  tests/e2e/build.bats tests the
+ * real Bazel. */
 #include "tests/unit/targets/tree.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static const char fake_script[] =
     "build) [ ! -e $here/out.build ] || cat $here/out.build >$events ;;\n"
     "*) cat $here/out.$command ;;\n"
     "esac\n"
-    "[ ! -e $here/said.$command ] || cat $here/said.$command >&2\n"
+    "[ ! -e $here/stderr.$command ] || cat $here/stderr.$command >&2\n"
     "exit $(cat $here/code.$command 2>/dev/null || echo 0)\n";
 
 static inline void fake_make(struct fake *f)

@@ -171,7 +171,7 @@ static void test_partial(void **state)
 	fake_make(&f);
 	fake_targets(&f, labels);
 	tree_file(&f.tree, "code.query", "3");
-	tree_file(&f.tree, "said.query", "Loading\nERROR: error loading package 'q'\nINFO: x\n");
+	tree_file(&f.tree, "stderr.query", "Loading\nERROR: error loading package 'q'\nINFO: x\n");
 	adds(&f, &l);
 	assert_int_equal(l.n, 1);
 	assert_true(l.partial);
@@ -195,18 +195,18 @@ static void test_bazel_fails(void **state)
 	fake_make(&f);
 	fake_targets(&f, labels);
 	tree_file(&f.tree, "code.query", "7");
-	tree_file(&f.tree, "said.query", "ERROR: no \x1b[31m such\x1b function\n");
+	tree_file(&f.tree, "stderr.query", "ERROR: no \x1b[31m such\x1b function\n");
 	fails(&f, -EPROTO, "query: no  such function");
-	tree_file(&f.tree, "said.query", "");
-	fails(&f, -EPROTO, "query: it does not say why it failed");
+	tree_file(&f.tree, "stderr.query", "");
+	fails(&f, -EPROTO, "query: it failed without an error message");
 	tree_file(&f.tree, "code.query", "0");
 	tree_file(&f.tree, "code.cquery", "2");
 	tree_file(&f.tree, "out.cquery", "");
-	tree_file(&f.tree, "said.cquery", "ERROR: Config value asan-fuzzer is not defined\n");
+	tree_file(&f.tree, "stderr.cquery", "ERROR: Config value asan-fuzzer is not defined\n");
 	fails(&f, -EPROTO, "cquery: Config value asan-fuzzer is not defined");
 	fake_targets(&f, labels);
 	tree_file(&f.tree, "out.info", "relative/root\n");
-	fails(&f, -EPROTO, "info: it does not say where it builds");
+	fails(&f, -EPROTO, "info: it printed no execution root");
 	tree_file(&f.tree, "out.xml", "<query>");
 	fails(&f, -EBADMSG, "not XML");
 	f.source.bazel = "/no/bazel";
@@ -238,7 +238,7 @@ static void test_launcher(void **state)
 	      "/a/very/long/path/of/a/project/.bazelversion), but it wasn't found.");
 	/* Another script, which does not name the missing version. */
 	tree_file(&f.tree, "out.label", "");
-	tree_file(&f.tree, "said.query", "could not download Bazel: no route to host\n");
+	tree_file(&f.tree, "stderr.query", "could not download Bazel: no route to host\n");
 	fails(&f, -EPROTO, "query: could not download Bazel: no route to host");
 	tree_file(&f.tree, "ws/.bazelversion", "8.0.1\nmore\n");
 	fails(&f, -EPROTO, "no route to host (.bazelversion asks for Bazel 8.0.1)");
@@ -305,11 +305,11 @@ static void test_old_ones(void **state)
 	assert_string_equal(get_target(&l, "old_fuzzer").unbuilt,
 			    "the build failed, and this is an older one");
 	assert_int_not_equal(access(get_target(&l, "old_fuzzer").binary, F_OK), 0);
-	expect_note(&l, t.path, true, "did not write these anew: old_fuzzer; they are not fuzzed");
+	expect_note(&l, t.path, true, "did not write these again: old_fuzzer; they are not fuzzed");
 	tree_done(&t);
 }
 
-/* Targets that a failed build did not make stay in the list, whatever else the record says. */
+/* Targets that a failed build did not make stay in the list, whatever else is in the record. */
 static void test_missing_ones(void **state)
 {
 	CLEANUP(target_list_done) struct target_list l = {0};

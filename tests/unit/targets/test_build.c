@@ -73,7 +73,7 @@ static void test_bazel_fails(void **state)
 	fake_make(&f);
 	fake_targets(&f, two);
 	tree_file(&f.tree, "code.build", "1");
-	tree_file(&f.tree, "said.build", "ERROR: no compiler\n");
+	tree_file(&f.tree, "stderr.build", "ERROR: no compiler\n");
 	tree_file(&f.tree, "out.build", DONE("//p:a", GOOD) DONE("//p:b", "\"completed\":{}"));
 	builds_well(&f, &r);
 	assert_false(r.ok);
@@ -90,7 +90,7 @@ static void test_bazel_fails(void **state)
 	build_result_done(&r);
 	/* The events report success, but no target. */
 	tree_file(&f.tree, "code.build", "0");
-	tree_file(&f.tree, "said.build", "");
+	tree_file(&f.tree, "stderr.build", "");
 	builds_well(&f, &r);
 	assert_false(r.ok);
 	assert_non_null(strstr(r.why, "does its server see another /tmp"));
@@ -99,7 +99,7 @@ static void test_bazel_fails(void **state)
 	tree_file(&f.tree, "code.query", "2");
 	builds_well(&f, &r);
 	assert_false(r.ok);
-	assert_non_null(strstr(r.why, "query: it does not say why"));
+	assert_non_null(strstr(r.why, "query: it failed without an error message"));
 	build_result_done(&r);
 	tree_file(&f.tree, "code.query", "0");
 	tree_file(&f.tree, "out.label", "");
@@ -142,7 +142,7 @@ static void test_bazel_compiler(void **state)
 	snprintf(events, sizeof(events), event, "x.o", "file://", f.tree.path);
 	why_failed(&f, events, "an action of //l:lib failed: l/half.cc:3:2: error: no such type");
 	/* A failure before any action: the reason is Bazel's own error. */
-	tree_file(&f.tree, "said.build",
+	tree_file(&f.tree, "stderr.build",
 		  "ERROR: Traceback (most recent call last):\nError in fail: no toolchain\n");
 	why_failed(&f, DONE("//p:a", "\"aborted\":{\"reason\":\"ANALYSIS_FAILURE\"}"),
 		   "ANALYSIS_FAILURE, Bazel's first error: Error in fail: no toolchain");
@@ -183,7 +183,7 @@ static void test_bazel_partial(void **state)
 	fake_targets(&f, two);
 	tree_file(&f.tree, "out.build", DONE("//p:a", GOOD) DONE("//p:b", GOOD));
 	tree_file(&f.tree, "code.query", "3");
-	tree_file(&f.tree, "said.query", "ERROR: package 'q' has errors\n");
+	tree_file(&f.tree, "stderr.query", "ERROR: package 'q' has errors\n");
 	builds_well(&f, &r);
 	assert_false(r.ok);
 	assert_string_equal(r.why, "there may be more targets: package 'q' has errors");
@@ -244,7 +244,7 @@ static void runs_bad(struct tree *t, const char *script, const char *why)
 }
 
 /* The reason names each harness that failed to build. */
-static void says_harness(struct tree *t)
+static void reports_harness(struct tree *t)
 {
 	/* Many errors in one file, and one error in another. */
 	runs_bad(
@@ -313,7 +313,7 @@ static void test_command(void **state)
 	runs_bad(&t, "echo one; echo 'make: *** [a] Error 1'; echo 'make: Leaving'; exit 2",
 		 "sh ended with 2: make: *** [a] Error 1; failed: a");
 	runs_bad(&t, "exit 2", "sh ended with 2: ");
-	says_harness(&t);
+	reports_harness(&t);
 	runs_bad(&t, "kill -11 $$", "sh was ended by signal 11");
 	build_time_us = 500000;
 	runs_bad(&t, "sleep 100", "sh: took more than 500ms");

@@ -88,7 +88,7 @@ static void test_manifest(void **state)
 			 wrong[i].key);
 		assert_memory_equal(e.msg, want, strlen(want));
 		assert_non_null(strstr(e.msg, "': Permission denied (opened with the rights of "
-					      "user 4321, who owns what leads here)"));
+					      "user 4321, who owns a part of the path)"));
 	}
 	/* A user's manifest may name files that the user can read; our own manifest may name any
 	 * file. */
