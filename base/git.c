@@ -115,7 +115,7 @@ static int git_wait_end(const struct tool_group *group, pid_t pid, int *ret_ws, 
 	return r < 0 ? r : ended;
 }
 
-enum { SAID_MAX = 8192, ANSWER_MAX = 65536 };
+enum { GIT_ERRORS_MAX = 8192, ANSWER_MAX = 65536 };
 
 /* --- a process ------------------------------------------------------------------- */
 
@@ -156,8 +156,9 @@ static void git_add_env(const struct git *g, bool literal, const char *const *mo
 
 static void git_add_args(const struct git *g, const char *const *args, struct strv *argv)
 {
-	/* Files larger than 16 MiB are streamed.  A fetch writes one pack file, which git_tidy()
-	 * finds after git was killed.  Nothing is packed in the background (checkout.c does it). */
+	/* Files larger than 16 MiB are streamed.  A fetch writes one pack file, which
+	 * git_remove_unfinished() finds after git was killed.  Nothing is packed in the background
+	 * (checkout.c does it). */
 	static const char *const first[] = {"git",
 					    "-c",
 					    "core.hooksPath=/dev/null",
@@ -230,7 +231,7 @@ static int open_top(const struct git *g, int *ret_fd, struct err *e)
 }
 
 int git_start(const struct git *g, const char *const *args, const char *const *more, int in,
-	      int out, int said, pid_t *ret_pid, struct err *e)
+	      int out, int errors, pid_t *ret_pid, struct err *e)
 {
 	_autostrv_ struct strv argv = {0};
 	_autostrv_ struct strv env = {0};
@@ -248,14 +249,14 @@ int git_start(const struct git *g, const char *const *args, const char *const *m
 	spec.env = (const char *const *)env.v;
 	spec.stdin_fd = in;
 	spec.stdout_fd = out;
-	spec.stderr_fd = said;
+	spec.stderr_fd = errors;
 	spec.prepare = git_prepare;
 	spec.prepare_arg = &p;
 	spec.die_with_us = true;
 	return proc_spawn(&spec, ret_pid, e);
 }
 
-static int open_said(int *ret_fd, struct err *e)
+static int git_open_errors(int *ret_fd, struct err *e)
 {
 	*ret_fd = memfd_create("git", MFD_CLOEXEC);
 	return *ret_fd < 0 ? err_sys(e, "make a file for git's errors") : 0;
@@ -263,25 +264,26 @@ static int open_said(int *ret_fd, struct err *e)
 
 /* The line with git's reason: the first line with "fatal: " or "error: " at its start, else the
  * first line. */
-static void git_read_said(int fd, char why[GIT_WHY])
+static void git_read_reason(int fd, char why[GIT_WHY])
 {
-	char text[SAID_MAX], shown[ESCAPE_ASCII_MAX];
+	char text[GIT_ERRORS_MAX], shown[ESCAPE_ASCII_MAX];
 	ssize_t n = sys_pread(fd, text, sizeof(text), 0);
 	struct slice all = {text, n > 0 ? (size_t)n : 0}, line, best = {0};
 
 	while (scan_line(&all, &line)) {
-		bool told = scan_lit(&line, SLICE("fatal: ")) || scan_lit(&line, SLICE("error: "));
+		bool is_reason =
+		    scan_lit(&line, SLICE("fatal: ")) || scan_lit(&line, SLICE("error: "));
 
-		if (told || !best.p)
+		if (is_reason || !best.p)
 			best = line;
-		if (told)
+		if (is_reason)
 			break;
 	}
 	snprintf(why, GIT_WHY, "%.*s", GIT_WHY - 1,
 		 best.n ? escape_ascii(best, shown) : "no reason given");
 }
 
-static int git_wait_for(const struct tool_group *group, pid_t pid, const char *what, int said,
+static int git_wait_for(const struct tool_group *group, pid_t pid, const char *what, int errors,
 			struct err *e)
 {
 	char why[GIT_WHY];
@@ -291,7 +293,7 @@ static int git_wait_for(const struct tool_group *group, pid_t pid, const char *w
 		return err_wrap(e, "git %s", what);
 	if (WIFEXITED(ws) && WEXITSTATUS(ws) <= 1)
 		return WEXITSTATUS(ws);
-	git_read_said(said, why);
+	git_read_reason(errors, why);
 	if (WIFSIGNALED(ws))
 		return err_set(e, EPROTO, "git %s: ended by signal %d", what, WTERMSIG(ws));
 	return err_set(e, EPROTO, "git %s: %s", what, why);
@@ -340,7 +342,7 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 	_autoclose_ int given = -1;
 	_autoclose_ int rd = -1;
 	_autoclose_ int wr = -1;
-	_autoclose_ int said = -1;
+	_autoclose_ int errors = -1;
 	struct err why;
 	pid_t pid = 0;
 	int p[2], r, ended;
@@ -349,13 +351,13 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 		return err_sys(e, "pipe");
 	rd = p[0];
 	wr = p[1];
-	if (open_in(in, &given, e) < 0 || open_said(&said, e) < 0 ||
-	    git_start(g, args, NULL, given, wr, said, &pid, e) < 0)
+	if (open_in(in, &given, e) < 0 || git_open_errors(&errors, e) < 0 ||
+	    git_start(g, args, NULL, given, wr, errors, &pid, e) < 0)
 		return err_code(e);
 	close_p(&wr);
 	r = git_drain(g->group, rd, sink, arg, e);
 	close_p(&rd);
-	ended = git_wait_for(g->group, pid, args[0], said, &why);
+	ended = git_wait_for(g->group, pid, args[0], errors, &why);
 	if (r == 0 && ended < 0)
 		*e = why;
 	return r < 0 ? r : ended;
@@ -391,18 +393,19 @@ int git_begin(const struct git *g, const char *const *args, struct git_writer *r
 {
 	_autoclose_ int rd = -1;
 	_autoclose_ int wr = -1;
-	_autoclose_ int said = -1;
+	_autoclose_ int errors = -1;
 	int p[2];
 
-	*ret = (struct git_writer){.in = -1, .said = -1, .group = g->group};
+	*ret = (struct git_writer){.in = -1, .errors = -1, .group = g->group};
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "pipe");
 	rd = p[0];
 	wr = p[1];
-	if (open_said(&said, e) < 0 || git_start(g, args, NULL, rd, -1, said, &ret->pid, e) < 0)
+	if (git_open_errors(&errors, e) < 0 ||
+	    git_start(g, args, NULL, rd, -1, errors, &ret->pid, e) < 0)
 		return err_code(e);
 	ret->in = take_fd(&wr);
-	ret->said = take_fd(&said);
+	ret->errors = take_fd(&errors);
 	return 0;
 }
 
@@ -412,12 +415,12 @@ int git_writer_end(struct git_writer *w, struct err *e)
 
 	if (w->pid > 0) {
 		close_p(&w->in);
-		r = git_wait_for(w->group, w->pid, "fast-import", w->said, e);
-		close_p(&w->said);
+		r = git_wait_for(w->group, w->pid, "fast-import", w->errors, e);
+		close_p(&w->errors);
 		if (r == 1)
 			r = err_set(e, EPROTO, "git fast-import failed");
 	}
-	*w = (struct git_writer){.in = -1, .said = -1};
+	*w = (struct git_writer){.in = -1, .errors = -1};
 	return r;
 }
 
@@ -487,8 +490,8 @@ static void add_some(struct buf *b, struct slice block)
 		buf_put(b, block);
 }
 
-static int git_talk_drain(const struct tool_group *group, int fd, uint64_t until_us,
-			  struct buf *said, struct err *e)
+static int git_timed_drain(const struct tool_group *group, int fd, uint64_t until_us,
+			   struct buf *output, struct err *e)
 {
 	char block[16384];
 	uint64_t checked = 0;
@@ -502,24 +505,24 @@ static int git_talk_drain(const struct tool_group *group, int fd, uint64_t until
 		n = sys_read(fd, block, sizeof(block));
 		if (n <= 0)
 			return n < 0 ? err_sys(e, "read git's output") : 0;
-		add_some(said, (struct slice){block, (size_t)n});
+		add_some(output, (struct slice){block, (size_t)n});
 	}
 }
 
 /* Ends git and its children.  git leads their process group and is not reaped yet. */
-static void git_talk_end_group(pid_t pid, int fd)
+static void git_timed_end_group(pid_t pid, int fd)
 {
 	uint64_t until = clock_mono_us() + GRACE_MS * USEC_PER_MSEC;
 	struct buf nothing = BUF_INIT(0);
 	struct err e;
 
 	(void)kill(-pid, SIGTERM); /* allow: our child, not reaped */
-	if (git_talk_drain(NULL, fd, until, &nothing, &e) < 0)
+	if (git_timed_drain(NULL, fd, until, &nothing, &e) < 0)
 		(void)kill(-pid, SIGKILL); /* allow: our child, not reaped */
 }
 
-int git_talk(const struct git *g, const char *const *args, const char *const *env,
-	     uint64_t limit_us, struct buf *said, struct err *e)
+int git_run_timed(const struct git *g, const char *const *args, const char *const *env,
+		  uint64_t limit_us, struct buf *output, struct err *e)
 {
 	uint64_t until = clock_mono_us() + limit_us;
 	_autoclose_ int rd = -1;
@@ -537,9 +540,9 @@ int git_talk(const struct git *g, const char *const *args, const char *const *en
 	if (r < 0)
 		return r;
 	close_p(&wr);
-	r = git_talk_drain(g->group, rd, until, said, e);
+	r = git_timed_drain(g->group, rd, until, output, e);
 	if (r < 0)
-		git_talk_end_group(pid, rd);
+		git_timed_end_group(pid, rd);
 	ended = git_wait_end(g->group, pid, &ws, &why);
 	if (r == -ETIMEDOUT)
 		return err_set(e, ETIMEDOUT, "git %s was not done after %s", args[0],
@@ -736,7 +739,7 @@ static int remove_unused(int dir, const char *name, unsigned min_age, struct err
 	return err_sys(e, "remove '%s', which git left", name);
 }
 
-static int tidy_packs(const char *path, unsigned min_age, struct err *e)
+static int git_remove_packs(const char *path, unsigned min_age, struct err *e)
 {
 	_autoclose_ int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	const struct dirent *d;
@@ -756,7 +759,7 @@ static int tidy_packs(const char *path, unsigned min_age, struct err *e)
 	return r;
 }
 
-int git_tidy(const struct git *g, unsigned min_age, struct err *e)
+int git_remove_unfinished(const struct git *g, unsigned min_age, struct err *e)
 {
 	_autofree_ char *packs = xasprintf("%s/pack", g->objects);
 	_autorights_ struct rights_back back = {0};
@@ -764,7 +767,7 @@ int git_tidy(const struct git *g, unsigned min_age, struct err *e)
 
 	if (rights_of(packs, &rights, e) < 0 || rights_take(&rights, &back, e) < 0)
 		return err_code(e);
-	return tidy_packs(packs, min_age, e);
+	return git_remove_packs(packs, min_age, e);
 }
 
 int git_unlock(const struct git *g, struct err *e)

@@ -63,7 +63,7 @@ MUST_CHECK int git_limit(struct git *g, const struct git_limits *l, struct err *
 
 /* Removes the unfinished packs of killed git processes.  A pack stays if a process has the pack
  * open, or if the pack was changed in the last min_age seconds.  Call git_limit() before. */
-MUST_CHECK int git_tidy(const struct git *g, unsigned min_age, struct err *e);
+MUST_CHECK int git_remove_unfinished(const struct git *g, unsigned min_age, struct err *e);
 /* Removes the index lock that a killed git process left, if no process has the lock file open.
  * Call git_unlock() only after a git command of ours that takes the lock has failed: another
  * running git can hold the lock without having the file open. */
@@ -85,24 +85,24 @@ MUST_CHECK int git_run(const struct git *g, const char *const *args, struct buf 
 MUST_CHECK int git_ask(const struct git *g, const char *const *args, char **ret, struct err *e);
 
 /* Runs a git command that may take long or hang, for example on the network.  env ("NAME=value",
- * NULL at the end) is added to git's environment.  git's output and error messages go into `said`;
- * what does not fit is discarded.  Returns git's exit status, any value.  -ETIMEDOUT: git and its
- * children were ended after limit_us.  -EDQUOT: git exceeded a limit of g.  -EPROTO: a signal ended
- * git. */
-MUST_CHECK int git_talk(const struct git *g, const char *const *args, const char *const *env,
-			uint64_t limit_us, struct buf *said, struct err *e);
+ * NULL at the end) is added to git's environment.  git's output and error messages go into
+ * `output`; what does not fit is discarded.  Returns git's exit status, any value.  -ETIMEDOUT: git
+ * and its children were ended after limit_us.  -EDQUOT: git exceeded a limit of g.  -EPROTO: a
+ * signal ended git. */
+MUST_CHECK int git_run_timed(const struct git *g, const char *const *args, const char *const *env,
+			     uint64_t limit_us, struct buf *output, struct err *e);
 
 /* Starts "git ARGS" in top and does not wait.  All functions above use git_start().  in and out:
- * descriptors of git's input and output; -1: /dev/null.  said: descriptor of git's error messages;
- * -1: our own stderr.  The caller reaps the process. */
+ * descriptors of git's input and output; -1: /dev/null.  errors: descriptor of git's error
+ * messages; -1: our own stderr.  The caller reaps the process. */
 MUST_CHECK int git_start(const struct git *g, const char *const *args, const char *const *env,
-			 int in, int out, int said, pid_t *ret_pid, struct err *e);
+			 int in, int out, int errors, pid_t *ret_pid, struct err *e);
 
 /* A git process that reads what the caller writes to `in`. */
 struct git_writer {
 	pid_t pid;			/* 0: no process */
 	int in;				/* pipe to git's input; -1: closed */
-	int said;			/* file with git's error messages; -1: closed */
+	int errors;			/* file with git's error messages; -1: closed */
 	const struct tool_group *group; /* as in struct git */
 };
 /* Starts "git ARGS" (fast-import) in top.  Git's output is discarded. */

@@ -123,7 +123,7 @@ static void tool_kill_all(struct running *r)
 	r->step = STEPS;
 	signal_group(r, SIGKILL);
 	if (r->t->group)
-		(void)!r->t->group->kill(r->t->group->arg, &ignored); /* tool_run() tries again */
+		(void)!r->t->group->kill(r->t->group->arg, &ignored); /* tool_run() repeats it */
 }
 
 static void tool_next_step(struct running *r)

@@ -262,7 +262,7 @@ static int pack(const struct work *w, struct err *e)
 	static const char *const args[] = {"gc", "--auto", "-q", NULL};
 	_autobuf_ struct buf said = BUF_INIT(8192);
 	char why[CHECKOUT_WHY];
-	int r = git_talk(&w->git, args, NULL, w->o->fetch_us, &said, e);
+	int r = git_run_timed(&w->git, args, NULL, w->o->fetch_us, &said, e);
 
 	if (r == -ETIMEDOUT || r == -EPROTO || r == -EDQUOT)
 		return tell(w->c->why, "the repository cannot be packed: %s", e->msg);
@@ -383,7 +383,7 @@ static int checkout_update(struct work *w, const char *head, struct err *e)
 	r = check_growth(w, head, e);
 	if (r < 0 || *w->c->blocked)
 		return r;
-	r = git_talk(&w->git, args, NULL, w->o->fetch_us, &said, e);
+	r = git_run_timed(&w->git, args, NULL, w->o->fetch_us, &said, e);
 	if (r == -ETIMEDOUT || r == -EPROTO || r == -EDQUOT)
 		return go_back(w, e);
 	if (r < 0)

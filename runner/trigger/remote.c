@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAID_MAX = 16384 };
+enum { GIT_ERRORS_MAX = 16384 };
 
 /* --- error output -------------------------------------------------------------------- */
 
@@ -139,14 +139,15 @@ static void remote_tidy(const struct git *g, int failed)
 {
 	struct err ignored;
 
-	(void)!git_tidy(g, failed ? 0 : LEFT_AGE, &ignored); /* the next fetch does it again */
+	(void)!git_remove_unfinished(g, failed ? 0 : LEFT_AGE,
+				     &ignored); /* the next fetch does it again */
 }
 
 int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 	       struct remote_answer *ret, struct err *e)
 {
 	_autostrv_ struct strv env = {0};
-	_autobuf_ struct buf said = BUF_INIT(SAID_MAX);
+	_autobuf_ struct buf said = BUF_INIT(GIT_ERRORS_MAX);
 	_autofree_ char *ref = xasprintf("refs/heads/%s", o->branch);
 	_autofree_ char *spec =
 	    xasprintf("+refs/heads/%s:refs/remotes/%s/%s", o->branch, o->remote, o->branch);
@@ -157,8 +158,8 @@ int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 
 	*ret = (struct remote_answer){.kind = CHECKOUT_OK};
 	if (r == 0)
-		r = git_talk(g, peek ? list : fetch, (const char *const *)env.v, o->fetch_us, &said,
-			     e);
+		r = git_run_timed(g, peek ? list : fetch, (const char *const *)env.v, o->fetch_us,
+				  &said, e);
 	if (!peek)
 		remote_tidy(g, r);
 	if (r < 0)

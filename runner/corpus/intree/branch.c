@@ -105,7 +105,7 @@ int intree_branch_open(const struct git *g, const char *name, const char *messag
 	int r;
 
 	b->git = g;
-	b->out = (struct git_writer){.in = -1, .said = -1};
+	b->out = (struct git_writer){.in = -1, .errors = -1};
 	b->name = xasprintf("refs/heads/%s", name);
 	b->message = xstrdup(message);
 	r = check_name(g, b->name, name, e);

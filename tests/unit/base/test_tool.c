@@ -38,7 +38,7 @@ static int sh(const char *script, struct buf *out, struct tool t, struct tool_en
 
 static const struct tool plain = {.log_fd = -1};
 
-static bool said(const struct tool_end *end, const char *text)
+static bool has_errors(const struct tool_end *end, const char *text)
 {
 	return slice_eq((struct slice){end->errors, end->errors_n}, slice_of(text));
 }
@@ -54,13 +54,13 @@ static void test_ends(void **state)
 	assert_true(WIFEXITED(end.status));
 	assert_int_equal(WEXITSTATUS(end.status), 3);
 	assert_string_equal(buf_str(&out), "out\n");
-	assert_true(said(&end, "err\n"));
+	assert_true(has_errors(&end, "err\n"));
 	assert_int_equal(end.signo, 0);
 	/* Without a sink for stderr, both streams are the output.  A death by a signal is an end,
 	 * too. */
 	assert_int_equal(sh("echo out; echo err >&2; kill -9 $$", NULL, plain, &end, &e), 0);
 	assert_true(WIFSIGNALED(end.status));
-	assert_true(said(&end, "out\nerr\n"));
+	assert_true(has_errors(&end, "out\nerr\n"));
 }
 
 static void test_where(void **state)
@@ -293,7 +293,7 @@ static void test_log(void **state)
 	assert_int_equal(sh("echo 12345678 >&2", NULL, t, &end, &e), 0);
 	assert_string_equal(scratch_text(dir.fd, "log", text, sizeof(text)), "123456");
 	assert_int_equal(end.log_lost, 3);
-	assert_true(said(&end, "12345678\n"));
+	assert_true(has_errors(&end, "12345678\n"));
 	/* Of much output the end is kept. */
 	assert_int_equal(sh("seq 100000; echo last", NULL, t, &end, &e), 0);
 	assert_int_equal(end.errors_n, TOOL_ERRORS_MAX);
