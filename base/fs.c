@@ -106,7 +106,7 @@ static int commit(int dirfd, int fd, const char *tmp, const char *name, struct e
 
 static void drop_temp(int dirfd, const char *tmp)
 {
-	/* allow: best effort, and the error before it is the one to tell */
+	/* allow: best effort, and the earlier error is reported */
 	(void)unlinkat(dirfd, tmp, 0);
 }
 

@@ -245,7 +245,7 @@ int fs_room(int dirfd, struct fs_room *ret, struct err *e)
 	struct statvfs v;
 
 	if (fstatvfs(dirfd, &v) < 0)
-		return err_sys(e, "look for free space");
+		return err_sys(e, "read the free space");
 	*ret = (struct fs_room){.bytes = (uint64_t)v.f_bavail * v.f_frsize,
 				.files = v.f_files ? v.f_favail : UINT64_MAX,
 				.files_total = v.f_files ? v.f_files : UINT64_MAX};

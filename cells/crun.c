@@ -346,7 +346,7 @@ int crun_check(const char *program, int mounts, struct err *e)
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
 	    !scan_lit(&output, SLICE("crun version ")) || !scan_version(&output, have) ||
 	    !scan_version(&oldest, want))
-		return err_set(e, EPROTONOSUPPORT, "'%s --version' does not say that it is crun",
+		return err_set(e, EPROTONOSUPPORT, "'%s --version' does not print a version of crun",
 			       program);
 	if (!crun_at_least(have, want))
 		return err_set(e, EPROTONOSUPPORT, "'%s' is older than crun " CRUN_MIN_VERSION,

@@ -103,7 +103,7 @@ static void kill_late(struct keeping *k, struct keeper_message *w)
 	/* Set before the end of the group can be seen. */
 	atomic_store(&shared->overdue, true);
 	if (cg_file_write(dir, "cgroup.kill", "1", &e) == -ENOENT)
-		(void)!cg_sweep_kill_each(dir, &e); /* tried again in a second */
+		(void)!cg_sweep_kill_each(dir, &e); /* repeated in a second */
 }
 
 /* Kills all overdue groups.  Returns the milliseconds until the next deadline; -1: none. */

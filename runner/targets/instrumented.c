@@ -15,7 +15,7 @@ struct pc {
 	uint64_t address, flags;
 };
 
-struct look {
+struct program {
 	const struct elf_file *elf;
 	struct elf_header at; /* __sancov_pcs */
 	struct pc *pcs;
@@ -47,45 +47,45 @@ static char *instrumented_load(const struct elf_file *m, const struct elf_header
 }
 
 /* Applies the relocations of the table.  Without relocations, the table contains the addresses. */
-static void instrumented_relocate(struct look *l, const char *table, uint64_t size)
+static void instrumented_relocate(struct program *p, const char *table, uint64_t size)
 {
 	for (uint64_t i = 0; i < size / sizeof(Elf64_Rela); i++) {
 		Elf64_Rela r;
 		uint64_t at;
 
 		memcpy(&r, table + i * sizeof(r), sizeof(r));
-		at = r.r_offset - l->at.addr;
-		if (r.r_offset >= l->at.addr && at / sizeof(struct pc) < l->n &&
+		at = r.r_offset - p->at.addr;
+		if (r.r_offset >= p->at.addr && at / sizeof(struct pc) < p->n &&
 		    at % sizeof(struct pc) == 0)
-			l->pcs[at / sizeof(struct pc)].address = (uint64_t)r.r_addend;
+			p->pcs[at / sizeof(struct pc)].address = (uint64_t)r.r_addend;
 	}
 }
 
-static bool read_pcs(struct look *l)
+static bool read_pcs(struct program *p)
 {
 	struct elf_header s;
 	char *table;
 
-	l->n = l->at.size / sizeof(struct pc);
-	if (l->n == 0 || l->n > INSTRUMENTED_EDGES_MAX)
+	p->n = p->at.size / sizeof(struct pc);
+	if (p->n == 0 || p->n > INSTRUMENTED_EDGES_MAX)
 		return false;
-	l->pcs = xcalloc(l->n, sizeof(*l->pcs));
-	if (!elf_read(l->elf, l->pcs, l->n * sizeof(*l->pcs), l->at.at))
+	p->pcs = xcalloc(p->n, sizeof(*p->pcs));
+	if (!elf_read(p->elf, p->pcs, p->n * sizeof(*p->pcs), p->at.at))
 		return false;
-	if (!instrumented_find(l->elf, SHT_RELA, ".rela.dyn", &s))
+	if (!instrumented_find(p->elf, SHT_RELA, ".rela.dyn", &s))
 		return true;
-	table = instrumented_load(l->elf, &s);
+	table = instrumented_load(p->elf, &s);
 	if (!table)
 		return false;
-	instrumented_relocate(l, table, s.size);
+	instrumented_relocate(p, table, s.size);
 	free(table);
 	return true;
 }
 
-static bool is_instrumented(const struct look *l, uint64_t address)
+static bool is_instrumented(const struct program *p, uint64_t address)
 {
-	for (uint64_t i = 0; i < l->n; i++)
-		if ((l->pcs[i].flags & FUNCTION_BEGINS) && l->pcs[i].address == address)
+	for (uint64_t i = 0; i < p->n; i++)
+		if ((p->pcs[i].flags & FUNCTION_BEGINS) && p->pcs[i].address == address)
 			return true;
 	return false;
 }
@@ -116,7 +116,7 @@ static bool is_shared(const Elf64_Sym *s, bool of_no_file)
 }
 
 /* names must end with a NUL. */
-static enum instrumented instrumented_judge(const struct look *l, const char *symbols,
+static enum instrumented instrumented_judge(const struct program *p, const char *symbols,
 					    uint64_t size, const char *names, uint64_t names_n)
 {
 	enum instrumented found = INSTRUMENTED_UNKNOWN;
@@ -130,7 +130,7 @@ static enum instrumented instrumented_judge(const struct look *l, const char *sy
 		name = s.st_name < names_n ? names + s.st_name : "";
 		if (ELF64_ST_TYPE(s.st_info) == STT_FILE)
 			of_no_file = !*name;
-		if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !is_instrumented(l, s.st_value))
+		if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !is_instrumented(p, s.st_value))
 			continue;
 		if (instrumented_begins(name, "LLVMFuzzer"))
 			found = INSTRUMENTED_HARNESS;
@@ -140,19 +140,19 @@ static enum instrumented instrumented_judge(const struct look *l, const char *sy
 	return found;
 }
 
-static enum instrumented by_symbols(const struct look *l)
+static enum instrumented by_symbols(const struct program *p)
 {
 	enum instrumented found = INSTRUMENTED_UNKNOWN;
 	struct elf_header table, strings;
 	char *symbols = NULL, *names = NULL;
 
-	if (!instrumented_find(l->elf, SHT_SYMTAB, NULL, &table) || table.link >= l->elf->n)
+	if (!instrumented_find(p->elf, SHT_SYMTAB, NULL, &table) || table.link >= p->elf->n)
 		return found;
-	strings = elf_section(l->elf, table.link);
-	symbols = instrumented_load(l->elf, &table);
-	names = instrumented_load(l->elf, &strings);
+	strings = elf_section(p->elf, table.link);
+	symbols = instrumented_load(p->elf, &table);
+	names = instrumented_load(p->elf, &strings);
 	if (symbols && names && names[strings.size - 1] == '\0')
-		found = instrumented_judge(l, symbols, table.size, names, strings.size);
+		found = instrumented_judge(p, symbols, table.size, names, strings.size);
 	free(symbols);
 	free(names);
 	return found;
@@ -162,13 +162,13 @@ enum instrumented instrumented_in(int fd)
 {
 	enum instrumented found = INSTRUMENTED_UNKNOWN;
 	struct elf_file m;
-	struct look l = {.elf = &m};
+	struct program p = {.elf = &m};
 
 	if (elf_open(fd, &m) != ELF_READ)
 		return found;
-	if (!m.is_32 && instrumented_find(&m, SHT_PROGBITS, "__sancov_pcs", &l.at) && read_pcs(&l))
-		found = by_symbols(&l);
-	free(l.pcs);
+	if (!m.is_32 && instrumented_find(&m, SHT_PROGBITS, "__sancov_pcs", &p.at) && read_pcs(&p))
+		found = by_symbols(&p);
+	free(p.pcs);
 	elf_done(&m);
 	return found;
 }

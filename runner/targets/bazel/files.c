@@ -90,7 +90,7 @@ static int bazel_files_walk(struct search *s, const char *label, unsigned depth,
 	int r = 0;
 
 	if (++*s->io_steps > BAZEL_STEPS_MAX)
-		return err_set(e, ELOOP, "%s: too many data to look through", s->label);
+		return err_set(e, ELOOP, "%s: too many data files to check", s->label);
 	if (bazel_graph_is_file(s->g, label)) {
 		bazel_files_add_file(s, label, to);
 		return 0;

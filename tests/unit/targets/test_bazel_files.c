@@ -322,7 +322,7 @@ static void test_circles(void **state)
 	has(&w, "p/in", NULL);
 	w.steps = BAZEL_STEPS_MAX - 2;
 	assert_int_equal(look(&w, &e), -ELOOP);
-	assert_string_equal(e.msg, "//p:png_fuzzer_bin: too many data to look through");
+	assert_string_equal(e.msg, "//p:png_fuzzer_bin: too many data files to check");
 	world_done(&w);
 }
 
