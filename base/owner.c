@@ -351,7 +351,8 @@ int rights_take(const struct rights *r, struct rights_back *ret, struct err *e)
 	/* With this bit the capabilities stay, and would still open everything (capabilities(7)).
 	 */
 	if (prctl(PR_GET_SECUREBITS) & SECBIT_NO_SETUID_FIXUP)
-		return err_set(e, EPERM, "take the rights of user %u: root's would stay",
+		return err_set(e, EPERM,
+			       "take the rights of user %u: root's capabilities would stay",
 			       (unsigned)r->uid);
 	b.uid = (uid_t)setfsuid((uid_t)-1);
 	b.gid = (gid_t)setfsgid((gid_t)-1);

@@ -132,7 +132,7 @@ int proc_open(pid_t pid, int *ret_pidfd, struct err *e)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (fd < 0)
-		return err_sys(e, "open a handle on process %d", (int)pid);
+		return err_sys(e, "open a pidfd of process %d", (int)pid);
 	*ret_pidfd = fd;
 	return 0;
 }
@@ -305,7 +305,8 @@ int proc_start_time(pid_t pid, uint64_t *ret, struct err *e)
 			   ? err_set(e, ESRCH, "process %d is gone", (int)pid)
 			   : r;
 	if (!proc_parse_stat((struct slice){text, n}, &state, ret))
-		return err_set(e, EPROTO, "'%s' is not as expected", path);
+		return err_set(e, EPROTO, "'%s' does not have the format of proc_pid_stat(5)",
+			       path);
 	return state == 'Z' || state == 'X' ? err_set(e, ESRCH, "process %d is dead", (int)pid) : 0;
 }
 

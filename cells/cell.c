@@ -331,7 +331,7 @@ static int cell_check(const struct cell_spec *s, struct err *e)
 	if (!s->argv || !s->argv[0] || !s->cwd || s->cwd[0] != '/')
 		return err_set(e, EINVAL, "cell '%s' needs an argv and an absolute cwd", s->id);
 	if (s->uid == 0 || s->gid == 0)
-		return err_set(e, EINVAL, "cell '%s' must not be root outside", s->id);
+		return err_set(e, EINVAL, "cell '%s' must not run as root of this machine", s->id);
 	if (geteuid() != 0 && (s->uid != geteuid() || s->gid != getegid()))
 		return err_set(e, EPERM, "cell '%s' cannot be user %u, group %u: we are %u, %u",
 			       s->id, (unsigned)s->uid, (unsigned)s->gid, (unsigned)geteuid(),

@@ -88,7 +88,7 @@ static int cgroup_settle(const struct cgroup_promises *p, bool best_effort,
 	bool pids = !lim->pids_max || p->pids;
 
 	if (!best_effort && !(memory && high && cpu && pids))
-		return err_set(e, ENOTSUP, "a limit cannot be kept here: %s", p->missing);
+		return err_set(e, ENOTSUP, "this machine cannot enforce a limit: %s", p->missing);
 	if (!p->memory_high)
 		lim->memory_high = 0;
 	return 0;

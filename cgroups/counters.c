@@ -132,8 +132,8 @@ static int counters_read_pressure(const struct cgroup *cg, enum cg_stat_file fil
 	if (r < 0)
 		return r;
 	if (text.n > 0 && !cg_stat_pressure(text, ret))
-		return err_set(e, EBADMSG, "'%s' of '%s' is not a pressure", files[file].file[0],
-			       cg->name);
+		return err_set(e, EBADMSG, "'%s' of '%s' is not a pressure file",
+			       files[file].file[0], cg->name);
 	return 0;
 }
 

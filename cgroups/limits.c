@@ -56,7 +56,7 @@ int cg_limits_check(const struct cgroup_limits *lim, struct err *e)
 			       "%" PRIu64,
 			       lim->memory_high, lim->memory_max);
 	if (lim->memory_max >= NO_BYTES)
-		return err_set(e, EINVAL, "a memory limit of %" PRIu64 " bytes is none",
+		return err_set(e, EINVAL, "a memory limit of %" PRIu64 " bytes has no effect",
 			       lim->memory_max);
 	if (lim->cpu_milli && lim->cpu_milli < MILLI_MIN)
 		return err_set(e, EINVAL, "a CPU limit of %u milli is below the kernel's least, %d",

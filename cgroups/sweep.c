@@ -147,8 +147,8 @@ static int sweep_wait_for(int dirfd, const char *key, bool want, int ms, struct 
 		uint64_t at = clock_mono_us();
 
 		if (at >= until)
-			return err_set(e, ETIMEDOUT, "after %d ms the group is still not %s %d", ms,
-				       key, want);
+			return err_set(e, ETIMEDOUT, "the group's '%s' is not %d after %d ms", key,
+				       want, ms);
 		/* allow: at start, at the end, and in the keeper: no loop is running */
 		(void)poll(&p, 1, (int)((until - at) / USEC_PER_MSEC) + 1);
 	}

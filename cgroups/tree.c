@@ -205,9 +205,9 @@ int cgroup_tree_weight(struct cgroup_tree *t, uint32_t weight, struct err *e)
 	for (unsigned i = 0; r == 0 && i < n; i++)
 		if (strcmp(s[i].file, "cpu.weight") == 0 || strcmp(s[i].file, "cpu.shares") == 0)
 			r = cg_file_write(p->fd, s[i].file, s[i].value, e);
-	return r == -ENOENT
-		   ? err_set(e, ENOTSUP, "a limit cannot be kept here: %s", t->promises.missing)
-		   : r;
+	return r == -ENOENT ? err_set(e, ENOTSUP, "this machine cannot enforce a limit: %s",
+				      t->promises.missing)
+			    : r;
 }
 
 enum cgroup_layout cgroup_tree_layout(const struct cgroup_tree *t)

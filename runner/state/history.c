@@ -136,7 +136,7 @@ static int back_read(struct back *b, struct err *e)
 	if (got < 0)
 		return err_sys(e, "read");
 	if ((size_t)got < more)
-		return err_set(e, EIO, "it became shorter");
+		return err_set(e, EIO, "the file became shorter");
 	b->at -= more;
 	b->n += more;
 	if (b->block < BLOCK_MAX || b->block < b->n)

@@ -280,7 +280,7 @@ static int find_place(int at, const char *path, char **ret, struct err *e)
 			return 0;
 		}
 	}
-	return err_set(e, EEXIST, "too many were set aside as '" ASIDE "/%s'", path);
+	return err_set(e, EEXIST, "too many entries were set aside as '" ASIDE "/%s'", path);
 }
 
 int state_set_aside(int state_dirfd, int dir, const char *name, const char *path, char **ret_to,

@@ -111,7 +111,7 @@ static int scan_open(const struct scan *s, const char *name, struct found *ret, 
 	/* O_NONBLOCK: the file may have been replaced by a FIFO. */
 	ret->fd = sys_openat(s->fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	if (ret->fd < 0) {
-		found_refuse(ret, true, "can't be opened: %s", strerror(errno));
+		found_refuse(ret, true, "cannot be opened: %s", strerror(errno));
 		return 0;
 	}
 	if (fstat(ret->fd, &st) < 0) {

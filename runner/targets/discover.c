@@ -467,7 +467,7 @@ int source_options(struct target_list *l, struct place at, int fd, const struct 
 	while (got > 0 && len <= OPTFILE_MAX) {
 		got = sys_pread(fd, text + len, OPTFILE_MAX + 1 - len, (off_t)len);
 		if (got < 0) {
-			list_note(l, at, true, "can't be read: %s", strerror(errno));
+			list_note(l, at, true, "cannot be read: %s", strerror(errno));
 			return 0;
 		}
 		len += (size_t)got;

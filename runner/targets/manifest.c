@@ -116,9 +116,10 @@ static int manifest_read_name(struct reading *m, json_t *v, struct err *e)
 	if (!text)
 		return err_code(e);
 	if (!names_target_ok(slice_of(text)))
-		return err_set(e, EINVAL,
-			       "at most %d letters, digits and @ _ . -, the first no . or -",
-			       NAMES_TARGET_MAX);
+		return err_set(
+		    e, EINVAL,
+		    "must have at most %d letters, digits and @ _ . -, and not begin with . or -",
+		    NAMES_TARGET_MAX);
 	m->t.name = xstrdup(text);
 	return 0;
 }

@@ -49,7 +49,7 @@ bool names_program(struct slice file, struct slice *ret_target, const char **ret
 	}
 	if (!names_target_ok(stem)) {
 		*ret_why = "a target's name has at most 128 letters, digits and @ _ . -, "
-			   "the first no . or -: rename it";
+			   "and does not begin with . or -: rename it";
 		return false;
 	}
 	*ret_target = stem;

@@ -187,7 +187,7 @@ user_build() {
 		user_config '' strict
 		user_build true
 		[ "$status" -eq 3 ]
-		[[ $output == *"a limit cannot be kept here: "* ]]
+		[[ $output == *"this machine cannot enforce a limit: "* ]]
 	else
 		user_build "for i in \$(seq 300); do setsid sleep 1000.$$ & done; wait"
 		[ "$status" -eq 6 ]

@@ -230,7 +230,7 @@ static void bazel_on_line(void *arg, struct slice line)
 	plain = bazel_label_plain(text);
 	if (!plain || strpbrk(plain, "\"'\\"))
 		r = err_set(&l->err, EBADMSG,
-			    "Bazel's query finds what can be no fuzz target: %.100s", text);
+			    "Bazel's query finds '%.100s', which cannot be a fuzz target", text);
 	else if (l->to->n >= DISCOVER_MAX_TARGETS)
 		r = err_set(&l->err, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
 	else

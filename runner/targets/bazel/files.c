@@ -153,14 +153,17 @@ static int bazel_files_take_dir(struct search *s, const char *dir, uint64_t file
 	if (!bazel_files_is_below(real, s->b->dir)) {
 		if (*dir)
 			list_note(s->notes, at, true,
-				  "its corpus '%s' leads out of the workspace: not used", dir);
+				  "its corpus '%s' leads out of the workspace, and is not used",
+				  dir);
 		return 0;
 	}
 	r = holds_more(fd, files, &more, e);
 	if (r < 0)
 		return r;
 	if (more) {
-		list_note(s->notes, at, false, "'%s' has more than its data in it: no corpus", dir);
+		list_note(s->notes, at, false,
+			  "'%s' has files that are not in its data, and is not used as a corpus",
+			  dir);
 		return 0;
 	}
 	for (size_t i = 0; i < s->t->seed_dirs.n; i++)

@@ -67,7 +67,7 @@ static void name_apart(struct find *f, struct entry **v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		list_note(f->out, (struct place){.dir = v[i]->label}, true,
-			  "%s is called '%s', too: the corpus and the crashes of either are "
+			  "%s is named '%s', too: the corpus and the crashes of either are "
 			  "under a longer name",
 			  v[i == 0 ? 1 : 0]->label, v[i]->name);
 		bazel_label_target(v[i]->label, true, v[i]->name);
@@ -94,7 +94,7 @@ static int bazel_targets_name_all(struct find *f, struct err *e)
 	for (size_t i = 0; i + 1 < n; i++)
 		if (*v[i]->name && strcmp(v[i]->name, v[i + 1]->name) == 0)
 			return err_set(e, EEXIST,
-				       "two targets are called '%s': %s and %s: rename one",
+				       "two targets are named '%s': %s and %s: rename one",
 				       v[i]->name, v[i]->label, v[i + 1]->label);
 	return 0;
 }
@@ -388,7 +388,7 @@ static int bazel_targets_add_entry(struct find *f, const struct entry *entry, st
 	if (why)
 		source_unbuilt(&t, "%s did not build: %s", entry->label, why);
 	else if (!entry->path)
-		source_unbuilt(&t, "Bazel knows no program of %s: %s", entry->label, f->error);
+		source_unbuilt(&t, "Bazel reports no program of %s: %s", entry->label, f->error);
 	else
 		r = bazel_targets_examine_program(f, &t, entry->label, e);
 	if (r == 0)

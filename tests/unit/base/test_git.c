@@ -242,7 +242,7 @@ static void test_pushed_repository(void **state)
 			assert_string_equal(g.top, path_of("repo"));
 			assert_true(git_dirty(&g, "in/sub", &e) >= 0);
 		} else {
-			assert_non_null(strstr(why, "a push can bring such a repository"));
+			assert_non_null(strstr(why, "a push can add such a repository"));
 		}
 		assert_false(scratch_has(dir.fd, "ran"));
 		git_done(&g);

@@ -83,7 +83,7 @@ static void test_check(void **state)
 	    {{.memory_max = 2, .memory_high = 1, .cpu_milli = 10, .cpu_weight = 10000}, NULL},
 	    {{.memory_max = 1, .memory_high = 1}, "mark of 1 bytes is not below"},
 	    {{.memory_high = 1}, "mark of 1 bytes is not below"},
-	    {{.memory_max = UINT64_MAX}, "is none"},
+	    {{.memory_max = UINT64_MAX}, "has no effect"},
 	    {{.cpu_milli = 9}, "CPU limit of 9 milli"},
 	    {{.cpu_weight = 10001}, "weight of 10001"},
 	};

@@ -130,7 +130,7 @@ static void test_unbuilt(void **state)
 	assert_string_equal(get_target(&l, "missing").unbuilt,
 			    "//p:missing is not built (fuzzcell build)");
 	assert_non_null(strstr(get_target(&l, "nomark").unbuilt, "no fuzzing entry point"));
-	assert_non_null(strstr(get_target(&l, "unknown").unbuilt, "Bazel knows no program"));
+	assert_non_null(strstr(get_target(&l, "unknown").unbuilt, "Bazel reports no program"));
 	for (size_t i = 0; i < l.n; i++) /* a caller that does not check finds no binary to run */
 		assert_int_equal(access(l.v[i].binary, F_OK) == 0, l.v[i].unbuilt == NULL);
 	expect_note(&l, "/ws", true, "//p:failed did not build: no such file");
@@ -153,10 +153,10 @@ static void test_names(void **state)
 	assert_non_null(find_target(&l, "a.b.x"));
 	assert_non_null(find_target(&l, "c.x"));
 	assert_non_null(find_target(&l, "y"));
-	expect_note(&l, "//a/b:x_bin", true, "//c:x is called 'x', too");
-	expect_note(&l, "//c:x", true, "//a/b:x_bin is called 'x', too");
+	expect_note(&l, "//a/b:x_bin", true, "//c:x is named 'x', too");
+	expect_note(&l, "//c:x", true, "//a/b:x_bin is named 'x', too");
 	fake_targets(&f, clash);
-	fails(&f, -EEXIST, "two targets are called 'a.x': //a:x and //a:x_bin: rename one");
+	fails(&f, -EEXIST, "two targets are named 'a.x': //a:x and //a:x_bin: rename one");
 	fake_done(&f);
 }
 
@@ -247,7 +247,7 @@ static void test_launcher(void **state)
 	fails(&f, -EPROTO, "no route to host");
 	/* Endless output: it is not read for ever. */
 	tree_bytes(&f.tree, "bazel", SLICE("#!/bin/sh\nexec yes @other//p:b\n"), 0755);
-	fails(&f, -EBADMSG, "finds what can be no fuzz target: @other//p:b");
+	fails(&f, -EBADMSG, "finds '@other//p:b', which cannot be a fuzz target");
 	fake_done(&f);
 }
 
@@ -271,9 +271,9 @@ static void test_hostile(void **state)
 	assert_non_null(get_target(&l, "b").unbuilt);
 	assert_null(get_target(&l, "c").unbuilt);
 	tree_file(&f.tree, "out.label", "//p:a\n@other//p:b\n");
-	fails(&f, -EBADMSG, "finds what can be no fuzz target: @other//p:b");
+	fails(&f, -EBADMSG, "finds '@other//p:b', which cannot be a fuzz target");
 	tree_file(&f.tree, "out.label", "//p:a\" union \"//q:b\n");
-	fails(&f, -EBADMSG, "finds what can be no fuzz target");
+	fails(&f, -EBADMSG, "which cannot be a fuzz target");
 	fake_done(&f);
 }
 

@@ -164,7 +164,7 @@ static void test_loose(void **state)
 	for (char name[] = "p/in/0.cc"; name[5] < '6'; name[5]++)
 		file(&w, name);
 	has(&w, NULL, NULL);
-	expect_note(&w.notes, "//p:png_fuzzer_bin", false, "more than its data");
+	expect_note(&w.notes, "//p:png_fuzzer_bin", false, "files that are not in its data");
 	world_done(&w);
 }
 

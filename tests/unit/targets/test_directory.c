@@ -98,7 +98,7 @@ static void test_other_files(void **state)
 	expect_note(&l, "/x.o", false, "neither an ELF");
 	expect_note(&l, "/core", false, "neither an ELF");
 	expect_note(&l, "/__extra_build", false, "a build");
-	expect_note(&l, "/sub", false, "at the top only");
+	expect_note(&l, "/sub", false, "only programs at the top");
 	assert_int_equal(l.n_notes, 14);
 	target_list_done(&l);
 	tree_done(&d);
@@ -342,8 +342,8 @@ static void test_unreadable(void **state)
 	assert_int_equal(r, 0);
 	assert_int_equal(l.n, 1);
 	assert_int_equal(l.v[0].flags.n, 0);
-	expect_note(&l, "/secret_fuzzer", true, "can't be opened: Permission denied");
-	expect_note(&l, "/x_fuzzer.options", true, "not used: can't be opened: Permission denied");
+	expect_note(&l, "/secret_fuzzer", true, "cannot be opened: Permission denied");
+	expect_note(&l, "/x_fuzzer.options", true, "not used: cannot be opened: Permission denied");
 	target_list_done(&l);
 	tree_done(&d);
 }

@@ -101,7 +101,7 @@ static const struct {
     {"{\"targets\": [{\"name\": 3, \"binary\": \"bin/x\"}]}",
      "targets[0]: name: must be a text that is not empty"},
     {"{\"targets\": [{\"name\": \"a/\\u001b\", \"binary\": \"bin/x\"}]}",
-     "targets[0] (\"a/\\x1b\"): name: at most 128 letters"},
+     "targets[0] (\"a/\\x1b\"): name: must have at most 128 letters"},
     {"{\"targets\": [{\"name\": \"x\", \"binary\": \"none\"}]}",
      IN_X "binary: '@/none': No such file or directory"},
     {"{\"targets\": [{\"name\": \"x\", \"binary\": null}]}", IN_X "binary: must be a text"},

@@ -124,8 +124,8 @@ static void test_directory(void **state)
 	assert_non_null(p.l.v[0].dict);
 	assert_null(p.l.v[0].seed_archive);
 	assert_int_equal(p.l.v[0].rights.uid, THEM);
-	expect_note(&p.l, "/x_seed_corpus.zip", true, "can't be opened: Permission denied");
-	expect_note(&p.l, "/y", true, "can't be opened: Permission denied");
+	expect_note(&p.l, "/x_seed_corpus.zip", true, "cannot be opened: Permission denied");
+	expect_note(&p.l, "/y", true, "cannot be opened: Permission denied");
 	end(&p);
 }
 
