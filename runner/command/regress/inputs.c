@@ -92,7 +92,7 @@ static int regress_inputs_take_file(struct lay *l, int at, const char *name, con
 	if (*hex)
 		regress_inputs_add(&l->all, hex, l->from, xstrdup(source));
 	else
-		regress_inputs_leave_out(l, source, "no regular file, or too large");
+		regress_inputs_leave_out(l, source, "not a regular file, or too large");
 	return 0;
 }
 

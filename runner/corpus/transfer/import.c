@@ -37,7 +37,7 @@ static void add_stored(struct import_sum *io, const struct store_sum *got)
 	io->bytes += got->bytes;
 	io->known += got->known;
 	skipped(io, got->skipped,
-		"no regular file, larger than 64 MiB, unreadable, too deep or too many");
+		"not a regular file, larger than 64 MiB, unreadable, too deep or too many");
 }
 
 static void add_unpacked(struct import_sum *io, const struct seeds_result *got)

@@ -114,7 +114,7 @@ int verify_file(struct verifying *w, struct verify_at at, unsigned rule, int twi
 	else if (at.name[0] == '.')
 		verify_set_aside(w, at, "hidden, so it is no input");
 	else if (!S_ISREG(st.st_mode))
-		verify_set_aside(w, at, "no regular file");
+		verify_set_aside(w, at, "not a regular file");
 	else if (st.st_size == 0 && !(rule & RULE_ARTIFACT)) /* an empty input is a possible
 							      * artifact */
 		verify_set_aside(w, at, "empty");

@@ -81,7 +81,7 @@ static int ledger_input_open_below(int dirfd, const char *path, int *ret_fd, str
 	if (fstat(at, &st) < 0)
 		return err_sys(e, "'%.300s'", path);
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, EINVAL, "'%.300s' is no regular file", path);
+		return err_set(e, EINVAL, "'%.300s' is not a regular file", path);
 	*ret_fd = take_fd(&at);
 	return 0;
 }

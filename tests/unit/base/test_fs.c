@@ -225,7 +225,7 @@ static void test_read_kernel(void **state)
 	assert_string_equal(e.msg, "read '/proc/self/status': more than 10 bytes");
 }
 
-/* A path that is no regular file fails at once, with any flags. */
+/* A path that is not a regular file fails at once, with any flags. */
 static void test_open_file(void **state)
 {
 	static const int flags[] = {O_RDONLY, O_RDWR, O_WRONLY | O_CREAT | O_TRUNC,

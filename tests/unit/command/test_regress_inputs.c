@@ -185,7 +185,7 @@ static void test_strange(void **state)
 	assert_int_equal(in.n, 1);
 	assert_non_null(of(&in, "tree/good"));
 	assert_int_equal(left.n, 3);
-	assert_non_null(strstr(left.why, "no regular file"));
+	assert_non_null(strstr(left.why, "not a regular file"));
 	regress_inputs_done(&in);
 	drop(&f);
 }

@@ -86,7 +86,7 @@ static void test_directory(void **state)
 	sum = import("in", "png");
 	assert_int_equal(sum.files, 2);
 	assert_int_equal(sum.skipped, ODD_ENTRIES);
-	assert_non_null(strstr(sum.why, "no regular file"));
+	assert_non_null(strstr(sum.why, "not a regular file"));
 	assert_true(holds(s->dirfd, in_corpus("png", "an input like any other"),
 			  "an input like any other"));
 	assert_false(scratch_has(s->dirfd, in_corpus("png", "secret")));

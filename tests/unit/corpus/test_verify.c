@@ -184,10 +184,10 @@ static void test_bad(void **state)
 	expect("corpus/png/.seed.new|the rest of a write that was cut|left|\n");
 	expect("corpus/stray|no target's directory|left|\n");
 	expect("corpus/.hidden|no target's directory|left|\n");
-	expect("corpus/odd/link|no regular file|left|\n");
-	expect("corpus/odd/fifo|no regular file|left|\n");
+	expect("corpus/odd/link|not a regular file|left|\n");
+	expect("corpus/odd/fifo|not a regular file|left|\n");
 	expect("corpus/odd/huge|larger than any input|left|\n");
-	expect("corpus/odd/dir|no regular file|left|\n");
+	expect("corpus/odd/dir|not a regular file|left|\n");
 	expect("corpus/png/.report-crash|hidden, so it is no input|left|\n");
 	expect("triage/png/crash|its name should end with ");
 	expect("generations/png/012|no generation|left|\n");
