@@ -3,16 +3,21 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/fs.h"
 #include "base/memory.h"
+#include "base/sys.h"
+#include "runner/corpus/workdir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { LINE_MAX_BYTES = STORE_NAME + 22, FIRST_CAP = 256 };
+#include <sys/stat.h>
 
 /* --- lists ------------------------------------------------------------------- */
+
+enum { LINE_MAX_BYTES = STORE_NAME + 22, FIRST_CAP = 256 };
 
 bool candidates_name_ok(const char *name)
 {
@@ -115,6 +120,206 @@ int candidates_load(int dirfd, const char *file, struct candidates *ret, struct 
 	*ret = c;
 	c = (struct candidates){0};
 	return 0;
+}
+
+/* --- the stage ------------------------------------------------------------ */
+
+enum { TREE_DEPTH = 8, READABLE = 0444, MODE_DIR = 0755 };
+
+/* Errors that belong to the file.  All others are ours or the disk's, and must stop a merge. */
+static bool is_files_fault(int code)
+{
+	return code == ENOENT || code == ELOOP || code == ENXIO || code == EACCES ||
+	       code == ENOTDIR || code == ENODEV || code == EFBIG || code == EPERM;
+}
+
+/* Errors of a link that is impossible where a copy is possible. */
+static bool is_copied(int code)
+{
+	return code == EXDEV || code == EMLINK || code == EPERM;
+}
+
+static int copy(int at, const char *name, int stage, struct stage_sum *io, char hex[STORE_NAME],
+		struct err *e)
+{
+	struct store_sum got = {0};
+	int r = store_file(at, name, stage, NULL, &got, hex, e);
+
+	if (r < 0)
+		return r;
+	io->files += got.files;
+	io->bytes += got.bytes;
+	io->copied += got.files;
+	io->skipped += got.skipped;
+	return 0;
+}
+
+static int link_as(int at, const char *name, int stage, char hex[STORE_NAME], const struct stat *st,
+		   struct stage_sum *io, struct err *e)
+{
+	if ((st->st_mode & READABLE) != READABLE)
+		return copy(at, name, stage, io, hex, e);
+	if (sys_linkat(at, name, stage, hex) == 0) {
+		io->files++;
+		io->bytes += (uint64_t)st->st_size;
+		return 0;
+	}
+	if (errno == EEXIST)
+		return 0;
+	if (is_copied(errno))
+		return copy(at, name, stage, io, hex, e);
+	return err_sys(e, "link '%s' into the stage", name);
+}
+
+int shard_stage_file(int at, const char *name, int stage, struct stage_sum *io,
+		     char hex[STORE_NAME], struct err *e)
+{
+	_autoclose_ int fd = sys_openat(at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	struct stat st;
+	int r;
+
+	*hex = '\0';
+	if (fd < 0 && !is_files_fault(errno))
+		return err_sys(e, "open '%s'", name);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size > WORKDIR_INPUT_MAX) {
+		io->skipped++;
+		return 0;
+	}
+	r = digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e);
+	if (r == -EFBIG) { /* the file grew */
+		io->skipped++;
+		*hex = '\0';
+		return 0;
+	}
+	if (r < 0)
+		return err_wrap(e, "'%s'", name);
+	return link_as(at, name, stage, hex, &st, io, e);
+}
+
+struct walk {
+	int stage;
+	struct stage_sum *io;
+	unsigned seen;
+};
+
+static int stage_walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e);
+
+static int stage_walk_entry(int at, const char *name, unsigned depth, struct walk *w, struct err *e)
+{
+	char hex[STORE_NAME];
+	struct stat st;
+
+	if (++w->seen > CANDIDATES_MAX)
+		return err_set(e, E2BIG, "more than %d inputs", CANDIDATES_MAX);
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) {
+		if (depth < TREE_DEPTH)
+			return stage_walk_dir(at, name, depth + 1, w, e);
+		w->io->skipped++;
+		return 0;
+	}
+	return shard_stage_file(at, name, w->stage, w->io, hex, e);
+}
+
+static int stage_walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = NULL;
+	const struct dirent *ent;
+	int fd = sys_openat(at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0), 0);
+
+	if (fd < 0 && depth && is_files_fault(errno)) {
+		w->io->skipped++;
+		return 0;
+	}
+	if (fd < 0)
+		return err_sys(e, "open directory '%s'", dir);
+	d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return err_set(e, ENOMEM, "open directory '%s'", dir);
+	}
+	while ((ent = sys_readdir(d))) {
+		int r = ent->d_name[0] == '.' ? 0 : stage_walk_entry(fd, ent->d_name, depth, w, e);
+
+		if (r < 0)
+			return r;
+	}
+	return errno ? err_sys(e, "list directory '%s'", dir) : 0;
+}
+
+int shard_stage(int from_dirfd, const char *dir, int stage, struct stage_sum *io, struct err *e)
+{
+	struct walk w = {.stage = stage, .io = io};
+
+	return stage_walk_dir(from_dirfd, dir, 0, &w, e);
+}
+
+int shard_list(int stage, struct candidates *ret, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(stage, ".");
+	_autocandidates_ struct candidates c = {0};
+	const struct dirent *ent;
+	struct stat st;
+
+	if (!d)
+		return err_sys(e, "open the stage");
+	while ((ent = sys_readdir(d))) {
+		int r = 0;
+
+		if (!candidates_name_ok(ent->d_name))
+			continue; /* an incomplete copy */
+		if (fstatat(stage, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return err_sys(e, "stat '%s' in the stage", ent->d_name);
+		if (S_ISREG(st.st_mode))
+			r = candidates_add(&c, ent->d_name, (uint64_t)st.st_size, e);
+		if (r < 0)
+			return r;
+	}
+	if (errno)
+		return err_sys(e, "list the stage");
+	candidates_sort(&c);
+	*ret = c;
+	c = (struct candidates){0};
+	return 0;
+}
+
+/* --- bad units ---------------------------------------------------------------- */
+
+static int make_quarantine(int quarantine, const char *target, int *ret_fd, struct err *e)
+{
+	int r = fs_mkdirs(quarantine, target, MODE_DIR, e);
+
+	return r < 0 ? r : fs_open_dir(quarantine, target, ret_fd, e);
+}
+
+/* A missing name is no error. */
+static int remove_name(int dirfd, const char *name, struct err *e)
+{
+	if (sys_unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
+		return err_sys(e, "remove '%s'", name);
+	return 0;
+}
+
+int shard_quarantine(int stage, int corpus, int quarantine, const char *target, const char *name,
+		     struct err *e)
+{
+	_autoclose_ int to = -1;
+	struct stage_sum sum = {0};
+	char hex[STORE_NAME];
+	int r = make_quarantine(quarantine, target, &to, e);
+
+	if (r == 0) /* copies from the stage first, so that a repetition finds the input in one of
+		     * the two */
+		r = shard_stage_file(stage, name, to, &sum, hex, e);
+	if (r == 0 && faccessat(to, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		r = err_set(e, ENOENT, "it is not in the stage");
+	if (r == 0 && sys_syncfs(to) < 0)
+		r = err_sys(e, "sync the quarantine");
+	if (r == 0)
+		r = remove_name(stage, name, e);
+	if (r == 0)
+		r = remove_name(corpus, name, e);
+	return r < 0 ? err_wrap(e, "quarantine '%s'", name) : 0;
 }
 
 /* --- shards ------------------------------------------------------------------ */
