@@ -57,7 +57,7 @@ static int write_all(struct args *a, const struct strv *targets)
 	struct export x = {.state_dirfd = a->session.state->dirfd,
 			   .targets = targets,
 			   .all = a->all,
-			   .told = corpus_export_on_target,
+			   .report = corpus_export_on_target,
 			   .arg = a};
 	char shown[ESCAPE_MAX];
 	struct err e;

@@ -287,7 +287,7 @@ static void corpus_intree_take_target(struct intree_args *a, const struct plan_e
 				       .state_dirfd = a->session.state->dirfd,
 				       .pruned = -1,
 				       .dry_run = a->dry_run,
-				       .told = on_name,
+				       .report = on_name,
 				       .arg = &o}};
 	struct err e;
 	int r = corpus_intree_look(&o, p, &e);

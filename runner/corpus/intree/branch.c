@@ -621,13 +621,13 @@ static int add_input(struct target *t, const char *name, struct slice data, stru
 
 	if (taken == INTREE_AT_OTHER || (taken == INTREE_AT_INPUT && !there->unneeded)) {
 		t->sum->skipped++;
-		intree_tell(how, INTREE_TAKEN, name);
+		intree_report(how, INTREE_TAKEN, name);
 		return 0;
 	}
 	if (there) { /* the new content replaces it: it must not be removed later */
 		there->known = true;
 		t->sum->removed++;
-		intree_tell(how, INTREE_REMOVED, name);
+		intree_report(how, INTREE_REMOVED, name);
 	}
 	t->sum->added++;
 	t->sum->bytes += data.n;
@@ -677,11 +677,11 @@ static int intree_branch_prune(struct target *t, struct err *e)
 			continue;
 		if (!x->unneeded) {
 			t->sum->kept++;
-			intree_tell(t->corpus.t, INTREE_KEPT, x->path + skip);
+			intree_report(t->corpus.t, INTREE_KEPT, x->path + skip);
 			continue;
 		}
 		t->sum->removed++;
-		intree_tell(t->corpus.t, INTREE_REMOVED, x->path + skip);
+		intree_report(t->corpus.t, INTREE_REMOVED, x->path + skip);
 		if (!t->corpus.t->dry_run)
 			r = send_change(t, "D", x->path, NULL, e);
 	}

@@ -30,6 +30,6 @@ bool intree_corpus_know(struct intree_corpus *c, const char *hex, uint64_t size)
 MUST_CHECK int intree_corpus_read(const struct intree_corpus *c, size_t i, char **ret,
 				  size_t *ret_n, struct err *e);
 
-void intree_tell(const struct intree *t, enum intree_what what, const char *name);
+void intree_report(const struct intree *t, enum intree_what what, const char *name);
 
 #endif

@@ -93,10 +93,10 @@ int intree_corpus_read(const struct intree_corpus *c, size_t i, char **ret, size
 	return 1;
 }
 
-void intree_tell(const struct intree *t, enum intree_what what, const char *name)
+void intree_report(const struct intree *t, enum intree_what what, const char *name)
 {
-	if (t->told)
-		t->told(t->arg, what, name);
+	if (t->report)
+		t->report(t->arg, what, name);
 }
 
 /* --- the existing files ------------------------------------------------------------------ */
@@ -135,7 +135,7 @@ static int look_file(int at, const char *name, const char *path, struct look *l,
 		return 0;
 	}
 	l->sum->kept++;
-	intree_tell(l->c->t, INTREE_KEPT, path);
+	intree_report(l->c->t, INTREE_KEPT, path);
 	return 0;
 }
 
@@ -237,7 +237,7 @@ static int intree_prune(const struct intree *t, const struct rights *as, int dir
 		if (!t->dry_run && remove_as(as, dir, gone->v[i]) < 0 && errno != ENOENT)
 			return err_sys(e, "remove '%s'", gone->v[i]);
 		sum->removed++;
-		intree_tell(t, INTREE_REMOVED, gone->v[i]);
+		intree_report(t, INTREE_REMOVED, gone->v[i]);
 	}
 	return r;
 }
@@ -349,7 +349,7 @@ static int intree_add_one(struct intree_corpus *c, size_t i, const struct to *to
 		return r;
 	if (r == 0) {
 		sum->skipped++;
-		intree_tell(c->t, INTREE_TAKEN, name);
+		intree_report(c->t, INTREE_TAKEN, name);
 		return 0;
 	}
 	sum->added++;

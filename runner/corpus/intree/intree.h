@@ -47,7 +47,7 @@ struct intree {
 	/* The directory that keeps content that prune removes from a work tree, <sha1>: there may
 	 * be no other copy.  -1: none (dry_run, branches). */
 	int pruned;
-	intree_fn *told; /* NULL is fine */
+	intree_fn *report; /* NULL is fine */
 	void *arg;
 };
 

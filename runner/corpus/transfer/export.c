@@ -159,8 +159,8 @@ static int export_one(const struct export *x, struct one *o, struct err *e)
 	close_p(&o->corpus);
 	if (r < 0)
 		return err_wrap(e, "export '%s'", o->target);
-	if (x->told)
-		x->told(x->arg, o->target, &o->sum);
+	if (x->report)
+		x->report(x->arg, o->target, &o->sum);
 	return 0;
 }
 

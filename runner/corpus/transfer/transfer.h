@@ -58,7 +58,7 @@ struct export
 	int state_dirfd;
 	const struct strv *targets;
 	bool all; /* spare inputs, too */
-	export_fn *told;
+	export_fn *report;
 	void *arg;
 };
 /* Writes one archive; the name's ending (.tar.gz, .tgz, .zip) selects the format.  It appears

@@ -7,16 +7,16 @@
 #include "runner/corpus/intree/intree.h"
 #include "tests/unit/corpus/files.h"
 
-static char told[512]; /* one line per report */
+static char reported[512]; /* one line per report */
 
 static inline void on_name(void *arg, enum intree_what what, const char *name)
 {
 	static const char *const words[] = {
 	    [INTREE_REMOVED] = "removed", [INTREE_TAKEN] = "taken", [INTREE_KEPT] = "kept"};
-	size_t n = strlen(told);
+	size_t n = strlen(reported);
 
 	(void)arg;
-	snprintf(told + n, sizeof(told) - n, "%s %s\n", words[what], name);
+	snprintf(reported + n, sizeof(reported) - n, "%s %s\n", words[what], name);
 }
 
 static struct candidates unneeded; /* found by a merge */

@@ -19,25 +19,25 @@ static void fill(void)
 	scratch_write(s->dirfd, "corpus/css/.left.new", "left");
 }
 
-static struct export_sum told;
+static struct export_sum reported;
 
 static void on_target(void *arg, const char *target, const struct export_sum *sum)
 {
 	(void)arg;
 	(void)target;
-	told.files += sum->files;
-	told.bytes += sum->bytes;
-	told.skipped += sum->skipped;
+	reported.files += sum->files;
+	reported.bytes += sum->bytes;
+	reported.skipped += sum->skipped;
 }
 
 static int export(int (*fn)(const struct export *, const char *, struct err *), const char *name,
 		  const char *glob, struct err *e)
 {
 	struct strv targets = {0};
-	struct export x = {.state_dirfd = s->dirfd, .targets = &targets, .told = on_target};
+	struct export x = {.state_dirfd = s->dirfd, .targets = &targets, .report = on_target};
 	int r = export_targets(s->dirfd, glob, &targets, e);
 
-	told = (struct export_sum){0};
+	reported = (struct export_sum){0};
 	if (r == 0)
 		r = fn(&x, path_of(name), e);
 	strv_done(&targets);
@@ -73,9 +73,9 @@ static void check_round(const char *name)
 	struct err e;
 
 	assert_int_equal(export(export_archive, name, NULL, &e), 0);
-	assert_int_equal(told.files, 3);
-	assert_int_equal(told.bytes, 3 + 10 + 5);
-	assert_int_equal(told.skipped, 3);
+	assert_int_equal(reported.files, 3);
+	assert_int_equal(reported.bytes, 3 + 10 + 5);
+	assert_int_equal(reported.skipped, 3);
 	assert_int_equal(fs_remove_tree(s->dirfd, "corpus", &e), 0);
 	assert_int_equal(mkdirat(s->dirfd, "corpus", 0755), 0);
 	assert_int_equal(import(name, NULL).files, 3);
@@ -126,7 +126,7 @@ static void test_tree(void **state)
 	scratch_write(dir.fd, "out/notes", "a user's");
 	for (unsigned k = 0; k < 2; k++) {
 		assert_int_equal(export(export_tree, "out", "[cp]*", &e), 0);
-		assert_int_equal(told.files, 3);
+		assert_int_equal(reported.files, 3);
 		assert_int_equal(entries(dir.fd, "out"), 3);
 		assert_int_equal(entries(dir.fd, "out/css"), 1);
 		snprintf(path, sizeof(path), "out/png/%s", name_of("one"));

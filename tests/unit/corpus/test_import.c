@@ -245,7 +245,7 @@ static bool armed(unsigned nth)
  * rest. */
 static void import_faults(const char *name, const char *target)
 {
-	unsigned told = 0, nth;
+	unsigned reported = 0, nth;
 
 	for (nth = 1;; nth++) {
 		struct import_sum sum = {0};
@@ -260,7 +260,7 @@ static void import_faults(const char *name, const char *target)
 		if (r < 0) {
 			assert_true(*e.msg);
 			assert_int_equal(entries(s->dirfd, "corpus/png"), sum.files);
-			told++;
+			reported++;
 			(void)import(name, target);
 		}
 		assert_true(holds(s->dirfd, in_corpus("png", "a"), "a"));
@@ -270,7 +270,7 @@ static void import_faults(const char *name, const char *target)
 		if (!met)
 			break;
 	}
-	assert_true(told > 8);
+	assert_true(reported > 8);
 }
 
 static void test_import_faults(void **state)

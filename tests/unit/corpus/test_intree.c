@@ -42,9 +42,9 @@ static int try_update(bool prune, bool dry_run, struct intree_sum *ret, struct e
 			   .unneeded = &unneeded,
 			   .dry_run = dry_run,
 			   .pruned = pruned,
-			   .told = on_name};
+			   .report = on_name};
 
-	*told = '\0';
+	*reported = '\0';
 	return intree_update(&t, tree_path, ret, e);
 }
 
@@ -93,7 +93,7 @@ static void test_add(void **state)
 		assert_int_equal(entries(tree, "."), 4);
 	}
 	umask(022);
-	assert_string_equal(told, "");
+	assert_string_equal(reported, "");
 	assert_true(holds(tree, name_of("new"), "new"));
 	assert_int_equal(fstatat(tree, name_of("new"), &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0644);
@@ -165,7 +165,7 @@ static void test_taken(void **state)
 	assert_int_equal(sum.added, 0);
 	assert_int_equal(sum.skipped, 2);
 	snprintf(want, sizeof(want), "taken %s\n", name_of("one"));
-	assert_non_null(strstr(told, want));
+	assert_non_null(strstr(reported, want));
 	assert_true(holds(tree, name_of("one"), "a user's"));
 	assert_int_equal(entries(tree, "."), 2);
 	/* Pruning removes such a file, but not before a merge has measured it. */
@@ -238,8 +238,8 @@ static void test_prune(void **state)
 	sum = update(true, false);
 	assert_int_equal(sum.removed, 2);
 	assert_int_equal(sum.known, 1);
-	assert_non_null(strstr(told, "removed old\n"));
-	assert_non_null(strstr(told, "removed d/older\n"));
+	assert_non_null(strstr(reported, "removed old\n"));
+	assert_non_null(strstr(reported, "removed d/older\n"));
 	assert_int_equal(entries(tree, "."), 3);
 	assert_int_equal(entries(tree, "d"), 0);
 	assert_true(holds(tree, ".gitignore", "x"));
@@ -272,16 +272,16 @@ static void test_prune_measured_only(void **state)
 	assert_int_equal(sum.removed, 1);
 	assert_int_equal(sum.kept, 2);
 	assert_int_equal(sum.known, 2);
-	assert_non_null(strstr(told, "removed b\n"));
-	assert_non_null(strstr(told, "kept new seed\n"));
-	assert_non_null(strstr(told, "kept d/new\n"));
+	assert_non_null(strstr(reported, "removed b\n"));
+	assert_non_null(strstr(reported, "kept new seed\n"));
+	assert_non_null(strstr(reported, "kept d/new\n"));
 	assert_true(holds(tree, "new seed", "never measured"));
 	assert_true(holds(tree, "d/new", "neither"));
 	assert_true(holds(tree, "c", "again"));
 	assert_int_equal(entries(pruned, "."), 1);
 	sum = update(false, false); /* without --prune */
 	assert_int_equal(sum.kept, 0);
-	assert_string_equal(told, "");
+	assert_string_equal(reported, "");
 }
 
 static void fill(void)

@@ -16,13 +16,13 @@ static int try_branch(const char *where, const char *name, bool prune, bool dry_
 			   .unneeded = &unneeded,
 			   .dry_run = dry_run,
 			   .pruned = -1,
-			   .told = on_name};
+			   .report = on_name};
 	struct intree_branch *b = NULL;
 	struct git g = {0};
 	char why[GIT_WHY] = "";
 	int r = git_open(path_of(where), &g, why, e);
 
-	*told = '\0';
+	*reported = '\0';
 	if (r == 0)
 		fail_msg("%s", why);
 	if (r == 1)
@@ -139,12 +139,12 @@ static void test_prune(void **state)
 	}
 	made = branch("repo/in", "keep", false);
 	assert_int_equal(made.sum.skipped, 1);
-	assert_non_null(strstr(told, "taken "));
+	assert_non_null(strstr(reported, "taken "));
 	made = branch("repo/in", "unmeasured", true); /* unmeasured files stay */
 	assert_string_equal(made.commit, "");
 	assert_int_equal(made.sum.kept, 3);
 	assert_int_equal(made.sum.skipped, 1);
-	assert_non_null(strstr(told, "kept sub/b c\n"));
+	assert_non_null(strstr(reported, "kept sub/b c\n"));
 	unneed("deep");
 	unneed("taken");
 	unneed("other");
@@ -154,8 +154,8 @@ static void test_prune(void **state)
 	assert_int_equal(made.sum.known, 1);
 	assert_int_equal(made.sum.kept, 0);
 	assert_int_equal(made.sum.removed, 3); /* b c, taken, and the file with the input's name */
-	assert_non_null(strstr(told, "removed sub/b c\n"));
-	assert_non_null(strstr(told, "removed taken\n"));
+	assert_non_null(strstr(reported, "removed sub/b c\n"));
+	assert_non_null(strstr(reported, "removed taken\n"));
 	must("cd repo; git ls-tree -r --name-only b in >../got;"
 	     "grep -qx in/.gitignore ../got; grep -qx in/link ../got; grep -qx in/a.png ../got;"
 	     "test \"$(wc -l <../got)\" = 4; git ls-tree -r --name-only b | grep -qx code");

@@ -310,7 +310,7 @@ static void test_killed_again(void **state)
 
 static void test_fails(void **state)
 {
-	unsigned at = 1, told = 0;
+	unsigned at = 1, reported = 0;
 
 	for (;; at++) {
 		struct recovered rec;
@@ -327,7 +327,7 @@ static void test_fails(void **state)
 		if (r < 0) {
 			assert_int_equal(r, -e.code);
 			assert_true(*e.msg);
-			told++;
+			reported++;
 			assert_int_equal(recover_lost_runs(s, &rec, &e), 0);
 		}
 		state_close(s);
@@ -339,8 +339,8 @@ static void test_fails(void **state)
 		each_teardown(state);
 		each_setup(state);
 	}
-	print_message("# %u calls failed\n", told);
-	assert_true(told > 20);
+	print_message("# %u calls failed\n", reported);
+	assert_true(reported > 20);
 }
 
 static const struct CMUnitTest tests[] = {

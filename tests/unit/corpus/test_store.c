@@ -291,7 +291,7 @@ static void check_both(void)
  * a second call succeeds. */
 static unsigned faults(int (*store)(int, const char *, int, struct store_sum *, struct err *))
 {
-	unsigned at = 1, told = 0;
+	unsigned at = 1, reported = 0;
 
 	scratch_write(from, "a", "first");
 	close(make_dir_at(from, "d"));
@@ -313,10 +313,10 @@ static unsigned faults(int (*store)(int, const char *, int, struct store_sum *, 
 		if (r == 0) {
 			check_both();
 			if (!met)
-				return told;
+				return reported;
 			continue;
 		}
-		told++;
+		reported++;
 		assert_int_equal(r, -e.code);
 		assert_true(*e.msg);
 		assert_int_equal(store(dir.fd, "from", to, &sum, &e), 0);

@@ -9,7 +9,7 @@
 #include "tests/unit/corpus/files.h"
 
 static struct scratch dir;
-static struct buf told; /* one line "<path>|<what>|<fix>|<to>" per finding */
+static struct buf reported; /* one line "<path>|<what>|<fix>|<to>" per finding */
 
 static int each_setup(void **state)
 {
@@ -19,7 +19,7 @@ static int each_setup(void **state)
 
 	(void)state;
 	dir = (struct scratch)SCRATCH_INIT;
-	told = BUF_INIT(1 << 20);
+	reported = BUF_INIT(1 << 20);
 	scratch_make(&dir);
 	umask(022);
 	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++)
@@ -30,7 +30,7 @@ static int each_setup(void **state)
 static int each_teardown(void **state)
 {
 	(void)state;
-	buf_done(&told);
+	buf_done(&reported);
 	scratch_remove(&dir);
 	return 0;
 }
@@ -40,14 +40,14 @@ static void on_found(void *arg, const struct verify_finding *f)
 	static const char *const fixes[] = {"left", "aside", "renamed", "mended"};
 
 	(void)arg;
-	buf_printf(&told, "%s|%s|%s|%s\n", f->path, f->what, fixes[f->fix], f->to ? f->to : "");
+	buf_printf(&reported, "%s|%s|%s|%s\n", f->path, f->what, fixes[f->fix], f->to ? f->to : "");
 }
 
 static int try_verify(bool repair, struct verify_sum *ret, struct err *e)
 {
 	struct verify v = {.state_dirfd = dir.fd, .repair = repair, .keep = 3, .found = on_found};
 
-	buf_clear(&told);
+	buf_clear(&reported);
 	return verify_state(&v, ret, e);
 }
 
@@ -63,8 +63,8 @@ static struct verify_sum verify(bool repair)
 
 static void expect(const char *line)
 {
-	if (!strstr(buf_str(&told), line))
-		fail_msg("no '%s' in:\n%s", line, buf_str(&told));
+	if (!strstr(buf_str(&reported), line))
+		fail_msg("no '%s' in:\n%s", line, buf_str(&reported));
 }
 
 /* World-readable. */
@@ -116,7 +116,7 @@ static void test_good(void **state)
 	good();
 	for (unsigned repair = 0; repair < 2; repair++) {
 		sum = verify(repair);
-		assert_string_equal(buf_str(&told), "");
+		assert_string_equal(buf_str(&reported), "");
 		assert_int_equal(sum.wrong, 0);
 		assert_int_equal(sum.targets, 2);
 		assert_int_equal(sum.files, 8); /* the file with two names counts once */

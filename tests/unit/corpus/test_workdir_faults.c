@@ -132,7 +132,7 @@ static bool armed(unsigned at)
  * for files that can be moved instead of copied.  No file is lost, or wrongly counted as saved. */
 static void test_fails(void **state)
 {
-	unsigned told = 0, at;
+	unsigned reported = 0, at;
 
 	for (at = 1;; at++) {
 		struct buf b = BUF_INIT(1 << 20);
@@ -152,16 +152,16 @@ static void test_fails(void **state)
 		if (r < 0) {
 			assert_int_equal(r, -e.code);
 			assert_memory_equal(e.msg, "collect 't': ", 13);
-			told++;
+			reported++;
 		} else if (!met) {
 			break;
 		}
 		again(state, true);
 	}
-	print_message("# %u calls failed, %u were reported\n", at - 1, told);
-	assert_true(told > 50);
+	print_message("# %u calls failed, %u were reported\n", at - 1, reported);
+	assert_true(reported > 50);
 	/* Calls of the quarantine, and calls on a full disk, when the file is moved. */
-	assert_in_range(at - 1 - told, 0, 9);
+	assert_in_range(at - 1 - reported, 0, 9);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
