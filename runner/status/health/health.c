@@ -1,14 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/status/health/internal.h"
+#include "runner/status/health/health.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/units.h"
 
 #include <errno.h>
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Thresholds; docs/health.md gives the source of each. */
+#define AT_EDGES_FEW	   100	 /* OSS-Fuzz's bad_build_check */
+#define AT_RATE_LOW	   100.0 /* inputs a CPU-second */
+#define AT_RATE_BETTER	   1000.0
+#define AT_RATE_CPU_S	   2.0 /* with less CPU time there is no rate */
+#define AT_STARVED	   0.5 /* share of its time */
+#define AT_STARVED_CELLS_S 5.0
+#define AT_IDLE_CELLS_S	   2.0
+#define AT_IDLE_SHARE	   0.01
+#define AT_MEMORY_NEAR	   (2.0 / 3) /* the engine's own limit is 3/4 */
+#define AT_DOMINATE	   3	     /* minimum number of failures, */
+#define AT_DOMINATE_S	   10.0	     /* with at most this much fuzzing between two */
+#define AT_KEPT_FEW	   50	     /* inputs with a known origin */
+#define AT_PLATEAU_EXECS   10000
+#define AT_SHARE_COVERED   0.6 /* of the binary's edges */
+#define AT_SHARE_DEEP	   0.5
+#define AT_SHARE_LOW	   0.25
+#define AT_SHARE_BROAD	   0.1
+#define AT_EDGES_BROAD	   10000
+#define AT_CORPUS_SMALL	   100
+#define AT_FLAT		   0.05 /* of its edges, found in the last nine tenths of its time */
+#define AT_GROWN_S	   (UINT64_C(2) * 86400)
+#define AT_FEATURES_MANY   2.0 /* features an edge */
+#define AT_DISK_NEAR	   2   /* multiple of the reserve */
+#define AT_OUTBOX_S	   86400
+#define AT_FETCHES_FAILED  3
+#define AT_FETCH_FAILED_S  3600
+
+enum { HEALTH_TEXT_MAX = 160 };
+
+/* --- codes and findings --------------------------------------------------- */
 
 static const char *const severities[] = {
     [HEALTH_OK] = "ok",
@@ -132,7 +165,9 @@ const char *health_code_name(enum health_code c)
 	return c < HEALTH_CODE_COUNT ? codes[c].name : "unknown";
 }
 
-void health_add(struct health *h, enum health_code c, enum health_severity s, const char *fmt, ...)
+/* PRINTF's cold and nonnull(1) are for errors. */
+static void __attribute__((format(printf, 4, 5)))
+health_add(struct health *h, enum health_code c, enum health_severity s, const char *fmt, ...)
 {
 	struct health_finding *f;
 	va_list ap;
@@ -148,7 +183,7 @@ void health_add(struct health *h, enum health_code c, enum health_severity s, co
 	va_end(ap);
 }
 
-bool health_has(const struct health *h, enum health_code c)
+static bool health_has(const struct health *h, enum health_code c)
 {
 	for (size_t i = 0; i < h->n; i++)
 		if (h->v[i].code == c)
@@ -156,7 +191,8 @@ bool health_has(const struct health *h, enum health_code c)
 	return false;
 }
 
-const char *health_text(const char *s, char out[HEALTH_TEXT_MAX])
+/* Foreign text for a reason: printable ASCII, cut. */
+static const char *health_text(const char *s, char out[HEALTH_TEXT_MAX])
 {
 	size_t n = 0;
 
@@ -179,7 +215,7 @@ static int worse_first(const void *a, const void *b)
 	return x->code < y->code ? -1 : x->code > y->code;
 }
 
-void health_sort(struct health *h)
+static void health_sort(struct health *h)
 {
 	qsort(h->v, h->n, sizeof(h->v[0]), worse_first);
 }
@@ -193,6 +229,567 @@ enum health_severity health_severity(const struct health *h)
 			worst = h->v[i].severity;
 	return worst;
 }
+
+/* --- reading a target's facts --------------------------------------------- */
+
+/* A target's facts as numbers; negative: unknown. */
+struct health_view {
+	const struct health_target *t;
+	const char *reason, *note, *refused, *forged; /* "": unknown */
+	bool known, fuzzed, running, given_up;
+	bool has_library; /* code beyond its harness is instrumented */
+	double wall, cells, cpu, starved, timeout;
+	double execs, rate, cov, cov_before, edges, ft, units;
+	double seeds, rss, limit, forks, untriaged, dropped, failures;
+	/* by kind; 0: none */
+	double crash, leak, timed_out, oom, syscalls;
+	double kept, by_dictionary, by_comparison, dictionary;
+	/* of this build */
+	double build_cpu, burst_cpu, early;
+};
+
+static double health_number(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+	double d = json_is_number(v) ? json_number_value(v) : -1;
+
+	return d >= 0 && d < 1e18 ? d : -1;
+}
+
+/* A count that is missing if it is 0. */
+static double health_count(const json_t *o, const char *key)
+{
+	double d = health_number(o, key);
+
+	return d > 0 ? d : 0;
+}
+
+static const char *health_string(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static void read_run(const json_t *s, struct health_view *v)
+{
+	v->reason = health_string(s, "reason");
+	v->note = health_string(s, "note");
+	v->refused = health_string(s, "syscalls_refused");
+	v->forged = health_string(s, "forged");
+	v->fuzzed = json_is_true(json_object_get(s, "fuzzed"));
+	v->running = !v->t->waited && strcmp(v->reason, "running") == 0;
+	v->given_up = json_is_true(json_object_get(s, "given_up"));
+	v->wall = health_number(s, "wall_seconds");
+	v->cells = health_number(s, "cell_seconds");
+	v->cpu = health_number(s, "cpu_seconds");
+	v->starved = health_number(s, "starved_share");
+	v->timeout = health_number(s, "input_timeout_seconds");
+	v->execs = health_number(s, "execs");
+	v->rate = health_number(s, "execs_per_cpu_second");
+	v->rss = health_number(s, "rss_peak_bytes");
+	v->limit = health_number(s, "memory_limit_bytes");
+	v->forks = health_number(s, "forks_refused");
+	v->dropped = health_number(s, "log_bytes_dropped");
+}
+
+static void read_findings(const json_t *s, struct health_view *v)
+{
+	const json_t *f = json_object_get(s, "failures");
+
+	v->failures = health_count(s, "failures_total");
+	v->crash =
+	    health_count(f, "crash") + health_count(f, "exit") + health_count(f, "interrupt");
+	v->leak = health_count(f, "leak");
+	v->timed_out = health_count(f, "timeout") + health_count(f, "stuck");
+	v->oom = health_count(f, "oom") + health_count(f, "oom-kill");
+	v->syscalls = health_count(f, "syscall");
+	v->untriaged = health_number(s, "untriaged");
+}
+
+static void read_coverage(const json_t *s, struct health_view *v)
+{
+	const json_t *o = json_object_get(s, "outlook"), *m = json_object_get(s, "inputs_kept");
+
+	v->cov = health_number(s, "cov");
+	v->cov_before = health_number(s, "cov_of_build_before");
+	v->edges = health_number(s, "edges");
+	v->has_library = json_is_true(json_object_get(s, "library_instrumented"));
+	v->ft = health_number(s, "ft");
+	v->units = health_number(s, "corpus_units");
+	v->seeds = health_number(s, "seeds");
+	v->dictionary = health_number(s, "dictionary_entries");
+	v->kept = health_number(m, "total");
+	v->by_dictionary = health_number(m, "by_dictionary");
+	v->by_comparison = health_number(m, "by_comparison");
+	v->build_cpu = health_number(o, "cpu_seconds_of_build");
+	v->burst_cpu = health_number(o, "cpu_seconds_of_burst");
+	v->early = health_number(o, "edges_at_tenth_of_burst");
+}
+
+/* --- startup ------------------------------------------------------------------ */
+
+static void judge_start(const struct health_view *v, struct health *h)
+{
+	bool failed = strcmp(v->reason, "startup-failed") == 0;
+	char note[HEALTH_TEXT_MAX];
+
+	if (v->t->built == HEALTH_NO || strcmp(v->reason, "no-binary") == 0)
+		health_add(h, HEALTH_NO_BINARY, HEALTH_ERROR, "it has no binary%s%s",
+			   *v->note ? ": " : "", health_text(v->note, note));
+	else if (!v->fuzzed && (failed || v->failures > 0))
+		health_add(h, HEALTH_STARTUP_CRASH, HEALTH_ERROR,
+			   "fuzzing never began, after %.0f failures%s%s", v->failures,
+			   *v->note ? ": " : "", health_text(v->note, note));
+	else if (v->t->waited ||
+		 (!v->fuzzed && strcmp(v->reason, "run-deadline") == 0 && v->cells <= 0))
+		health_add(h, HEALTH_NO_TURN, HEALTH_WARNING, "the last run ended before its turn");
+}
+
+static void judge_instrumented(const struct health_view *v, struct health *h)
+{
+	if (strcmp(v->reason, "not-instrumented") == 0)
+		health_add(h, HEALTH_NOT_INSTRUMENTED, HEALTH_ERROR,
+			   "the engine found no coverage instrumentation");
+	else if (v->edges > 0 && v->edges < AT_EDGES_FEW && !v->has_library)
+		health_add(h, HEALTH_FEW_EDGES, HEALTH_WARNING,
+			   "its binary has %.0f instrumented edges, and no instrumented function "
+			   "of a library was found",
+			   v->edges);
+}
+
+static void judge_idle(const struct health_view *v, struct health *h)
+{
+	if (!v->running && v->cells > AT_IDLE_CELLS_S && v->cpu >= 0 &&
+	    v->cpu < v->cells * AT_IDLE_SHARE)
+		health_add(h, HEALTH_IDLE, HEALTH_ERROR,
+			   "it used %.2f s of CPU time in %.1f s, which does not count as "
+			   "fuzzing",
+			   v->cpu, v->cells);
+}
+
+/* The target had a cell but was not fuzzed, for reasons not yet reported. */
+static void judge_fuzzed(const struct health_view *v, struct health *h)
+{
+	char reason[HEALTH_TEXT_MAX];
+
+	if (v->fuzzed || v->running || v->cells <= 0 || h->n > 0 ||
+	    strcmp(v->reason, "stopped") == 0 || strcmp(v->reason, "not-instrumented") == 0)
+		return;
+	health_add(h, HEALTH_NOT_FUZZED, HEALTH_ERROR,
+		   "%.1f s in its cell, %.1f s of CPU time, and nothing says that it was fuzzed "
+		   "(%s)%s",
+		   v->cells, v->cpu > 0 ? v->cpu : 0, health_text(v->reason, reason),
+		   v->starved > AT_STARVED ? ": it waited for a CPU most of its time" : "");
+}
+
+static void judge_silent(const struct health_view *v, struct health *h)
+{
+	const struct health_target *t = v->t;
+	uint64_t since = t->fuzzed ? t->fuzzed : t->first;
+	char age[UNITS_MAX];
+
+	if (!since || !t->silent_s || t->now <= since || t->now - since <= t->silent_s ||
+	    (v->running && v->fuzzed))
+		return;
+	units_time((t->now - since) * USEC_PER_SEC, age);
+	if (t->fuzzed)
+		health_add(h, HEALTH_SILENT, HEALTH_ERROR, "it was last fuzzed %s ago", age);
+	else
+		health_add(h, HEALTH_SILENT, HEALTH_ERROR,
+			   "it was never fuzzed since a run first had it, %s ago", age);
+}
+
+static void judge_history(const struct health_view *v, struct health *h)
+{
+	char why[HEALTH_TEXT_MAX];
+
+	if (v->t->damaged)
+		health_add(h, HEALTH_DAMAGED, HEALTH_WARNING, "%s",
+			   health_text(v->t->damaged, why));
+}
+
+static void judge_dropped(const struct health_view *v, struct health *h)
+{
+	if (v->cov_before > 0)
+		health_add(h, HEALTH_COVERAGE_DROPPED, HEALTH_WARNING,
+			   "it reaches %.0f edges, the build before reached %.0f", v->cov,
+			   v->cov_before);
+}
+
+static void judge_forged(const struct health_view *v, struct health *h)
+{
+	char claim[HEALTH_TEXT_MAX];
+
+	if (*v->forged)
+		health_add(h, HEALTH_FORGED_STATISTICS, HEALTH_ERROR,
+			   "it printed statistics that cannot be true, what it says counts for "
+			   "nothing: %s",
+			   health_text(v->forged, claim));
+}
+
+/* --- failures ------------------------------------------------------------------ */
+
+/* lost_s: the part of its time lost to failures. */
+static void dominate(const struct health_view *v, struct health *h, enum health_code c,
+		     const char *what, double n, double lost_s)
+{
+	bool loop = strcmp(v->reason, "crash-loop") == 0 || strcmp(v->reason, "oom-killed") == 0;
+	bool most = n * 2 > v->failures;
+	double left = v->cells > lost_s ? v->cells - lost_s : 0;
+
+	if (!v->fuzzed || n < AT_DOMINATE || v->cells < 0)
+		return;
+	if ((loop && most) || left / n < AT_DOMINATE_S)
+		health_add(h, c, loop && most ? HEALTH_ERROR : HEALTH_WARNING,
+			   "%.0f %s in %.0f s%s%s", n, what, v->cells,
+			   loop && most ? ": it was given up" : "",
+			   lost_s > 0 ? ", much of it spent in waiting for them" : "");
+}
+
+static void judge_failures(const struct health_view *v, struct health *h)
+{
+	dominate(v, h, HEALTH_CRASHES_DOMINATE, "crashes", v->crash, 0);
+	dominate(v, h, HEALTH_LEAKS_DOMINATE, "leaks", v->leak, 0);
+	dominate(v, h, HEALTH_OOM_DOMINATE, "times out of memory", v->oom, 0);
+	dominate(v, h, HEALTH_TIMEOUTS_DOMINATE, "timeouts", v->timed_out,
+		 v->timeout > 0 ? v->timeout * v->timed_out : 0);
+}
+
+static void judge_refused(const struct health_view *v, struct health *h)
+{
+	char names[HEALTH_TEXT_MAX];
+
+	if (*v->refused)
+		health_add(h, HEALTH_SYSCALLS_REFUSED,
+			   v->syscalls > 0 ? HEALTH_WARNING : HEALTH_NOTE,
+			   "refused system calls: %s", health_text(v->refused, names));
+	if (v->forks > 0)
+		health_add(h, HEALTH_FORKS_REFUSED,
+			   strcmp(v->reason, "pids-limit") == 0 ? HEALTH_ERROR : HEALTH_WARNING,
+			   "%.0f forks or threads refused", v->forks);
+	if (strcmp(v->reason, "disk-limit") == 0)
+		health_add(h, HEALTH_DISK_LIMIT, HEALTH_ERROR, "it ended because of what it wrote");
+}
+
+/* A given-up target has an error even if no other check reports one, because its run does not
+ * exit with 0. */
+static void judge_given_up(const struct health_view *v, struct health *h)
+{
+	char reason[HEALTH_TEXT_MAX], note[HEALTH_TEXT_MAX];
+
+	if (v->given_up && health_severity(h) < HEALTH_ERROR)
+		health_add(h, HEALTH_GIVEN_UP, HEALTH_ERROR,
+			   "it was given up (%s) after %.0f failures%s%s",
+			   health_text(v->reason, reason), v->failures, *v->note ? ": " : "",
+			   health_text(v->note, note));
+}
+
+static void judge_untriaged(const struct health_view *v, struct health *h)
+{
+	if (!v->running && v->untriaged > 0)
+		health_add(h, HEALTH_UNTRIAGED, HEALTH_WARNING,
+			   "%.0f failures wait for triage: whether they are new is not known",
+			   v->untriaged);
+}
+
+/* --- efficiency ------------------------------------------------------------------ */
+
+static bool fails_much(const struct health *h)
+{
+	return health_has(h, HEALTH_CRASHES_DOMINATE) || health_has(h, HEALTH_LEAKS_DOMINATE) ||
+	       health_has(h, HEALTH_TIMEOUTS_DOMINATE) || health_has(h, HEALTH_OOM_DOMINATE);
+}
+
+static void judge_speed(const struct health_view *v, struct health *h)
+{
+	if (v->fuzzed && !fails_much(h) && v->cpu >= AT_RATE_CPU_S && v->rate >= 0 &&
+	    v->rate < AT_RATE_BETTER)
+		health_add(h, HEALTH_SLOW, v->rate < AT_RATE_LOW ? HEALTH_WARNING : HEALTH_NOTE,
+			   "%.0f inputs a second of CPU time; good ones run %.0f and more", v->rate,
+			   AT_RATE_BETTER);
+}
+
+static void judge_starved(const struct health_view *v, struct health *h)
+{
+	bool starved = strcmp(v->reason, "starved") == 0;
+
+	if (starved || (v->starved > AT_STARVED && v->cells >= AT_STARVED_CELLS_S))
+		health_add(h, HEALTH_STARVED, starved ? HEALTH_WARNING : HEALTH_NOTE,
+			   "it waited for a CPU %.0f%% of its time%s",
+			   v->starved > 0 ? v->starved * 100 : 0,
+			   starved ? ": whether it is at its plateau is not known" : "");
+}
+
+static void judge_memory(const struct health_view *v, struct health *h)
+{
+	char rss[UNITS_MAX], limit[UNITS_MAX];
+
+	if (v->oom == 0 && v->limit > 0 && v->rss >= v->limit * AT_MEMORY_NEAR)
+		health_add(h, HEALTH_MEMORY_NEAR_LIMIT, HEALTH_NOTE,
+			   "it had %s of %s; at three quarters the engine reports out-of-memory",
+			   units_size((uint64_t)v->rss, rss),
+			   units_size((uint64_t)v->limit, limit));
+}
+
+/* No growth over several runs.  Covered targets and known causes have findings of their own. */
+static void judge_growth(const struct health_view *v, struct health *h)
+{
+	char time[UNITS_MAX];
+	uint64_t since = v->t->grown;
+
+	if (since == 0 || v->t->fuzzed < since + AT_GROWN_S || h->n > 0)
+		return;
+	health_add(h, HEALTH_NOT_GROWING, HEALTH_NOTE,
+		   "no run in the last %s reached a new edge: %.0f of %.0f",
+		   units_time((v->t->fuzzed - since) * USEC_PER_SEC, time), v->cov, v->edges);
+}
+
+static void judge_inputs(const struct health_view *v, struct health *h)
+{
+	char size[UNITS_MAX];
+
+	if (v->dictionary > 0 && v->kept >= AT_KEPT_FEW && v->by_dictionary == 0)
+		health_add(h, HEALTH_DICTIONARY_UNUSED, HEALTH_NOTE,
+			   "of %.0f inputs that it kept none was made with its dictionary of %.0f "
+			   "entries",
+			   v->kept, v->dictionary);
+	if (v->fuzzed && v->seeds == 0 && !health_has(h, HEALTH_COVERED) &&
+	    !health_has(h, HEALTH_WEAK_SEEDS))
+		health_add(h, HEALTH_NO_SEEDS, HEALTH_NOTE, "it began without any seed");
+	if (v->dropped > 0)
+		health_add(h, HEALTH_OUTPUT_LOST, HEALTH_NOTE,
+			   "%s of its output are not in its log",
+			   units_size((uint64_t)v->dropped, size));
+}
+
+/* --- why the coverage of a target stopped growing ------------------------- */
+
+/* Likely causes of a plateau.  They are probable, not certain, because coverage alone proves no
+ * cause.  If the numbers fit several causes, none is reported. */
+
+/* Nearly all edges were reached in the first tenth of its time, and there was no burst since. */
+static bool is_flat(const struct health_view *v)
+{
+	double late = v->cov - v->early, some = v->cov * AT_FLAT;
+
+	return v->early >= 0 && v->burst_cpu >= v->build_cpu * (1 - AT_FLAT) &&
+	       late <= (some > 2 ? some : 2);
+}
+
+static bool has_hints(const struct health_view *v)
+{
+	return v->by_comparison > 0 || v->by_dictionary > 0;
+}
+
+/* Blocked at a gate: few edges are reached, early, and then none.  A large corpus shows progress
+ * elsewhere, whatever this build reaches. */
+static void judge_gate(const struct health_view *v, struct health *h)
+{
+	double share = v->cov / v->edges * 100;
+
+	if (v->units < 0 || v->units >= AT_CORPUS_SMALL || v->kept < 0)
+		return;
+	if (has_hints(v))
+		health_add(
+		    h, HEALTH_CHECKSUM_GATE, HEALTH_NOTE,
+		    "likely a checksum: %.0f of %.0f edges (%.0f%%) since its first tenth; "
+		    "tokens were found by comparisons (%.0f inputs) or the dictionary (%.0f), "
+		    "and nothing opened behind them",
+		    v->cov, v->edges, share, v->by_comparison,
+		    v->by_dictionary > 0 ? v->by_dictionary : 0);
+	else if (v->seeds > 0 || v->dictionary > 0)
+		health_add(
+		    h, HEALTH_WEAK_SEEDS, HEALTH_NOTE,
+		    "likely weak seeds: %.0f of %.0f edges (%.0f%%) since its first tenth, with "
+		    "%.0f seeds%s",
+		    v->cov, v->edges, share, v->seeds > 0 ? v->seeds : 0,
+		    v->dictionary > 0 ? "; its dictionary did not help" : "");
+	else if (v->seeds == 0 && v->dictionary == 0)
+		health_add(
+		    h, HEALTH_MAGIC_BYTES, HEALTH_NOTE,
+		    "likely magic bytes: %.0f of %.0f edges (%.0f%%) since its first tenth; no "
+		    "seeds, no dictionary, and no comparison showed what it wants",
+		    v->cov, v->edges, share);
+}
+
+static void judge_grown(const struct health_view *v, struct health *h)
+{
+	double share = v->cov / v->edges;
+
+	if (v->edges >= AT_EDGES_BROAD && share < AT_SHARE_BROAD)
+		health_add(
+		    h, HEALTH_TOO_BROAD, HEALTH_NOTE,
+		    "likely a harness for too much: %.0f of %.0f edges (%.1f%%), and they came "
+		    "slowly",
+		    v->cov, v->edges, share * 100);
+	else if (share < AT_SHARE_DEEP && has_hints(v) && v->kept >= AT_KEPT_FEW &&
+		 v->ft >= v->cov * AT_FEATURES_MANY)
+		health_add(h, HEALTH_STRUCTURE, HEALTH_NOTE,
+			   "likely a format with structure: %.0f of %.0f edges (%.0f%%) in %.0f "
+			   "features; its tokens are known, more ways through the same code were "
+			   "found, but no new code",
+			   v->cov, v->edges, share * 100, v->ft);
+}
+
+/* Adds likely causes why the target's coverage stopped growing. */
+static void health_plateau(const struct health_view *v, struct health *h)
+{
+	if (strcmp(v->reason, "plateau") != 0 || v->edges < AT_EDGES_FEW || v->cov <= 0)
+		return;
+	if (v->cov >= v->edges * AT_SHARE_COVERED)
+		health_add(h, HEALTH_COVERED, HEALTH_OK, "at its plateau, with %.0f of %.0f edges",
+			   v->cov, v->edges);
+	else if (v->execs < AT_PLATEAU_EXECS || v->build_cpu <= 0 || v->early < 0)
+		return;
+	else if (is_flat(v) && v->cov < v->edges * AT_SHARE_LOW)
+		judge_gate(v, h);
+	else
+		judge_grown(v, h);
+}
+
+/* --- a target ------------------------------------------------------------- */
+
+/* Looks for the cause of a plateau only if no other finding explains it. */
+static bool may_ask_why(const struct health *h)
+{
+	return !fails_much(h) && !health_has(h, HEALTH_FEW_EDGES) &&
+	       !health_has(h, HEALTH_NOT_INSTRUMENTED) && !health_has(h, HEALTH_STARTUP_CRASH) &&
+	       !health_has(h, HEALTH_NOT_FUZZED) && !health_has(h, HEALTH_IDLE) &&
+	       !health_has(h, HEALTH_COVERAGE_DROPPED) && !health_has(h, HEALTH_FORGED_STATISTICS);
+}
+
+void health_judge(const struct health_target *t, struct health *ret)
+{
+	struct health_view v = {.t = t, .known = t->stats != NULL};
+
+	*ret = (struct health){.known = true};
+	if (t->found == HEALTH_NO) {
+		health_add(ret, HEALTH_NOT_FOUND, HEALTH_WARNING,
+			   "an earlier run had it, and it is not found any more");
+		return;
+	}
+	read_run(t->stats, &v);
+	read_findings(t->stats, &v);
+	read_coverage(t->stats, &v);
+	judge_start(&v, ret);
+	judge_idle(&v, ret);
+	judge_fuzzed(&v, ret);
+	judge_instrumented(&v, ret);
+	judge_silent(&v, ret);
+	judge_history(&v, ret);
+	judge_dropped(&v, ret);
+	judge_forged(&v, ret);
+	judge_failures(&v, ret);
+	judge_refused(&v, ret);
+	judge_given_up(&v, ret);
+	judge_untriaged(&v, ret);
+	judge_speed(&v, ret);
+	judge_starved(&v, ret);
+	judge_memory(&v, ret);
+	if (may_ask_why(ret))
+		health_plateau(&v, ret);
+	judge_growth(&v, ret);
+	judge_inputs(&v, ret);
+	health_sort(ret);
+	ret->known = v.fuzzed || ret->n > 0;
+}
+
+/* --- the service ---------------------------------------------------------- */
+
+static const char *health_age(uint64_t now, uint64_t since, char out[UNITS_MAX])
+{
+	return units_time((now > since ? now - since : 0) * USEC_PER_SEC, out);
+}
+
+static void judge_outbox(const struct health_service *s, struct health *h)
+{
+	char old[UNITS_MAX], place[HEALTH_TEXT_MAX], why[HEALTH_TEXT_MAX];
+	bool late = s->outbox.waiting > 0 && s->outbox.oldest > 0 &&
+		    s->now > s->outbox.oldest + (s->outbox.late_s ? s->outbox.late_s : AT_OUTBOX_S);
+
+	if (!late && s->outbox.refused == 0)
+		return;
+	health_add(h, HEALTH_OUTBOX_STUCK, HEALTH_WARNING,
+		   "%llu reports wait, %llu of them were refused; the oldest for %s%s%s%s%s",
+		   (unsigned long long)s->outbox.waiting, (unsigned long long)s->outbox.refused,
+		   health_age(s->now, s->outbox.oldest, old), s->outbox.place ? ": " : "",
+		   health_text(s->outbox.place, place), s->outbox.why && *s->outbox.why ? ": " : "",
+		   health_text(s->outbox.why, why));
+}
+
+static void judge_disk(const struct health_service *s, struct health *h)
+{
+	char free_text[UNITS_MAX], reserve[UNITS_MAX];
+	bool under = s->disk.free < s->disk.reserve;
+
+	if (s->disk.known && s->disk.free / AT_DISK_NEAR < s->disk.reserve)
+		health_add(h, HEALTH_DISK_LOW, under ? HEALTH_ERROR : HEALTH_WARNING,
+			   "%s are free, the reserve is %s%s", units_size(s->disk.free, free_text),
+			   units_size(s->disk.reserve, reserve),
+			   under ? ": nothing is fuzzed" : "");
+}
+
+static void judge_run(const struct health_service *s, struct health *h)
+{
+	char run[HEALTH_TEXT_MAX];
+
+	if (s->lost_run)
+		health_add(h, HEALTH_RUN_LOST, HEALTH_WARNING,
+			   "the last run (%s) did not come to its end%s",
+			   health_text(s->lost_run, run),
+			   s->lost_left ? "; what it left is not saved yet" : "");
+}
+
+static void judge_trigger(const struct health_service *s, struct health *h)
+{
+	char old[UNITS_MAX], why[HEALTH_TEXT_MAX];
+	bool fetch = s->trigger.fetch_failures >= AT_FETCHES_FAILED &&
+		     s->now > s->trigger.fetch_since + AT_FETCH_FAILED_S;
+
+	health_text(s->trigger.why, why);
+	if (fetch)
+		health_add(h, HEALTH_TRIGGER_FAILING, HEALTH_ERROR,
+			   "fetching failed %llu times, for %s%s%s",
+			   (unsigned long long)s->trigger.fetch_failures,
+			   health_age(s->now, s->trigger.fetch_since, old), *why ? ": " : "", why);
+	else if (s->trigger.run_failures > 0)
+		health_add(h, HEALTH_TRIGGER_FAILING, HEALTH_ERROR,
+			   "the last %llu runs of its commit failed%s%s",
+			   (unsigned long long)s->trigger.run_failures, *why ? ": " : "", why);
+}
+
+static void judge_files(const struct health_service *s, struct health *h)
+{
+	char name[HEALTH_TEXT_MAX];
+
+	if (s->unreadable.is != HEALTH_OK)
+		health_add(h, HEALTH_DAMAGED, s->unreadable.is, "%s",
+			   health_text(s->unreadable.why, name));
+	else if (s->damaged_n > 0)
+		health_add(h, HEALTH_DAMAGED, HEALTH_NOTE,
+			   "%llu damaged files of the state were set aside: %s%s",
+			   (unsigned long long)s->damaged_n, health_text(s->damaged, name),
+			   s->damaged_n > 1 ? ", ..." : "");
+	if (s->unknown_n > 0)
+		health_add(h, HEALTH_NAME_UNKNOWN, HEALTH_WARNING,
+			   "%llu names in the configuration match no target: targets.\"%s\"%s",
+			   (unsigned long long)s->unknown_n, health_text(s->unknown, name),
+			   s->unknown_n > 1 ? ", ..." : "");
+}
+
+void health_judge_service(const struct health_service *s, struct health *ret)
+{
+	*ret = (struct health){.known = true};
+	judge_outbox(s, ret);
+	judge_disk(s, ret);
+	judge_run(s, ret);
+	judge_trigger(s, ret);
+	judge_files(s, ret);
+	health_sort(ret);
+}
+
+/* --- as JSON -------------------------------------------------------------- */
 
 /* All texts are ASCII: this cannot fail. */
 json_t *health_finding_json(const struct health_finding *f, const char *target)
