@@ -458,16 +458,18 @@ static void judge_failures(const struct health_view *v, struct health *h)
 
 static void judge_refused(const struct health_view *v, struct health *h)
 {
-	char names[HEALTH_TEXT_MAX];
+	char names[HEALTH_TEXT_MAX], forks[UNITS_OF_MAX];
 
 	if (*v->refused)
 		health_add(h, HEALTH_SYSCALLS_REFUSED,
 			   v->syscalls > 0 ? HEALTH_WARNING : HEALTH_NOTE,
 			   "refused system calls: %s", health_text(v->refused, names));
 	if (v->forks > 0)
-		health_add(h, HEALTH_FORKS_REFUSED,
-			   strcmp(v->reason, "pids-limit") == 0 ? HEALTH_ERROR : HEALTH_WARNING,
-			   "%.0f forks or threads refused", v->forks);
+		health_add(
+		    h, HEALTH_FORKS_REFUSED,
+		    strcmp(v->reason, "pids-limit") == 0 ? HEALTH_ERROR : HEALTH_WARNING,
+		    "%s refused",
+		    units_of((uint64_t)v->forks, "fork or thread", "forks or threads", forks));
 	if (strcmp(v->reason, "disk-limit") == 0)
 		health_add(h, HEALTH_DISK_LIMIT, HEALTH_ERROR, "it ended because of what it wrote");
 }
@@ -476,21 +478,23 @@ static void judge_refused(const struct health_view *v, struct health *h)
  * exit with 0. */
 static void judge_given_up(const struct health_view *v, struct health *h)
 {
-	char reason[HEALTH_TEXT_MAX], note[HEALTH_TEXT_MAX];
+	char reason[HEALTH_TEXT_MAX], note[HEALTH_TEXT_MAX], n[UNITS_OF_MAX];
 
 	if (v->given_up && health_severity(h) < HEALTH_ERROR)
-		health_add(h, HEALTH_GIVEN_UP, HEALTH_ERROR,
-			   "it was given up (%s) after %.0f failures%s%s",
-			   health_text(v->reason, reason), v->failures, *v->note ? ": " : "",
-			   health_text(v->note, note));
+		health_add(h, HEALTH_GIVEN_UP, HEALTH_ERROR, "it was given up (%s) after %s%s%s",
+			   health_text(v->reason, reason),
+			   units_of((uint64_t)v->failures, "failure", "failures", n),
+			   *v->note ? ": " : "", health_text(v->note, note));
 }
 
 static void judge_untriaged(const struct health_view *v, struct health *h)
 {
+	char n[UNITS_OF_MAX];
+
 	if (!v->running && v->untriaged > 0)
 		health_add(h, HEALTH_UNTRIAGED, HEALTH_WARNING,
-			   "%.0f failures wait for triage: whether they are new is not known",
-			   v->untriaged);
+			   "%s for triage: it is not known which are new",
+			   units_of((uint64_t)v->untriaged, "failure waits", "failures wait", n));
 }
 
 /* --- efficiency ------------------------------------------------------------------ */
@@ -704,18 +708,18 @@ static const char *health_age(uint64_t now, uint64_t since, char out[UNITS_MAX])
 
 static void judge_outbox(const struct health_service *s, struct health *h)
 {
-	char old[UNITS_MAX], place[HEALTH_TEXT_MAX], why[HEALTH_TEXT_MAX];
+	char old[UNITS_MAX], place[HEALTH_TEXT_MAX], why[HEALTH_TEXT_MAX], n[UNITS_OF_MAX];
 	bool late = s->outbox.waiting > 0 && s->outbox.oldest > 0 &&
 		    s->now > s->outbox.oldest + (s->outbox.late_s ? s->outbox.late_s : AT_OUTBOX_S);
 
 	if (!late && s->outbox.refused == 0)
 		return;
 	health_add(h, HEALTH_OUTBOX_STUCK, HEALTH_WARNING,
-		   "%llu reports wait, %llu of them were refused; the oldest for %s%s%s%s%s",
-		   (unsigned long long)s->outbox.waiting, (unsigned long long)s->outbox.refused,
-		   health_age(s->now, s->outbox.oldest, old), s->outbox.place ? ": " : "",
-		   health_text(s->outbox.place, place), s->outbox.why && *s->outbox.why ? ": " : "",
-		   health_text(s->outbox.why, why));
+		   "%s, %llu of them refused; the oldest for %s%s%s%s%s",
+		   units_of(s->outbox.waiting, "report waits", "reports wait", n),
+		   (unsigned long long)s->outbox.refused, health_age(s->now, s->outbox.oldest, old),
+		   s->outbox.place ? ": " : "", health_text(s->outbox.place, place),
+		   s->outbox.why && *s->outbox.why ? ": " : "", health_text(s->outbox.why, why));
 }
 
 static void judge_disk(const struct health_service *s, struct health *h)
@@ -743,39 +747,39 @@ static void judge_run(const struct health_service *s, struct health *h)
 
 static void judge_trigger(const struct health_service *s, struct health *h)
 {
-	char old[UNITS_MAX], why[HEALTH_TEXT_MAX];
+	char old[UNITS_MAX], why[HEALTH_TEXT_MAX], n[UNITS_OF_MAX];
 	bool fetch = s->trigger.fetch_failures >= AT_FETCHES_FAILED &&
 		     s->now > s->trigger.fetch_since + AT_FETCH_FAILED_S;
 
 	health_text(s->trigger.why, why);
 	if (fetch)
 		health_add(h, HEALTH_TRIGGER_FAILING, HEALTH_ERROR,
-			   "fetching failed %llu times, for %s%s%s",
-			   (unsigned long long)s->trigger.fetch_failures,
+			   "fetching failed %s, for %s%s%s",
+			   units_of(s->trigger.fetch_failures, "time", "times", n),
 			   health_age(s->now, s->trigger.fetch_since, old), *why ? ": " : "", why);
 	else if (s->trigger.run_failures > 0)
-		health_add(h, HEALTH_TRIGGER_FAILING, HEALTH_ERROR,
-			   "the last %llu runs of its commit failed%s%s",
-			   (unsigned long long)s->trigger.run_failures, *why ? ": " : "", why);
+		health_add(
+		    h, HEALTH_TRIGGER_FAILING, HEALTH_ERROR, "the last %s of its commit failed%s%s",
+		    units_of(s->trigger.run_failures, "run", "runs", n), *why ? ": " : "", why);
 }
 
 static void judge_files(const struct health_service *s, struct health *h)
 {
-	char name[HEALTH_TEXT_MAX];
+	char name[HEALTH_TEXT_MAX], n[UNITS_OF_MAX];
 
 	if (s->unreadable.is != HEALTH_OK)
 		health_add(h, HEALTH_DAMAGED, s->unreadable.is, "%s",
 			   health_text(s->unreadable.why, name));
 	else if (s->damaged_n > 0)
-		health_add(h, HEALTH_DAMAGED, HEALTH_NOTE,
-			   "%llu damaged files of the state were set aside: %s%s",
-			   (unsigned long long)s->damaged_n, health_text(s->damaged, name),
-			   s->damaged_n > 1 ? ", ..." : "");
+		health_add(h, HEALTH_DAMAGED, HEALTH_NOTE, "%s set aside: %s%s",
+			   units_of(s->damaged_n, "damaged file of the state was",
+				    "damaged files of the state were", n),
+			   health_text(s->damaged, name), s->damaged_n > 1 ? ", ..." : "");
 	if (s->unknown_n > 0)
-		health_add(h, HEALTH_NAME_UNKNOWN, HEALTH_WARNING,
-			   "%llu names in the configuration match no target: targets.\"%s\"%s",
-			   (unsigned long long)s->unknown_n, health_text(s->unknown, name),
-			   s->unknown_n > 1 ? ", ..." : "");
+		health_add(h, HEALTH_NAME_UNKNOWN, HEALTH_WARNING, "%s no target: targets.\"%s\"%s",
+			   units_of(s->unknown_n, "name in the configuration matches",
+				    "names in the configuration match", n),
+			   health_text(s->unknown, name), s->unknown_n > 1 ? ", ..." : "");
 }
 
 void health_judge_service(const struct health_service *s, struct health *ret)

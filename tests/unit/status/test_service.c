@@ -44,7 +44,7 @@ static void an_outbox_is_stuck(void **state)
 	s.outbox.place = "github";
 	s.outbox.why = "status 500\x1b[m";
 	assert_string_equal(only(&s, HEALTH_OUTBOX_STUCK)->reason,
-			    "2 reports wait, 0 of them were refused; the oldest for 1d00h: "
+			    "2 reports wait, 0 of them refused; the oldest for 1d00h: "
 			    "github: status 500?[m");
 	s.outbox.late_s = 2 * 86400;
 	nothing(&s);
@@ -100,7 +100,7 @@ static void files_and_names(void **state)
 
 	(void)state;
 	assert_string_equal(only(&s, HEALTH_DAMAGED)->reason,
-			    "1 damaged files of the state were set aside: trigger.json.damaged");
+			    "1 damaged file of the state was set aside: trigger.json.damaged");
 	s.unreadable.is = HEALTH_ERROR;
 	s.unreadable.why = "known_crashes.json: gone\x1b";
 	assert_string_equal(only(&s, HEALTH_DAMAGED)->reason, "known_crashes.json: gone?");
