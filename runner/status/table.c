@@ -2,12 +2,14 @@
 #include "runner/status/table.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/status/color.h"
 #include "runner/status/columns.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -17,6 +19,83 @@ enum { SCREEN_MAX = 1 << 20, MIN_COLUMNS = 40, MIN_LINES = 4, PLAIN_EVERY_S = 60
 void table_open(struct table *t, int fd, bool plain)
 {
 	*t = (struct table){.fd = fd, .terminal = !plain && isatty(fd), .color = color_wanted(fd)};
+}
+
+/* --- repeated failures ---------------------------------------------------- */
+
+/* A failure of a target that repeats in the same way is shown once, then as a count. */
+enum { REPEATS_TEXT = 300 };
+
+struct repeat {
+	char *note;	/* of the last failure, owned; NULL: none */
+	uint64_t more;	/* failures counted since the last one was shown */
+	bool is_silent; /* the last failure was not shown, so its restart is not shown either */
+};
+
+static void repeats_done(struct repeats *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		free(r->v[i].note);
+	free(r->v);
+	*r = (struct repeats){NULL, 0};
+}
+
+static struct repeat *repeats_of_row(struct repeats *r, size_t n_rows, size_t row)
+{
+	if (!r->v && n_rows > 0) {
+		r->v = xcalloc(n_rows, sizeof(*r->v));
+		r->n = n_rows;
+	}
+	return row < r->n ? &r->v[row] : NULL;
+}
+
+static bool repeats_failed(struct repeat *one, const char *note)
+{
+	one->is_silent = one->note && strcmp(one->note, note) == 0;
+	if (one->is_silent) {
+		one->more++;
+		return false;
+	}
+	free(one->note);
+	one->note = xstrdup(note);
+	return true;
+}
+
+/* Sets hidden to the failures of a row that were counted since the last call; "": none. */
+static void repeats_hidden(struct repeats *r, size_t row, char hidden[REPEATS_TEXT])
+{
+	struct repeat *one = row < r->n ? &r->v[row] : NULL;
+
+	*hidden = '\0';
+	if (!one || one->more == 0)
+		return;
+	(void)snprintf(hidden, REPEATS_TEXT, "failed %llu more time%s%s%.200s",
+		       (unsigned long long)one->more, one->more == 1 ? "" : "s",
+		       one->note && *one->note ? ": " : "", one->note ? one->note : "");
+	one->more = 0;
+}
+
+/* Handles an event of a row.  what, note: as in table_event() and struct target_row.  n_rows: the
+ * number of all rows.  False: the event is counted and need not be shown.  hidden: the counted
+ * failures to show first, as an event text ("failed 9 more times: ..."); "": none. */
+static bool repeats_take(struct repeats *r, size_t n_rows, size_t row, const char *what,
+			 const char *note, char hidden[REPEATS_TEXT])
+{
+	struct repeat *one = repeats_of_row(r, n_rows, row);
+
+	*hidden = '\0';
+	if (!one)
+		return true;
+	if (strcmp(what, "restarted") == 0)
+		return !one->is_silent;
+	if (strcmp(what, "failed") == 0 && one->note && strcmp(one->note, note) == 0)
+		return repeats_failed(one, note);
+	repeats_hidden(r, row, hidden);
+	if (strcmp(what, "failed") == 0)
+		return repeats_failed(one, note);
+	free(one->note);
+	*one = (struct repeat){.note = NULL};
+	return true;
 }
 
 /* --- one drawing --------------------------------------------------------------------------- */
@@ -246,7 +325,8 @@ static void plain_line(const struct table *t, const char *text)
 }
 
 /* Prints a permanent line. */
-static void table_say(struct table *t, const struct run_view *v, size_t row, const char *what)
+static void table_print_event(struct table *t, const struct run_view *v, size_t row,
+			      const char *what)
 {
 	char text[512];
 
@@ -259,25 +339,25 @@ static void table_say(struct table *t, const struct run_view *v, size_t row, con
 
 void table_event(struct table *t, const struct run_view *v, size_t row, const char *what)
 {
-	char unsaid[REPEATS_TEXT] = "";
+	char hidden[REPEATS_TEXT] = "";
 	bool shows = row >= v->n_rows ||
-		     repeats_take(&t->repeats, v->n_rows, row, what, v->rows[row].note, unsaid);
+		     repeats_take(&t->repeats, v->n_rows, row, what, v->rows[row].note, hidden);
 
-	if (*unsaid)
-		table_say(t, v, row, unsaid);
+	if (*hidden)
+		table_print_event(t, v, row, hidden);
 	if (shows)
-		table_say(t, v, row, what);
+		table_print_event(t, v, row, what);
 }
 
 /* Prints the counts of repeated failures. */
-static void say_repeats(struct table *t, const struct run_view *v)
+static void table_print_repeats(struct table *t, const struct run_view *v)
 {
-	char unsaid[REPEATS_TEXT];
+	char hidden[REPEATS_TEXT];
 
 	for (size_t i = 0; i < v->n_rows; i++) {
-		repeats_unsaid(&t->repeats, i, unsaid);
-		if (*unsaid)
-			table_say(t, v, i, unsaid);
+		repeats_hidden(&t->repeats, i, hidden);
+		if (*hidden)
+			table_print_event(t, v, i, hidden);
 	}
 }
 
@@ -303,7 +383,7 @@ void table_second(struct table *t, const struct run_view *v)
 	bool minute = ++t->seconds % PLAIN_EVERY_S == 0;
 
 	if (minute)
-		say_repeats(t, v);
+		table_print_repeats(t, v);
 	if (t->terminal)
 		redraw(t, v, NULL);
 	else if (minute)

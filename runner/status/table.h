@@ -3,10 +3,10 @@
 #define RUNNER_STATUS_TABLE_H
 
 #include "base/buf.h"
-#include "runner/status/repeats.h"
 #include "runner/status/row.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* The live view.  On a terminal: a table that is redrawn in place once a second.  Elsewhere: a
  * plain line for each event.  Repeated failures become one line with their number. */
@@ -15,7 +15,10 @@ struct table {
 	bool terminal, color;
 	unsigned drawn; /* lines on the screen that the next redraw replaces */
 	unsigned seconds;
-	struct repeats repeats;
+	struct repeats {
+		struct repeat *v; /* one for each row; NULL: not yet needed */
+		size_t n;
+	} repeats;
 };
 
 void table_open(struct table *t, int fd, bool plain);
