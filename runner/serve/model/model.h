@@ -82,10 +82,6 @@ bool download_has(const struct serve_site *s, const struct known_crash *c, enum 
 MUST_CHECK int download_get(struct serve_site *s, const char *name, enum download which,
 			    struct serve_answer *a, struct err *e);
 
-/* Sets "seed", "place", "report" and "report_cut" from the files beside the crash's input. */
-MUST_CHECK int report_part(const struct serve_site *s, const struct known_crash *c, json_t *m,
-			   struct err *e);
-
 /* The page of a crash; sets nothing for an invalid signature. */
 void crash_href(json_t *m, const char *key, const char *signature);
 /* {"new": 1, ...} */

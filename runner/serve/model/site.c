@@ -169,9 +169,7 @@ int site_updated(struct serve_site *s, uint64_t *ret, struct err *e)
 	return site_live(s) ? 0 : site_last_end(s, ret, e);
 }
 
-/* --- runs and targets ----------------------------------------------------- */
-
-/* Reads the histories and logs of the state directory. */
+/* --- histories and logs --------------------------------------------------- */
 
 bool site_run_ok(const char *run)
 {
