@@ -51,10 +51,6 @@ void target_facts_done(struct model_target *t);
 
 json_t *row_target(struct model_base *b, const char *name, const struct model_target *t);
 json_t *row_run(struct serve_site *s, const json_t *line);
-/* The row and the targets of a run without a usable summary; damaged: the summary exists but is
- * damaged.  -ENOENT: nothing of the run exists. */
-MUST_CHECK int run_without_summary(struct serve_site *s, const char *run, bool damaged,
-				   json_t **ret_row, json_t **ret_targets, struct err *e);
 /* The row of the living run; NULL: no run lives. */
 json_t *row_live(struct serve_site *s);
 MUST_CHECK int row_crash(const struct known_crash *c, json_t **ret, struct err *e);
