@@ -65,8 +65,8 @@ static int open_input(struct serve_site *s, const struct known_crash *c, enum le
 	return ledger_input_open(s->state->dirfd, c, which, ret_fd, e);
 }
 
-static int serve_download_open_file(struct serve_site *s, const struct known_crash *c,
-				    enum download which, int *ret_fd, struct err *e)
+static int download_open(struct serve_site *s, const struct known_crash *c, enum download which,
+			 int *ret_fd, struct err *e)
 {
 	if (which == DOWNLOAD_REPORT)
 		return vault_open(s->state->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT,
@@ -140,7 +140,7 @@ int download_get(struct serve_site *s, const char *name, enum download which,
 					     "{\"downloads\": \"all\"} offers its files"
 					   : "\"serve\": {\"downloads\": \"none\"}: no files are "
 					     "offered");
-	r = check_opened(serve_download_open_file(s, c, which, &a->fd, &why), &why, e);
+	r = check_opened(download_open(s, c, which, &a->fd, &why), &why, e);
 	if (r == 0)
 		r = take_size(a, e);
 	name_file(of, which, a);
