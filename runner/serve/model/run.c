@@ -10,8 +10,8 @@
 
 /* --- runs without a summary ----------------------------------------------- */
 
-/* Runs without a summary.  The run lives but does not answer, it did not complete, or the
- * summary is damaged.  The data comes from the history of runs and the curves of its targets. */
+/* The run lives but does not answer, it did not complete, or the summary is damaged.  The data
+ * comes from the history of runs and the curves of its targets. */
 
 /* The row of a run that is not in the history (yet).  A damaged summary shows only that the run
  * ended. */

@@ -13,8 +13,6 @@
 
 /* --- facts, from the history and the living run --------------------------- */
 
-/* The known facts of a target, from its history and the living run. */
-
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Edges at the end of each run, oldest first. */
