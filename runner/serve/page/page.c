@@ -386,8 +386,6 @@ int page_end(struct page *p)
 
 /* --- sections ------------------------------------------------------------- */
 
-/* Sections, tables, figures, findings. */
-
 void page_section(struct page *p, const char *id, const char *title)
 {
 	html_open(&p->h, "section");
