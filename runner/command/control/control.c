@@ -48,7 +48,7 @@ static int ask(const struct control_args *a, const struct control_request *q)
 	int r = place_ask(p, q, &answer, &e);
 
 	if (r == -ENOENT && !a->json)
-		place_say_silent(p);
+		place_print_silent(p);
 	if (r < 0)
 		return fail(place_failed(r), "%s: %s", escape(p->state->path, shown),
 			    escape(e.msg, why));

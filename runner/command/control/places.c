@@ -163,7 +163,7 @@ static bool control_places_is_lost(const json_t *last)
 	return status && strcmp(status, "lost") == 0;
 }
 
-static void say_last(const json_t *last, bool lost)
+static void print_last(const json_t *last, bool lost)
 {
 	char run[ESCAPE_MAX], status[ESCAPE_MAX], ended[ESCAPE_MAX];
 
@@ -175,7 +175,7 @@ static void say_last(const json_t *last, bool lost)
 	       (long long)json_integer_value(json_object_get(last, "new_crashes")));
 }
 
-void place_say_silent(const struct place *p)
+void place_print_silent(const struct place *p)
 {
 	_autojson_ json_t *last = last_run(p);
 	char shown[ESCAPE_MAX], killed[SURVEY_RUN_MAX];
@@ -192,7 +192,7 @@ void place_say_silent(const struct place *p)
 	else
 		printf("%s: no run\n", shown);
 	if (last && !control_places_is_lost(last))
-		say_last(last, lost && !held);
+		print_last(last, lost && !held);
 }
 
 json_t *place_silent_json(const struct place *p)

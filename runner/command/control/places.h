@@ -39,7 +39,7 @@ MUST_CHECK int place_ask(const struct place *p, const struct control_request *q,
 int place_failed(int r);
 /* Prints why no run answers: there is none, or it is starting or ending. Also prints the last
  * run. */
-void place_say_silent(const struct place *p);
+void place_print_silent(const struct place *p);
 /* The same as JSON: {"state_dir": ..., "run": null, "last_run": {...}}. */
 json_t *place_silent_json(const struct place *p);
 

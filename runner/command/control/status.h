@@ -3,14 +3,7 @@
 #define RUNNER_COMMAND_CONTROL_STATUS_H
 
 #include "base/buf.h"
-#include "runner/command/control/places.h"
-
-/* Shared by status.c, status_health.c, status_page.c and status_watch.c. */
-struct status_args {
-	struct places places;
-	struct control_request request;
-	bool watch, json;
-};
+#include "base/json.h"
 
 /* Writes a run's answer as the live table, with terminal control characters escaped. Changes o. */
 MUST_CHECK int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out,
@@ -20,9 +13,5 @@ MUST_CHECK int status_draw(json_t *o, unsigned columns, unsigned lines, struct b
 void status_health(const json_t *target, bool all, struct buf *out);
 /* Writes a page about a target, from the run's answer, fit for a terminal. */
 void status_page(const json_t *target, struct buf *out);
-
-/* Prints the status every second, until no run is active or a signal arrives. Returns an exit
- * status. */
-int status_watch(struct status_args *a);
 
 #endif
