@@ -1,15 +1,230 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/command.h"
+
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "base/memory.h"
+#include "base/scan.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
-#include "runner/command/config/show.h"
+#include "runner/run/job/setup.h"
+#include "runner/run/plan.h"
 #include "runner/targets/build/build.h"
+#include "runner/targets/names.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+/* --- a value and where it comes from -------------------------------------- */
+
+static const char beside[] = "beside the target";
+static const char options[] = "the target's .options or manifest";
+
+static const char *from_of(const json_t *j, const char *key)
+{
+	return json_string_value(json_object_get(json_object_get(j, key), "from"));
+}
+
+static bool is_unset(const json_t *j, const char *key)
+{
+	const json_t *v = json_object_get(json_object_get(j, key), "value");
+
+	return json_is_null(v) || (json_is_array(v) && json_array_size(v) == 0) ||
+	       (json_is_object(v) && json_object_size(v) == 0);
+}
+
+/* Takes value. */
+static void put_value(json_t *j, const char *key, json_t *value, const char *from)
+{
+	(void)json_object_set_new(
+	    j, key, json_pack("{s:o, s:o}", "value", value, "from", answer_text(from)));
+}
+
+/* --- limits ----------------------------------------------------------------- */
+
+static void put_limits(const struct common *c, const struct target *t,
+		       const struct target_config *cfg, json_t *j)
+{
+	char value[32]; /* exact, as the configuration would have it */
+
+	snprintf(value, sizeof(value), "%llus", (unsigned long long)t->input_timeout_s);
+	if (t->input_timeout_s && !config_sets(c->config, t->name, "timeout"))
+		put_value(j, "timeout", json_string(value), options);
+	snprintf(value, sizeof(value), "%lluMiB", (unsigned long long)t->rss_limit_mib);
+	if (t->rss_limit_mib && cfg->rss_limit == t->rss_limit_mib << 20 &&
+	    !config_sets(c->config, t->name, "rss_limit"))
+		put_value(j, "rss_limit", json_string(value), options);
+}
+
+static void put_flag_key(const char *flag, const char *from, json_t *j)
+{
+	static const char *const keys[] = {"max_len", "seed", "runs"};
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+		size_t n = strlen(keys[k]);
+		struct slice value;
+		uint64_t number;
+
+		if (strncmp(flag + 1, keys[k], n) != 0 || flag[n + 1] != '=')
+			continue;
+		value = slice_of(flag + n + 2);
+		if (k > 0 && scan_u64(&value, 10, INT64_MAX, &number))
+			put_value(j, keys[k], json_integer((json_int_t)number), from);
+		else
+			put_value(j, keys[k], answer_text(flag + n + 2), from);
+		return;
+	}
+}
+
+/* Keys that the engine also takes as flags: the last flag wins. */
+static void put_flag_keys(const struct target *t, const struct target_config *cfg, json_t *j)
+{
+	for (size_t i = 0; i < t->flags.n; i++)
+		if (setup_flag_holds(cfg, t->flags.v[i]))
+			put_flag_key(t->flags.v[i], options, j);
+	for (size_t i = 0; i < cfg->flags.n; i++)
+		put_flag_key(cfg->flags.v[i], "\"flags\" of the configuration", j);
+}
+
+/* --- lists ------------------------------------------------------------------ */
+
+/* Values of the side files and of the configuration both count; those of the configuration come
+ * last. */
+static void put_list(json_t *j, const char *key, json_t *all, const struct strv *configured,
+		     const char *from)
+{
+	char both[ESCAPE_MAX];
+
+	for (size_t i = 0; i < configured->n; i++)
+		(void)json_array_append_new(all, answer_text(configured->v[i]));
+	snprintf(both, sizeof(both), "%s%s%s", from, configured->n ? "; then " : "",
+		 configured->n ? from_of(j, key) : "");
+	put_value(j, key, all, both);
+}
+
+static void put_seeds(const struct target *t, const struct target_config *cfg, json_t *j)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < t->seed_dirs.n; i++)
+		(void)json_array_append_new(all, answer_text(t->seed_dirs.v[i]));
+	if (t->seed_archive)
+		(void)json_array_append_new(all, answer_text(t->seed_archive));
+	put_list(j, "seeds", all, &cfg->seeds, beside);
+}
+
+/* Options of sanitizers are joined; other variables take the value of the configuration. */
+static void add_own_env(json_t *all, json_t *own)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(own, name, value)
+	{
+		const char *before = json_string_value(json_object_get(all, name));
+		size_t n = strlen(name);
+		bool joined = before && n > 8 && strcmp(name + n - 8, "_OPTIONS") == 0;
+		json_t *now = joined ? json_sprintf("%s:%s", before, json_string_value(value))
+				     : json_incref(value);
+
+		(void)json_object_set_new(all, name, now);
+	}
+}
+
+static void put_env(const struct target *t, json_t *j)
+{
+	json_t *all = json_object(), *own = json_object_get(json_object_get(j, "env"), "value");
+	char both[ESCAPE_MAX];
+
+	for (size_t i = 0; i < t->env.n; i++) {
+		const char *equals = strchr(t->env.v[i], '='); /* after a checked name */
+		_autofree_ char *name = xstrndup(t->env.v[i], (size_t)(equals - t->env.v[i]));
+
+		(void)json_object_set_new(all, name, answer_text(equals + 1));
+	}
+	snprintf(both, sizeof(both), "%s%s%s", options, is_unset(j, "env") ? "" : "; then ",
+		 is_unset(j, "env") ? "" : from_of(j, "env"));
+	add_own_env(all, own);
+	put_value(j, "env", all, both);
+}
+
+static void put_flags(const struct target *t, const struct target_config *cfg, json_t *j)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < t->flags.n; i++)
+		if (setup_flag_holds(cfg, t->flags.v[i]))
+			(void)json_array_append_new(all, answer_text(t->flags.v[i]));
+	put_list(j, "flags", all, &cfg->flags, options);
+}
+
+static void put_lists(const struct target *t, const struct target_config *cfg, json_t *j)
+{
+	if (t->dict && is_unset(j, "dictionary"))
+		put_value(j, "dictionary", answer_text(t->dict), beside);
+	if (t->flags.n)
+		put_flags(t, cfg, j);
+	if (t->env.n)
+		put_env(t, j);
+	if (t->seed_dirs.n || t->seed_archive)
+		put_seeds(t, cfg, j);
+}
+
+/* --- all of it -------------------------------------------------------------- */
+
+static int no_target(const struct common *c, const char *name)
+{
+	_autofree_ const char **names = common_target_names(&c->targets);
+	const char *near = names_near(slice_of(name), names, c->targets.n);
+	char shown[ESCAPE_MAX];
+
+	return fail(EXIT_USAGE, "config show: there is no target '%s'%s%s%s (fuzzcell list)",
+		    escape(name, shown), near ? "; did you mean '" : "", near ? near : "",
+		    near ? "'?" : "");
+}
+
+/* A disabled target is not in the plan, and its side files do not count. */
+static int put_all(const struct common *c, const struct target *t, json_t *j, struct err *e)
+{
+	struct plan p;
+	int r = plan_make(c->config, &c->targets, t->name, &p, e);
+
+	if (r < 0)
+		return r;
+	if (p.n == 1) {
+		put_limits(c, t, &p.v[0].cfg, j);
+		put_flag_keys(t, &p.v[0].cfg, j);
+		put_lists(t, &p.v[0].cfg, j);
+	}
+	plan_done(&p);
+	return 0;
+}
+
+/* Shows the values of a target's cell and the source of each: config_explain(), and the target's
+ * side files. Finds the targets. Returns an exit status, with the error printed. */
+static int config_show(struct common *c, const char *target, json_t **ret)
+{
+	_autojson_ json_t *j = NULL;
+	const struct target *t;
+	struct err e;
+	int r;
+
+	c->before_build = true;
+	r = common_find_targets(c);
+	if (r != EXIT_DONE)
+		return r;
+	t = common_target(&c->targets, target);
+	if (!t)
+		return no_target(c, target);
+	if (config_explain(c->config, target, &j, &e) < 0 || put_all(c, t, j, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	*ret = json_incref(j);
+	return EXIT_DONE;
+}
+
+/* --- the command ---------------------------------------------------------- */
 
 struct config_args {
 	struct session session;
