@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/corpus/intree.h"
+#include "runner/command/corpus/corpus.h"
 
 #include "base/cleanup.h"
 #include "base/escape.h"
@@ -9,12 +9,36 @@
 #include "runner/command/build/sights.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
-#include "runner/command/corpus/corpus.h"
+#include "runner/command/corpus/repos.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Shared by the files of `corpus update-intree`. */
+struct intree_args {
+	struct session session;
+	struct repos repos;
+	const char *filter;
+	bool all, prune, dry_run, json;
+	json_t *targets;
+	size_t with_dirs;
+	int worst;
+};
+
+struct intree_one {
+	struct intree_args *a;
+	const struct target *target;
+	struct strv dirs; /* the target's own, then those of the configuration */
+	const char *dir;  /* the chosen one */
+	struct repo *repo;
+	struct intree how;
+	struct candidates unneeded; /* the inputs that --prune may remove */
+	char unlisted[300];	    /* why `unneeded` is unknown; "": it is known */
+	struct intree_sum sum;
+	json_t *removed, *taken, *kept, *notes;
+};
 
 #define AT(member) OPTION_AT(struct intree_args, member)
 static const struct option_spec specs[] = {
@@ -29,6 +53,117 @@ static const struct option_spec specs[] = {
     {"dry-run", NULL, "only print what would be done", AT(dry_run)},
     {"json", NULL, "print JSON", AT(json)},
 };
+
+/* --- remarks -------------------------------------------------------------- */
+
+/* "<target>: <what><name><then>" */
+static void intree_print(const struct intree_one *o, const char *what, const char *name,
+			 const char *then)
+{
+	char shown[ESCAPE_MAX];
+
+	if (!o->a->json)
+		printf("%s: %s%s%s\n", o->target->name, what, escape(name, shown), then);
+}
+
+/* Prints the line "<target>: <what><name><then>", and adds the text to the notes of the JSON
+ * answer. */
+static void intree_remark(const struct intree_one *o, const char *what, const char *name,
+			  const char *then)
+{
+	char shown[ESCAPE_MAX];
+	_autofree_ char *text = xasprintf("%s%s%s", what, escape(name, shown), then);
+
+	intree_print(o, what, name, then);
+	(void)json_array_append_new(o->notes, repos_text(text));
+}
+
+/* --- --prune: other targets with the same directory ----------------------- */
+
+static bool same_or_below(const char *a, const char *b)
+{
+	size_t n = strlen(a);
+
+	return strncmp(a, b, n) == 0 && (b[n] == '\0' || b[n] == '/');
+}
+
+static bool overlap(const struct strv *dirs, const char *dir)
+{
+	for (size_t i = 0; i < dirs->n; i++)
+		if (same_or_below(dirs->v[i], dir) || same_or_below(dir, dirs->v[i]))
+			return true;
+	return false;
+}
+
+/* Returns another target with this directory; it may need inputs that are not in this target's
+ * corpus. */
+static const char *shared_with(const struct intree_one *o)
+{
+	const struct target_list *l = &o->a->session.common.targets;
+	const struct plan *p = &o->a->session.plan;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (&l->v[i] != o->target && overlap(&l->v[i].seed_dirs, o->dir))
+			return l->v[i].name;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].target != o->target && overlap(&p->v[i].cfg.seeds, o->dir))
+			return p->v[i].target->name;
+	return NULL;
+}
+
+static int open_pruned(const struct intree_one *o, int *ret_fd, struct err *e)
+{
+	_autofree_ char *path = xasprintf("pruned/%s", o->target->name);
+	int at = o->a->session.state->dirfd;
+	int r = fs_mkdirs(at, path, 0750, e);
+
+	return r == 0 ? fs_open_dir(at, path, ret_fd, e) : r;
+}
+
+/* --- --prune: inputs that add no coverage --------------------------------- */
+
+/* Loads the inputs that the target's last successful merge measured and did not need. Call it
+ * before opening the corpus: a corpus that replaces it meanwhile has at least the same coverage. */
+static int intree_read_unneeded(struct intree_one *o, struct err *e)
+{
+	_autofree_ char *path = xasprintf("stats/merged/%s.unneeded", o->target->name);
+	struct err why;
+	int r = candidates_load(o->a->session.state->dirfd, path, &o->unneeded, &why);
+
+	switch (r) {
+	case 0:
+		return 0;
+	case -ENOENT:
+		snprintf(o->unlisted, sizeof(o->unlisted),
+			 "no merge has measured the inputs yet (run corpus minimize)");
+		return 0;
+	case -EBADMSG:
+	case -EFBIG:
+	case -E2BIG:
+		snprintf(o->unlisted, sizeof(o->unlisted), "%.200s (corpus minimize repairs it)",
+			 why.msg);
+		return 0;
+	default:
+		*e = why;
+		return r;
+	}
+}
+
+/* Decides whether to prune o's directory. If not, prints the reason. */
+static int intree_prepare_prune(struct intree_one *o, struct err *e)
+{
+	const char *other = o->a->prune ? shared_with(o) : NULL;
+
+	if (other)
+		intree_remark(o, "not pruned: target ", other, " starts from that directory, too");
+	else if (o->a->prune && *o->unlisted)
+		intree_remark(o, "not pruned: ", o->unlisted, "");
+	o->how.prune = o->a->prune && !other && !*o->unlisted;
+	o->how.unneeded = &o->unneeded;
+	if (!o->how.prune || o->a->dry_run || o->a->repos.branch)
+		return 0;
+	return open_pruned(o, &o->how.pruned, e);
+}
 
 /* --- one target -------------------------------------------------------------------- */
 
@@ -47,41 +182,22 @@ static void problem(struct intree_one *o, int code, const char *text)
 	worse(o->a, code);
 }
 
-/* "<target>: <what><name><then>" */
-static void corpus_intree_say(const struct intree_one *o, const char *what, const char *name,
-			      const char *then)
-{
-	char shown[ESCAPE_MAX];
-
-	if (!o->a->json)
-		printf("%s: %s%s%s\n", o->target->name, what, escape(name, shown), then);
-}
-
-void intree_remark(const struct intree_one *o, const char *what, const char *name, const char *then)
-{
-	char shown[ESCAPE_MAX];
-	_autofree_ char *text = xasprintf("%s%s%s", what, escape(name, shown), then);
-
-	corpus_intree_say(o, what, name, then);
-	(void)json_array_append_new(o->notes, repos_text(text));
-}
-
 static void on_name(void *arg, enum intree_what what, const char *name)
 {
 	struct intree_one *o = arg;
 
 	switch (what) {
 	case INTREE_REMOVED:
-		corpus_intree_say(o, o->a->dry_run ? "would remove " : "removed ", name,
-				  o->how.pruned >= 0 ? " (its content is kept in pruned/)" : "");
+		intree_print(o, o->a->dry_run ? "would remove " : "removed ", name,
+			     o->how.pruned >= 0 ? " (its content is kept in pruned/)" : "");
 		(void)json_array_append_new(o->removed, repos_text(name));
 		break;
 	case INTREE_TAKEN:
-		corpus_intree_say(o, "left alone: ", name, " exists with other content");
+		intree_print(o, "left alone: ", name, " exists with other content");
 		(void)json_array_append_new(o->taken, repos_text(name));
 		break;
 	case INTREE_KEPT:
-		corpus_intree_say(o, "kept: ", name, ": not measured yet, or it failed");
+		intree_print(o, "kept: ", name, ": not measured yet, or it failed");
 		(void)json_array_append_new(o->kept, repos_text(name));
 		break;
 	}
@@ -140,7 +256,7 @@ static int update_in(struct intree_one *o, const char *prefix, struct err *e)
 }
 
 /* Returns 0 when done, or when there is nothing to do and the reason was printed. */
-static int corpus_intree_update(struct intree_one *o, struct err *e)
+static int update_one(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *prefix = NULL;
 	char why[GIT_WHY], link[GIT_WHY];
@@ -175,7 +291,7 @@ static int corpus_intree_update(struct intree_one *o, struct err *e)
 
 /* --- what was done --------------------------------------------------------------------- */
 
-static void corpus_intree_print_sum(const struct intree_one *o)
+static void print_sum(const struct intree_one *o)
 {
 	const struct intree_sum *s = &o->sum;
 	char bytes[UNITS_MAX], shown[ESCAPE_MAX];
@@ -210,7 +326,7 @@ static void note_sum(const struct intree_one *o)
 	(void)json_array_append_new(o->a->targets, j);
 }
 
-static void corpus_intree_add_dirs(struct intree_one *o, const struct plan_entry *p)
+static void add_dirs(struct intree_one *o, const struct plan_entry *p)
 {
 	const struct strv *all[] = {&p->target->seed_dirs, &p->cfg.seeds};
 
@@ -219,7 +335,7 @@ static void corpus_intree_add_dirs(struct intree_one *o, const struct plan_entry
 			strv_push(&o->dirs, all[k]->v[i]);
 }
 
-static int corpus_intree_open_corpus(struct intree_one *o, struct err *e)
+static int open_corpus(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *path = xasprintf("corpus/%s", o->target->name);
 
@@ -233,11 +349,11 @@ static bool was_merged(const struct intree_one *o)
 	return faccessat(o->a->session.state->dirfd, path, F_OK, 0) == 0;
 }
 
-static int corpus_intree_look(struct intree_one *o, const struct plan_entry *p, struct err *e)
+static int update_target(struct intree_one *o, const struct plan_entry *p, struct err *e)
 {
 	int r = 0;
 
-	corpus_intree_add_dirs(o, p);
+	add_dirs(o, p);
 	if (o->dirs.n == 0) {
 		intree_remark(o, "no in-tree directory", "", "");
 		return 0;
@@ -247,7 +363,7 @@ static int corpus_intree_look(struct intree_one *o, const struct plan_entry *p, 
 		r = intree_read_unneeded(o, e);
 	if (r < 0)
 		return r;
-	r = corpus_intree_open_corpus(o, e);
+	r = open_corpus(o, e);
 	if (r == -ENOENT) {
 		intree_remark(o, "no corpus yet", "", "");
 		return 0;
@@ -255,11 +371,11 @@ static int corpus_intree_look(struct intree_one *o, const struct plan_entry *p, 
 	if (r == 0 && !o->a->all && !o->a->prune && !was_merged(o))
 		intree_remark(o, "its corpus was never merged, so all of it counts: ",
 			      "'fuzzcell corpus minimize' chooses", "");
-	return r == 0 ? corpus_intree_update(o, e) : r;
+	return r == 0 ? update_one(o, e) : r;
 }
 
 /* Errors that a user can repair are usage errors. */
-static int corpus_intree_status_of(int r)
+static int status_of(int r)
 {
 	switch (-r) {
 	case EINVAL:
@@ -274,7 +390,7 @@ static int corpus_intree_status_of(int r)
 	}
 }
 
-static void corpus_intree_take_target(struct intree_args *a, const struct plan_entry *p)
+static void take_target(struct intree_args *a, const struct plan_entry *p)
 {
 	struct intree_one o = {.a = a,
 			       .target = p->target,
@@ -290,12 +406,12 @@ static void corpus_intree_take_target(struct intree_args *a, const struct plan_e
 				       .report = on_name,
 				       .arg = &o}};
 	struct err e;
-	int r = corpus_intree_look(&o, p, &e);
+	int r = update_target(&o, p, &e);
 
 	if (r < 0)
-		problem(&o, corpus_intree_status_of(r), e.msg);
+		problem(&o, status_of(r), e.msg);
 	else
-		corpus_intree_print_sum(&o);
+		print_sum(&o);
 	note_sum(&o);
 	json_decref(o.removed);
 	json_decref(o.taken);
@@ -343,8 +459,8 @@ static void commit_all(struct intree_args *a)
 		int x = a->dry_run ? 0 : repo_commit(r, &e);
 
 		if (x < 0) {
-			(void)fail(corpus_intree_status_of(x), "%s", escape(e.msg, shown));
-			worse(a, corpus_intree_status_of(x));
+			(void)fail(status_of(x), "%s", escape(e.msg, shown));
+			worse(a, status_of(x));
 			continue;
 		}
 		if (r->dirs.n > 0 && !r->failed && !a->json)
@@ -352,7 +468,7 @@ static void commit_all(struct intree_args *a)
 	}
 }
 
-static int corpus_intree_print_json(const struct intree_args *a)
+static int print_json(const struct intree_args *a)
 {
 	_autojson_ json_t *repositories = NULL, *all = NULL;
 	struct err e;
@@ -372,13 +488,13 @@ static int update_all(struct intree_args *a)
 	a->targets = json_array();
 	for (size_t i = 0; i < p->n; i++)
 		if (!a->filter || fnmatch(a->filter, p->v[i].target->name, 0) == 0) {
-			corpus_intree_take_target(a, &p->v[i]);
+			take_target(a, &p->v[i]);
 			taken++;
 		}
 	if (taken == 0)
 		return fail(EXIT_USAGE, "no target matches %s", a->filter ? a->filter : "");
 	commit_all(a);
-	if (a->json && corpus_intree_print_json(a) != EXIT_DONE)
+	if (a->json && print_json(a) != EXIT_DONE)
 		return EXIT_INTERNAL;
 	if (a->with_dirs == 0)
 		return fail(EXIT_USAGE,
@@ -386,7 +502,7 @@ static int update_all(struct intree_args *a)
 	return a->worst;
 }
 
-static int corpus_intree_load(struct intree_args *a)
+static int intree_load(struct intree_args *a)
 {
 	struct common *c = &a->session.common;
 	struct err e;
@@ -416,7 +532,7 @@ int corpus_intree(int argc, char **argv)
 		return fail(EXIT_USAGE, "corpus update-intree: unexpected '%s'", argv[at]);
 	if (a.repos.branch && intree_branch_name(a.repos.branch, &e) < 0)
 		return fail(EXIT_USAGE, "--branch: %s", escape(e.msg, shown));
-	r = corpus_intree_load(&a);
+	r = intree_load(&a);
 	if (r == EXIT_DONE)
 		r = update_all(&a);
 	repos_done(&a.repos);
