@@ -43,6 +43,12 @@ int command_history(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_outbox(int argc, char **argv);
 int command_serve(int argc, char **argv);
+int command_trigger(int argc, char **argv);
+int command_status(int argc, char **argv);
+int command_stop(int argc, char **argv);
+int command_start(int argc, char **argv);
+int command_skip(int argc, char **argv);
+int command_workers(int argc, char **argv);
 int command_version(int argc, char **argv);
 int command_help(int argc, char **argv);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/command.h"
 #include "runner/command/common/answer.h"
-#include "runner/command/control/control.h"
-#include "runner/command/trigger/trigger.h"
 #include "runner/targets/names.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzzcell stop, start, skip, workers: a user's requests to an active run. */
-#include "runner/command/control/control.h"
+#include "runner/command/command.h"
 
 #include "base/escape.h"
 #include "runner/command/common/answer.h"

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/trigger/trigger.h"
+#include "runner/command/command.h"
+
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/fs.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/memory.h"
 #include "base/proc.h"
+#include "base/sys.h"
 #include "base/units.h"
 #include "cgroups/cgroup.h"
-#include "runner/command/command.h"
+#include "cgroups/stat.h"
+#include "runner/command/build/builder.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/machine.h"
+#include "runner/command/common/notify.h"
 #include "runner/publish/http/token_env.h"
 #include "runner/publish/notifier.h"
+#include "runner/state/lock.h"
 #include "runner/trigger/drive.h"
 
 #include <errno.h>
@@ -21,7 +29,278 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+
+/* The repositories of one trigger, as the command line names them. */
+enum { TRIGGERS_MAX = 64 };
+
+struct trigger_repo {
+	struct common common;
+	struct state *state;
+	int lock_fd, log_fd;   /* valid while the lock is held: above 0 */
+	struct drive_repo *to; /* parameters for drive_run(), filled by trigger_given() */
+	int status;	       /* exit status of the last run */
+	char commit[65];       /* commit of the run started last */
+	bool runs;	       /* a run is active */
+	bool is_notified;      /* the last run ended by itself and sent its notifications */
+	struct notifier *notifier;
+	struct builder *builder; /* in a child that runs git: enforces its limits */
+	struct git_limits limits;
+};
+
+struct triggers {
+	struct trigger_repo v[TRIGGERS_MAX]; /* begins as all zeroes */
+	size_t n;
+	const char *state_dir;
+	uint64_t loop_us;
+	bool forever, force, dry, json;
+	json_t *repositories; /* for the JSON answer: the decision for each */
+	struct loop *loop;
+};
+
+/* --- one repository ------------------------------------------------------- */
+
+#define LOG_NAME "trigger.log"
+enum { LOG_LARGE = 4 << 20 };
+
+static const char *repo_name(const struct trigger_repo *r)
+{
+	return r->common.config_path ? r->common.config_path : "the configuration";
+}
+
+/* Reads the configuration and opens its state directory. Prints errors; returns an exit status.
+ * several: the configuration must name the directory. */
+static int trigger_open(struct trigger_repo *r, bool several)
+{
+	const char *path;
+	struct err e;
+
+	if (common_load_config(&r->common) != EXIT_DONE)
+		return EXIT_USAGE;
+	if (!config_trigger(r->common.config)->repository)
+		return fail(EXIT_USAGE,
+			    "%s names no repository: set trigger.repository (docs/triggers.md)",
+			    repo_name(r));
+	if (several && !config_state_dir(r->common.config))
+		return fail(EXIT_USAGE,
+			    "%s has no \"state_dir\": several repositories need one each",
+			    repo_name(r));
+	path = several ? config_state_dir(r->common.config) : common_state_dir(&r->common);
+	if (state_open(path, STATE_MAKE, &r->state, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+/* Opens the log. A large log is renamed to .old, so that the logs do not grow without bound. */
+static void open_log(struct trigger_repo *r)
+{
+	struct stat st;
+	struct err e;
+	int dir = r->state->dirfd;
+
+	if (fstatat(dir, LOG_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > LOG_LARGE)
+		(void)!sys_renameat(dir, LOG_NAME, LOG_NAME ".old");
+	if (fs_open_file(dir, LOG_NAME, O_WRONLY | O_CREAT | O_APPEND, 0640, &r->log_fd, &e) < 0)
+		warn("no log of the trigger: %s", e.msg);
+}
+
+/* Also opens the log, trigger.log. */
+static int trigger_take_lock(struct trigger_repo *r)
+{
+	struct err e;
+	int rc = lock_trigger(r->state->dirfd, r->state->path, &r->lock_fd, &e);
+
+	if (rc == -EBUSY)
+		return fail(EXIT_LOCKED, "%s", e.msg);
+	if (rc < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	open_log(r);
+	return EXIT_DONE;
+}
+
+/* --- git ------------------------------------------------------------------------------------ */
+
+static int open_limits(void *arg, const char *top, const char *objects,
+		       const struct tool_group **ret, struct err *e)
+{
+	struct trigger_repo *r = arg;
+	int rc = 0;
+
+	if (!r->builder)
+		rc = builder_start(r->common.config, r->state->instance, true, &r->builder, e);
+	return rc == 0 ? builder_git(r->builder, top, objects, ret, e) : rc;
+}
+
+static void close_limits(void *arg)
+{
+	struct trigger_repo *r = arg;
+
+	builder_close(r->builder);
+	r->builder = NULL;
+}
+
+static void trigger_given(struct trigger_repo *r)
+{
+	r->limits = (struct git_limits){.arg = r, .open = open_limits, .close = close_limits};
+	*r->to = (struct drive_repo){
+	    .config = config_trigger(r->common.config),
+	    .workers = config_run(r->common.config)->workers,
+	    .state_path = r->state->path,
+	    .state_fd = r->state->dirfd,
+	    .limits = &r->limits,
+	};
+}
+
+static void trigger_close(struct trigger_repo *r)
+{
+	if (r->log_fd > 0)
+		close(r->log_fd);
+	if (r->lock_fd > 0)
+		close(r->lock_fd);
+	state_close(r->state);
+	common_done(&r->common);
+}
+
+/* --- CPU time ------------------------------------------------------------------------------ */
+
+/* Our own group in the v2 tree: "0::/path" (cgroups(7)). */
+static void own_group(char *ret, size_t size)
+{
+	_autofree_ char *text = NULL;
+	struct slice rest, line;
+	struct err e;
+	size_t n;
+
+	*ret = '\0';
+	if (fs_read(AT_FDCWD, "/proc/self/cgroup", 65536, &text, &n, &e) < 0)
+		return;
+	rest = (struct slice){text, n};
+	while (scan_line(&rest, &line))
+		if (scan_lit(&line, SLICE("0::")) && line.n > 1 && line.n < size)
+			(void)snprintf(ret, size, "%.*s", (int)line.n, line.p);
+}
+
+static bool read_usage(const char *mount, const char *base, const char *instance, uint64_t *ret)
+{
+	_autofree_ char *path = xasprintf("%s%s/fuzzcell/%s/cpu.stat", mount, base, instance);
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+
+	return fs_read(AT_FDCWD, path, 65536, &text, &n, &e) == 0 &&
+	       cg_stat_keyed((struct slice){text, n}, SLICE("usage_usec"), ret);
+}
+
+/* Returns the CPU time of the cells of a state directory; 0 if unknown. A run's groups are below
+ * the configured group, below our own group (we are in a leaf of it), or below the root. */
+static uint64_t trigger_cpu_us(const struct config *c, const char *instance)
+{
+	static const char *const mounts[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
+	const char *configured = config_cgroup(c);
+	char own[1024], *slash;
+	uint64_t us = 0;
+
+	own_group(own, sizeof(own));
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		if (read_usage(mounts[i], configured ? configured : own, instance, &us) ||
+		    read_usage(mounts[i], "", instance, &us))
+			return us;
+		slash = strrchr(own, '/');
+		if (!configured && slash) {
+			*slash = '\0';
+			if (read_usage(mounts[i], own, instance, &us))
+				return us;
+			*slash = '/';
+		}
+	}
+	return 0;
+}
+
+/* --- notifications between runs ------------------------------------------- */
+
+/* A run notifies of what it finds.  The trigger sends what waits in the outbox between two runs,
+ * and notifies of runs that died. */
+
+#define SEND_US (60 * USEC_PER_SEC)
+
+static struct notify notify_of(const struct trigger_repo *r)
+{
+	struct notify t = common_notify(&r->common, r->state);
+
+	t.send_us = SEND_US;
+	return t;
+}
+
+static int notify_open(struct triggers *t, struct trigger_repo *r, struct err *e)
+{
+	const struct notify n = notify_of(r);
+	int rc = notifier_new(t->loop, &n, NULL, &r->notifier, e);
+
+	if (rc == 0)
+		notifier_hold(r->notifier, r->runs);
+	return rc;
+}
+
+/* Sends the entries of the outboxes while no run of the repository is active, until
+ * trigger_notify_end(). */
+static int trigger_notify_begin(struct triggers *t, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->n; i++)
+		r = notify_open(t, &t->v[i], e);
+	return r;
+}
+
+/* The configuration was replaced. */
+static void trigger_notify_again(struct triggers *t, struct trigger_repo *r)
+{
+	struct err e;
+
+	notifier_free(r->notifier);
+	r->notifier = NULL;
+	if (notify_open(t, r, &e) < 0)
+		(void)fail(EXIT_INTERNAL, "%s", e.msg);
+}
+
+/* A signal killed the run. */
+static void trigger_notify_died(const struct trigger_repo *r, const char *why)
+{
+	_autobuf_ struct buf result = BUF_INIT(16 << 20);
+	_autofree_ char *run =
+	    xasprintf("died-%llu", (unsigned long long)(clock_real_us() / USEC_PER_SEC));
+	_autofree_ char *text = xasprintf("a run died: %s; the next tick tries again", why);
+	struct publish_note n = {
+	    .kind = PUBLISH_RUN_FAILED, .run = run, .commit = r->commit, .text = text};
+	struct notify t = notify_of(r);
+	struct err e;
+
+	if (!notify_is_wanted(t.config))
+		return;
+	t.notes = &n;
+	t.n_notes = 1;
+	t.send_us = 0; /* the notifier sends it */
+	if (notify_round(&t, &result, &e) < 0)
+		(void)fail(EXIT_INTERNAL, "%s", e.msg);
+	notifier_wake(r->notifier);
+}
+
+static void trigger_notify_end(struct triggers *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct trigger_repo *r = &t->v[i];
+		struct notify n = notify_of(r);
+		bool last = r->notifier && !t->forever && !r->is_notified;
+
+		notifier_free(r->notifier);
+		r->notifier = NULL;
+		if (last)
+			common_notify_last(&n, NULL);
+	}
+}
+
+/* --- options -------------------------------------------------------------- */
 
 /* Interval of the checks without --loop. */
 #define TICK  (UINT64_C(1800) * USEC_PER_SEC)
@@ -62,7 +341,7 @@ static bool trigger_take(void *arg, const char *name, const char *value)
 
 /* --- callbacks of drive_run() --------------------------------------------------------------- */
 
-static void trigger_say(void *arg, size_t i, bool bad, const char *text)
+static void trigger_report(void *arg, size_t i, bool bad, const char *text)
 {
 	const struct triggers *t = arg;
 	const char *name = t->v[i].to->config->repository;
@@ -179,7 +458,7 @@ static int trigger_start(void *arg, size_t i, const char *commit, uint32_t worke
 	return rc;
 }
 
-static const char *words_of(int code)
+static const char *cause_of(int code)
 {
 	switch (code) {
 	case EXIT_DONE:
@@ -215,8 +494,8 @@ static enum watch_end trigger_ended(void *arg, size_t i, int status, char why[RE
 		return END_FAILED;
 	}
 	notifier_hold(t->v[i].notifier, false);
-	(void)snprintf(why, RECORD_WHY, "status %d, %s", code, words_of(code));
-	t->v[i].told = code != EXIT_LOCKED && code != EXIT_MACHINE && code != EXIT_USAGE;
+	(void)snprintf(why, RECORD_WHY, "status %d, %s", code, cause_of(code));
+	t->v[i].is_notified = code != EXIT_LOCKED && code != EXIT_MACHINE && code != EXIT_USAGE;
 	if (code == EXIT_DONE || code == EXIT_CRASHES || code == EXIT_NOT_FUZZED)
 		return END_WELL;
 	return code == EXIT_LOCKED ? END_REFUSED : END_FAILED;
@@ -326,7 +605,7 @@ static int drive(struct triggers *t)
 	    .start = trigger_start,
 	    .ended = trigger_ended,
 	    .own_cpu_us = own_cpu,
-	    .say = trigger_say,
+	    .say = trigger_report,
 	    .decided = decided,
 	    .reload = trigger_reload,
 	};
