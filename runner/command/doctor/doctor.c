@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports problems of the machine, the service and the targets, with remedies. */
+/* fuzzcell doctor: reports problems of the machine, the service and the targets, with remedies. */
 #include "runner/command/doctor/doctor.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/json.h"
 #include "runner/command/common/answer.h"
 #include "runner/control/client.h"
 #include "runner/publish/notify.h"
+#include "runner/status/color.h"
 #include "runner/status/survey/survey.h"
 #include "runner/targets/build/build.h"
 
@@ -16,6 +18,145 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- as text -------------------------------------------------------------- */
+
+static void print_member(const char *before, const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+	char shown[ESCAPE_MAX];
+
+	printf("%s%s", before, escape(text ? text : "", shown));
+}
+
+static void print_severity(const char *before, const json_t *o)
+{
+	const char *text = json_get_text(o, "severity");
+	char shown[ESCAPE_MAX];
+
+	fputs(before, stdout);
+	color_print(color_of_severity(text), escape(text, shown));
+}
+
+/* Advice is our own text and may have several lines. */
+static void print_advice(const json_t *f)
+{
+	struct slice in = slice_of(""), line;
+	const char *text = json_string_value(json_object_get(f, "advice"));
+	bool first = true;
+
+	if (text)
+		in = slice_of(text);
+	while (scan_line(&in, &line)) {
+		char cut[ESCAPE_MAX], shown[ESCAPE_MAX];
+
+		snprintf(cut, sizeof(cut), "%.*s", (int)line.n, line.p);
+		printf("      %s %s\n", first ? "->" : "  ", escape(cut, shown));
+		first = false;
+	}
+}
+
+/* From this number of targets on, waiting for a CPU is reported once: an oversubscribed machine is
+ * one cause. */
+enum { WAIT_TOGETHER = 4 };
+
+static bool is_wait(const json_t *finding)
+{
+	return strcmp(json_get_text(finding, "code"), "starved") == 0 &&
+	       strcmp(json_get_text(finding, "severity"), "note") == 0;
+}
+
+/* Returns the number of targets with such a note. *ret_one: one of the notes. */
+static size_t count_waits(const json_t *targets, const json_t **ret_one)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(targets); i++) {
+		const json_t *all = json_object_get(json_array_get(targets, i), "findings");
+
+		for (size_t k = 0; k < json_array_size(all); k++)
+			if (is_wait(json_array_get(all, k))) {
+				*ret_one = json_array_get(all, k);
+				n++;
+			}
+	}
+	return n;
+}
+
+static void print_findings(const json_t *findings, bool without_waits)
+{
+	for (size_t i = 0; i < json_array_size(findings); i++) {
+		const json_t *f = json_array_get(findings, i);
+
+		if (without_waits && is_wait(f))
+			continue;
+		print_severity("  ", f);
+		print_member(" ", f, "code");
+		print_member(": ", f, "reason");
+		putchar('\n');
+		if (strcmp(json_string_value(json_object_get(f, "severity")), "ok") != 0)
+			print_advice(f);
+	}
+}
+
+static void print_part(const json_t *all, const char *name)
+{
+	const json_t *part = json_object_get(all, name);
+
+	printf("%s: ", name);
+	print_severity("", part);
+	if (json_object_get(part, "is"))
+		print_member("\n  ", part, "is");
+	putchar('\n');
+	print_findings(json_object_get(part, "findings"), false);
+}
+
+/* While a run is active, a target's results are unknown until its turn ends. */
+static const char *unknown_text(bool live)
+{
+	return live ? "nothing is known yet: a run is active (fuzzcell status)"
+		    : "nothing is known: it was not fuzzed yet";
+}
+
+static const char *verdict_text(const json_t *target, bool live)
+{
+	const char *severity = json_string_value(json_object_get(target, "severity"));
+
+	if (!json_is_true(json_object_get(target, "known")))
+		return unknown_text(live);
+	return !severity || strcmp(severity, "ok") == 0 ? "healthy" : severity;
+}
+
+void doctor_print(const json_t *all)
+{
+	const json_t *targets = json_object_get(all, "targets");
+	bool live = json_is_true(json_object_get(all, "live"));
+	const json_t *one = NULL;
+	size_t waits = count_waits(targets, &one);
+
+	print_part(all, "machine");
+	print_part(all, "service");
+	for (size_t i = 0; i < json_array_size(targets); i++) {
+		const json_t *t = json_array_get(targets, i);
+
+		print_member("", t, "name");
+		printf(": ");
+		color_print(color_of_severity(verdict_text(t, live)), verdict_text(t, live));
+		putchar('\n');
+		print_findings(json_object_get(t, "findings"), waits >= WAIT_TOGETHER);
+	}
+	if (waits >= WAIT_TOGETHER) {
+		printf("%zu targets: note\n  note starved: each waited for a CPU for much of its "
+		       "time\n",
+		       waits);
+		print_advice(one);
+	}
+	if (json_array_size(targets) == 0)
+		puts(live ? "no targets are known yet: the first run is active (fuzzcell status)"
+			  : "no targets are known: nothing was fuzzed yet");
+}
+
+/* --- findings ------------------------------------------------------------- */
 
 enum { GONE_S = 30 * 86400, IS_MAX = 4096 };
 #define LIVE_US (2 * USEC_PER_SEC)
@@ -200,7 +341,7 @@ static void doctor_add_targets(struct doctor *d)
 
 /* --- all of it ----------------------------------------------------------------------- */
 
-static bool doctor_is_told(void *arg, const char *place)
+static bool doctor_is_destination(void *arg, const char *place)
 {
 	return notify_has_place(arg, place);
 }
@@ -315,7 +456,7 @@ static int doctor(struct doctor *d)
 	    .silent_s = config_outbox(c)->silent_us / USEC_PER_SEC,
 	    .late_s = config_outbox(c)->alarm_us / USEC_PER_SEC,
 	    .disk_reserve = config_run(c)->disk_reserve,
-	    .told = doctor_is_told,
+	    .told = doctor_is_destination,
 	    .arg = d->session.common.config,
 	};
 	(void)config_sources(c, &sources);
