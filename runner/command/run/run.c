@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/units.h"
-#include "runner/command/build/builds.h"
+#include "runner/command/build/build.h"
 #include "runner/command/command.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/notify.h"

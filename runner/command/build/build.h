@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_COMMAND_BUILD_BUILDS_H
-#define RUNNER_COMMAND_BUILD_BUILDS_H
+#ifndef RUNNER_COMMAND_BUILD_BUILD_H
+#define RUNNER_COMMAND_BUILD_BUILD_H
 
 #include "base/json.h"
 #include "runner/command/common/session.h"
