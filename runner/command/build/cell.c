@@ -3,17 +3,272 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/loop.h"
 #include "base/memory.h"
+#include "base/scan.h"
+#include "base/sys.h"
 #include "base/units.h"
 #include "cells/cell.h"
-#include "runner/command/build/sights.h"
 #include "runner/command/common/machine.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- the directories that a build sees ------------------------------------ */
+
+/* The directories that the cell sees besides the host's root, and their paths inside. */
+struct mounts {
+	struct cell_mount v[CELL_MOUNTS_MAX];
+	char *path[2 * CELL_MOUNTS_MAX];
+	size_t n, n_paths;
+};
+
+static void mounts_done(struct mounts *s)
+{
+	for (size_t i = 0; i < s->n_paths; i++)
+		free(s->path[i]);
+}
+
+static char *mounts_keep(struct mounts *s, char *path)
+{
+	if (path)
+		s->path[s->n_paths++] = path;
+	return path;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* Mounts the directory at the same path inside, even if a link leads to another path. */
+static int add_mount(struct mounts *s, const char *path, bool writable, struct err *e)
+{
+	char *real;
+
+	if (s->n == CELL_MOUNTS_MAX)
+		return err_set(e, E2BIG, "more than %d directories for a cell", CELL_MOUNTS_MAX);
+	real = mounts_keep(s, realpath(path, NULL)); /* allow: the configuration's, or /etc */
+	if (!real)
+		return err_sys(e, "open '%s'", path);
+	/* A push can turn a directory of its tree into a link to any other directory. */
+	if (writable && strcmp(real, path) != 0)
+		return err_set(
+		    e, EINVAL,
+		    "'%s' leads to '%s': a build cell follows no links, configure the path "
+		    "without them",
+		    path, real);
+	s->v[s->n++] =
+	    (struct cell_mount){.source = real, .target = path, .writable = writable, .exec = true};
+	return 0;
+}
+
+/* The work tree that holds the build's directory.  A push can turn a directory into a link, so
+ * only the work tree itself is opened outside of the cell. */
+static const char *work_tree(const struct config *c, const char *dir)
+{
+	const char *repository = config_trigger(c)->repository;
+
+	return repository && is_below(dir, repository) ? repository : dir;
+}
+
+/* The repository of the tree may be above it.  Then the build could make a nearer one, and the
+ * owner's git would execute its commands. */
+static int check_above(const char *tree, struct err *e)
+{
+	_autofree_ char *top = fs_find_above(tree, ".git");
+
+	if (!top || strcmp(top, tree) == 0)
+		return 0;
+	return err_set(
+	    e, EPERM,
+	    "'%s' is in the repository of '%s': a build cell takes a whole work tree; name "
+	    "its top as trigger.repository, or as build_dir",
+	    tree, *top ? top : "/");
+}
+
+/* .git is read-only: the owner's git later executes hooks and commands from it, outside of the
+ * cell.  A mount point cannot be moved away. */
+static int add_git(const char *tree, struct mounts *s, struct err *e)
+{
+	char *git = mounts_keep(s, xasprintf("%s/.git", tree));
+	struct stat st;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].writable && is_below(s->v[i].target, git))
+			return err_set(e, EPERM,
+				       "'%s' is in a repository, and the owner's git executes its "
+				       "commands: no build cell may write there",
+				       s->v[i].target);
+	if (lstat(git, &st) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
+	if (S_ISLNK(st.st_mode))
+		return err_set(e, EINVAL, "'%s' is a link: a build cell takes a work tree's own",
+			       git);
+	return add_mount(s, git, false, e);
+}
+
+static int add_writable(const struct builder_cell *b, const char *dir, struct mounts *s,
+			struct err *e)
+{
+	const struct config_source *src = b->source;
+	const char *tree = work_tree(b->config, dir);
+	int r = add_mount(s, tree, true, e);
+
+	if (r == 0)
+		r = check_above(tree, e);
+	if (r == 0 && strcmp(src->type, "directory") == 0 && !is_below(src->path, tree)) {
+		r = add_mount(s, src->path, true, e);
+		if (r == -ENOENT)
+			r = err_wrap(e, "outside of its work tree a build cell makes no directory");
+	}
+	for (size_t i = 0; r == 0 && i < src->build_writable.n; i++)
+		r = add_mount(s, src->build_writable.v[i], true, e);
+	return r == 0 ? add_git(tree, s, e) : r; /* last: no other mount covers it */
+}
+
+static const char *find_writable(const struct mounts *s, const char *real)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].writable && is_below(real, s->v[i].source))
+			return s->v[i].source;
+	return NULL;
+}
+
+/* Refuses a writable home directory: git reads the owner's configuration there, and runs the
+ * commands in it. */
+static int check_home(const struct tool *t, const struct mounts *s, struct err *e)
+{
+	const struct owner *o = t->owner;
+	const char *home = o && o->other ? o->home : getenv("HOME");
+	/* allow: an account's, or our own */
+	_autofree_ char *real = home ? realpath(home, NULL) : NULL;
+	const char *in = real ? find_writable(s, real) : NULL;
+
+	return in ? err_set(e, EPERM,
+			    "'%s' holds the home directory of its owner ('%s'): a build cell would "
+			    "write the configuration of git and of shells there; give the owner "
+			    "another home directory (usermod --home)",
+			    in, real)
+		  : 0;
+}
+
+/* Finds the repository of a work tree that has a file as .git. */
+static int read_gitdir(const char *tree, char **ret, struct err *e)
+{
+	_autofree_ char *git = xasprintf("%s/.git", tree);
+	_autofree_ char *path = NULL;
+	char text[PATH_MAX + 16];
+	_autoclose_ int fd = -1;
+	struct slice at, to;
+	ssize_t n;
+
+	*ret = NULL;
+	fd = sys_openat(AT_FDCWD, git, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
+	n = sys_pread(fd, text, sizeof(text), 0);
+	if (n < 0)
+		return errno == EISDIR ? 0 : err_sys(e, "read '%s'", git);
+	at = (struct slice){text, (size_t)n};
+	if (!scan_lit(&at, SLICE("gitdir: ")) || !scan_line(&at, &to) || to.n >= PATH_MAX)
+		return err_set(e, EINVAL, "'%s' names no repository", git);
+	path = *to.p == '/' ? xstrndup(to.p, to.n) : xasprintf("%s/%.*s", tree, (int)to.n, to.p);
+	*ret = realpath(path, NULL); /* allow: a push cannot change .git */
+	return *ret ? 0 : err_sys(e, "open '%s'", path);
+}
+
+static int check_gitdir(const char *tree, const struct mounts *s, struct err *e)
+{
+	_autofree_ char *real = NULL;
+	int r = read_gitdir(tree, &real, e);
+	const char *in = r == 0 && real ? find_writable(s, real) : NULL;
+
+	return in ? err_set(e, EPERM,
+			    "the repository '%s' is in '%s', which a build cell can write: move it "
+			    "out of there (git init --separate-git-dir)",
+			    real, in)
+		  : r;
+}
+
+/* Adds the directories of the list that the host has. */
+static int add_host(const struct builder_cell *b, struct mounts *s, struct err *e)
+{
+	static const char *const network[] = {"/etc/resolv.conf",   "/etc/hosts",
+					      "/etc/nsswitch.conf", "/etc/services",
+					      "/etc/ssl",	    "/etc/ca-certificates"};
+	int r = 0;
+
+	if (config_rootfs(b->config))
+		return 0; /* a root of its own has what the build needs */
+	if (access("/opt", F_OK) == 0)
+		r = add_mount(s, "/opt", false, e);
+	for (size_t i = 0;
+	     r == 0 && b->source->build_network && i < sizeof(network) / sizeof(network[0]); i++)
+		if (access(network[i], F_OK) == 0)
+			r = add_mount(s, network[i], false, e);
+	return r;
+}
+
+/* dir: where the build starts.  -EPERM: the build could write files that programs outside of the
+ * cell read (the owner's home directory, the repository). mounts_done() frees, also after a
+ * failure. */
+static int mounts_fill(const struct builder_cell *b, const struct tool *t, const char *dir,
+		       struct mounts *ret, struct err *e)
+{
+	int r = add_host(b, ret, e);
+
+	if (r == 0)
+		r = add_writable(b, dir, ret, e);
+	if (r == 0)
+		r = check_home(t, ret, e);
+	if (r == 0)
+		r = check_gitdir(work_tree(b->config, dir), ret, e);
+	return r;
+}
+
+static bool is_in(const char *path, const char *dir, bool itself)
+{
+	_autofree_ char *real = realpath(dir, NULL); /* allow: of the configuration */
+
+	return real && is_below(path, real) && (itself || strcmp(path, real) != 0);
+}
+
+static bool can_make(const struct config *c, const struct config_source *src, const char *top)
+{
+	bool can = is_in(top, work_tree(c, src->build_dir), false) ||
+		   (strcmp(src->type, "directory") == 0 && is_in(top, src->path, true));
+
+	for (size_t i = 0; !can && i < src->build_writable.n; i++)
+		can = is_in(top, src->build_writable.v[i], true);
+	return can;
+}
+
+int builder_check_repository(const struct config *c, const char *top, struct err *e)
+{
+	size_t n;
+	const struct config_source *v = config_sources(c, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i].build_isolation == ISOLATION_CELL && v[i].build_dir &&
+		    can_make(c, &v[i], top))
+			return err_set(e, EPERM,
+				       "the repository of '%.200s' is in a directory that a build "
+				       "cell can write: git would run commands that the build "
+				       "names there",
+				       top);
+	return 0;
+}
 
 #define TICK_US	 (100 * USEC_PER_MSEC)
 #define GRACE_US (3 * USEC_PER_SEC) /* from SIGTERM to the kill of all processes */
@@ -221,7 +476,7 @@ static int build_cell_start(struct building *g, const char *dir, struct err *e)
 	static const struct cell_ops ops = {.output = build_cell_on_output,
 					    .refused = build_cell_on_refused,
 					    .ended = build_cell_on_ended};
-	CLEANUP(sights_done) struct sights see = {.n = 0};
+	CLEANUP(mounts_done) struct mounts see = {.n = 0};
 	CLEANUP(tool_env_done) struct tool_env env = {.n = 0};
 	struct cell_spec spec = {.id = "build",
 				 .argv = g->t->argv,
@@ -233,7 +488,7 @@ static int build_cell_start(struct building *g, const char *dir, struct err *e)
 	int r = find_user(g->t, dir, &spec.uid, &spec.gid, e);
 
 	if (r == 0)
-		r = sights_fill(g->b, g->t, dir, &see, e);
+		r = mounts_fill(g->b, g->t, dir, &see, e);
 	if (r < 0)
 		return r;
 	fill_env(&env);

@@ -29,4 +29,9 @@ MUST_CHECK int builder_limits(const struct limit_names *names, const struct cgro
 			      const struct cgroup_counters *before,
 			      const struct cgroup_counters *now, struct err *e);
 
+/* -EPERM: a build in a cell can have made the repository with the work tree top.  Only .git at the
+ * top of the build's own work tree is read-only; git runs what the configuration of a repository
+ * names, outside of the cell. */
+MUST_CHECK int builder_check_repository(const struct config *c, const char *top, struct err *e);
+
 #endif

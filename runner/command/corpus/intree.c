@@ -6,7 +6,7 @@
 #include "base/fs.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "runner/command/build/sights.h"
+#include "runner/command/build/cell.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/repos.h"
@@ -280,7 +280,7 @@ static int update_one(struct intree_one *o, struct err *e)
 	if (*link)
 		intree_remark(o, "passed over: ", link, "");
 	o->dir = o->dirs.v[at];
-	r = sights_check_repository(o->a->session.common.config, g.top, e);
+	r = builder_check_repository(o->a->session.common.config, g.top, e);
 	if (r < 0) {
 		git_done(&g);
 		return r;
