@@ -160,4 +160,14 @@ const struct target *common_target(const struct target_list *l, const char *name
 const char **common_target_names(const struct target_list *l);
 void common_done(struct common *c);
 
+/* The paths that another command needs as options to work on the same state as this process. They
+ * are absolute; NULL: the option is not needed. Paths longer than 512 bytes are left out: no user
+ * would type them. */
+struct common_paths {
+	char *config, *state; /* --config, --state-dir */
+};
+/* c: the options of this process (NULL: unknown). state_path: the path of the open state. */
+void common_paths_find(const struct common *c, const char *state_path, struct common_paths *ret);
+void common_paths_done(struct common_paths *p);
+
 #endif

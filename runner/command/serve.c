@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
-#include "runner/command/common/said.h"
+#include "runner/command/command.h"
 #include "runner/command/common/session.h"
 #include "runner/publish/notify.h"
 #include "runner/publish/render/source_link.h"
@@ -21,7 +21,7 @@ struct serve {
 	const char *listen, *export, *downloads;
 	const char *hosts[HOSTS_MAX];
 	size_t n_hosts;
-	struct said said;
+	struct common_paths paths;
 	struct sources sources;
 	struct serve_site *site;
 	struct loop *loop;
@@ -168,10 +168,10 @@ static int serve(struct serve *a)
 	if (r != EXIT_DONE)
 		return r;
 	limits = limits_of(a->session.common.config);
-	said_find(&a->session.common, a->session.state->path, &a->said);
+	common_paths_find(&a->session.common, a->session.state->path, &a->paths);
 	limits.sources = &a->sources;
-	limits.say_config = a->said.config;
-	limits.say_state = a->said.state;
+	limits.say_config = a->paths.config;
+	limits.say_state = a->paths.state;
 	sources_open(a->session.common.config, &a->sources);
 	a->site = serve_open(a->session.state);
 	serve_set_limits(a->site, &limits);
@@ -192,7 +192,7 @@ int command_serve(int argc, char **argv)
 	r = serve(&a);
 	loop_free(a.loop);
 	serve_close(a.site);
-	said_done(&a.said);
+	common_paths_done(&a.paths);
 	sources_close(&a.sources);
 	session_close(&a.session);
 	return r;

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "runner/command/common/byhand.h"
-#include "runner/command/common/said.h"
 #include "runner/publish/notifier.h"
 
 #include <errno.h>
@@ -33,11 +32,11 @@ static int notify_command(const struct notify *t, const char *target, struct eng
 
 static void notify_paths(const struct notify *t, char **ret_config, char **ret_state)
 {
-	struct said said;
+	struct common_paths paths;
 
-	said_find(t->arg, t->state->path, &said);
-	*ret_config = said.config;
-	*ret_state = said.state;
+	common_paths_find(t->arg, t->state->path, &paths);
+	*ret_config = paths.config;
+	*ret_state = paths.state;
 }
 
 struct notify common_notify(const struct common *c, const struct state *s)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/command.h"
+
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "runner/command/build/builder.h"
-#include "runner/command/command.h"
-#include "runner/command/common/origin.h"
+#include "runner/command/common/shell.h"
 #include "runner/publish/http/token.h"
 #include "runner/publish/http/token_env.h"
 #include "runner/state/state.h"
@@ -16,7 +19,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* --- parsing -------------------------------------------------------------- */
 
 /* Returns 'o' for "o,output"; 0: the option has no letter. */
 static char letter_of(const struct option_spec *s)
@@ -232,6 +238,64 @@ int options_parse(int argc, char **argv, const char *usage, const struct option_
 	return r < 0 ? r : optind;
 }
 
+/* --- how a user builds the targets of a source ---------------------------- */
+
+enum { COMMAND_MAX = 1 << 16 };
+
+/* Returns the path relative to top: "a/b" for "/src/a/b" and "/src". NULL: path is not below
+ * top. */
+static const char *origin_below(const char *path, const char *top)
+{
+	size_t n = strlen(top);
+
+	return strncmp(path, top, n) == 0 && path[n] == '/' && path[n + 1] ? path + n + 1 : NULL;
+}
+
+static void origin_add_words(const struct strv *words, struct buf *out)
+{
+	for (size_t i = 0; i < words->n; i++) {
+		buf_puts(out, i ? " " : "");
+		shell_quote(words->v[i], out);
+	}
+}
+
+/* dir: relative to the top; NULL: the top itself, or unknown. */
+static void print_build(const struct config_source *s, const char *dir, struct buf *out)
+{
+	if (dir) {
+		buf_puts(out, "(cd ");
+		shell_quote(dir, out);
+		buf_puts(out, " && ");
+	}
+	origin_add_words(&s->build, out);
+	buf_puts(out, dir ? ")" : "");
+}
+
+/* Describes how a user builds the targets of a configured source, and in which repository, for
+ * discover_source.shown_build and .top. Both are new strings. NULL: the source has no `build`, or
+ * is in no repository. */
+static int origin_of(const struct config_source *s, char **ret_build, char **ret_top, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX);
+	_autofree_ char *top = NULL;
+	int r;
+
+	*ret_build = *ret_top = NULL;
+	if (s->build.n == 0)
+		return 0;
+	if (s->build_dir && *s->build_dir == '/')
+		top = fs_find_above(s->build_dir, ".git");
+	print_build(s, top ? origin_below(s->build_dir, top) : NULL, &text);
+	r = buf_check(&text, e);
+	if (r < 0)
+		return r;
+	*ret_build = xstrdup(buf_str(&text));
+	*ret_top = take_ptr(&top);
+	return 0;
+}
+
+/* --- the configuration and the targets ------------------------------------ */
+
 /* The state directory may hold the configuration, and the configuration may name the state
  * directory. The command line and the environment take precedence. */
 static char *default_config(const struct common *c)
@@ -421,4 +485,52 @@ void common_done(struct common *c)
 	target_list_done(&c->targets);
 	builder_close(c->builder);
 	config_free(c->config);
+}
+
+/* --- paths for other commands --------------------------------------------- */
+
+enum { PATH_LONGEST = 512 };
+
+void common_paths_done(struct common_paths *p)
+{
+	free(p->config);
+	free(p->state);
+	*p = (struct common_paths){NULL, NULL};
+}
+
+static char *real_path(const char *path)
+{
+	char *real = realpath(path, NULL); /* allow: a user's path, not a target's */
+
+	if (real && strlen(real) <= PATH_LONGEST)
+		return real;
+	free(real);
+	return NULL;
+}
+
+/* Reports whether path is the default of a command, in ~/.fuzzcell. */
+static bool is_usual(const char *path, const char *below)
+{
+	const char *home = getenv("HOME");
+	_autofree_ char *usual = home ? xasprintf("%s/.fuzzcell%s", home, below) : NULL;
+	_autofree_ char *real = usual ? real_path(usual) : NULL;
+
+	return real && strcmp(real, path) == 0;
+}
+
+void common_paths_find(const struct common *c, const char *state_path, struct common_paths *ret)
+{
+	const char *env = getenv("FUZZCELL_STATE_DIR");
+	_autofree_ char *config = NULL;
+	bool named; /* the caller named the state directory */
+
+	*ret = (struct common_paths){NULL, NULL};
+	if (!c)
+		return;
+	named = c->state_dir || (env && *env);
+	config = c->config_path ? real_path(c->config_path) : NULL;
+	if (config && (named || !is_usual(config, "/config.json")))
+		ret->config = take_ptr(&config);
+	if (named && (ret->config || !is_usual(state_path, "")))
+		ret->state = real_path(state_path);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/common/said.h"
+#include "runner/command/command.h"
 /* cmocka has a macro of that name */
 #include "tests/unit/unit.h"
 
@@ -26,46 +26,46 @@ static void make(void)
 	unsetenv("FUZZCELL_STATE_DIR");
 }
 
-static void said(const char *config, const char *state_dir, const char *open, const char *want)
+static void paths_are(const char *config, const char *state_dir, const char *open, const char *want)
 {
 	const struct common c = {.config_path = config, .state_dir = state_dir};
-	struct said s;
+	struct common_paths s;
 	char got[600];
 
-	said_find(&c, open, &s);
+	common_paths_find(&c, open, &s);
 	(void)snprintf(got, sizeof(got), "%s %s", s.config ? s.config : "-",
 		       s.state ? s.state : "-");
-	said_done(&s);
+	common_paths_done(&s);
 	assert_string_equal(got, want);
 }
 
 static void what_is_needed(void **state)
 {
-	struct said s = {NULL, NULL};
+	struct common_paths s = {NULL, NULL};
 	char want[300], here[128];
 
 	(void)state;
 	make();
-	said(NULL, NULL, path[1], "- -");
-	said(path[2], NULL, path[1], "- -");
-	said(NULL, path[1], path[1], "- -");
+	paths_are(NULL, NULL, path[1], "- -");
+	paths_are(path[2], NULL, path[1], "- -");
+	paths_are(NULL, path[1], path[1], "- -");
 	(void)snprintf(want, sizeof(want), "%s -", path[4]);
-	said(path[4], NULL, path[1], want);
+	paths_are(path[4], NULL, path[1], want);
 	assert_non_null(getcwd(here, sizeof(here)));
 	assert_int_equal(chdir(dir.path), 0);
-	said("home/../c.json", NULL, path[3], want); /* absolute, for every user */
+	paths_are("home/../c.json", NULL, path[3], want); /* absolute, for every user */
 	assert_int_equal(chdir(here), 0);
 	(void)snprintf(want, sizeof(want), "- %s", path[3]);
-	said(NULL, path[3], path[3], want);
+	paths_are(NULL, path[3], path[3], want);
 	(void)snprintf(want, sizeof(want), "%s %s", path[4], path[3]);
-	said(path[4], path[3], path[3], want);
+	paths_are(path[4], path[3], path[3], want);
 	setenv("FUZZCELL_STATE_DIR", path[3], 1); /* not set elsewhere */
-	said(path[4], NULL, path[3], want);
+	paths_are(path[4], NULL, path[3], want);
 	(void)snprintf(want, sizeof(want), "%s %s", path[2], path[3]);
-	said(path[2], NULL, path[3], want);
+	paths_are(path[2], NULL, path[3], want);
 	setenv("FUZZCELL_STATE_DIR", "", 1);
-	said(path[2], NULL, path[1], "- -");
-	said_find(NULL, path[1], &s);
+	paths_are(path[2], NULL, path[1], "- -");
+	common_paths_find(NULL, path[1], &s);
 	assert_null(s.config);
 	assert_null(s.state);
 }
