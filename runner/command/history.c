@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "runner/command/common/answer.h"
-#include "runner/command/common/known.h"
 #include "runner/command/common/session.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #define RUNNER_COMMAND_COMMON_ANSWER_H
 
 #include "base/json.h"
+#include "base/units.h"
 
 #include <stdbool.h>
 
@@ -24,5 +25,12 @@ int answer_print_line(const json_t *j);
 /* Makes a JSON string. File names are arbitrary bytes but JSON is UTF-8, so invalid UTF-8 is
  * escaped. */
 json_t *answer_text(const char *s);
+
+/* Formats a number of a JSON object for a table: as time ("1h02m", from seconds), rounded ("1.5M"),
+ * or exact. Writes "-" if there is no number, because unknown differs from 0. The functions return
+ * out. */
+const char *known_time(const json_t *o, const char *key, char out[UNITS_MAX]);
+const char *known_count(const json_t *o, const char *key, char out[UNITS_MAX]);
+const char *known_exact(const json_t *o, const char *key, char out[UNITS_MAX]);
 
 #endif

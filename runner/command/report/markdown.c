@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "runner/command/common/known.h"
+#include "runner/command/common/answer.h"
 #include "runner/publish/render/render.h"
 
 #include <stdio.h>
