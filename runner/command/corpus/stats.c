@@ -135,15 +135,6 @@ static int corpus_stats_collect(struct stats *a, uint64_t *damaged, struct err *
 
 /* --- printing --------------------------------------------------------------------- */
 
-/* Formats a count; "-" if it was not measured. */
-static const char *count_or_none(const json_t *o, const char *key, char out[UNITS_MAX])
-{
-	const json_t *n = json_object_get(o, key);
-
-	(void)snprintf(out, UNITS_MAX, n ? "%llu" : "-", (unsigned long long)json_get_u64(o, key));
-	return out;
-}
-
 static void print_line(const json_t *line)
 {
 	time_t t = (time_t)json_get_u64(line, "time");
@@ -159,7 +150,7 @@ static void print_line(const json_t *line)
 	       (unsigned long long)json_get_u64(before, "files"),
 	       (unsigned long long)json_get_u64(line, "files"),
 	       units_size(json_get_u64(line, "bytes"), bytes),
-	       count_or_none(json_object_get(line, "cover"), "files", cover),
+	       known_exact(json_object_get(line, "cover"), "files", cover),
 	       (unsigned long long)json_get_u64(line, "edges"),
 	       (unsigned long long)json_get_u64(line, "features"));
 }
@@ -187,8 +178,8 @@ static void corpus_stats_print_target(const struct stats *a, const char *name, c
 	       "generations\n",
 	       escape(name, shown), (unsigned long long)json_get_u64(t, "files"),
 	       units_size(json_get_u64(t, "bytes"), bytes),
-	       count_or_none(json_object_get(last, "cover"), "files", cover),
-	       count_or_none(last, "edges", edges), count_or_none(last, "features", features),
+	       known_exact(json_object_get(last, "cover"), "files", cover),
+	       known_exact(last, "edges", edges), known_exact(last, "features", features),
 	       (unsigned long long)json_get_u64(t, "quarantined"),
 	       (unsigned long long)json_get_u64(t, "generations"));
 	for (size_t i = 0; a->history && i < json_array_size(history); i++)
