@@ -341,13 +341,13 @@ static size_t words_limit(const struct words *w, size_t *io_most)
 		return *io_most;
 	half = given / 2 > WORDS_FEW ? given / 2 : WORDS_FEW;
 	*io_most = half < *io_most ? half : *io_most;
-	return given / WORDS_TRIALS > 2 ? given / WORDS_TRIALS : 2;
+	return given / WORDS_UNPROVEN > 2 ? given / WORDS_UNPROVEN : 2;
 }
 
 size_t words_choose(struct words *w, size_t most)
 {
 	_autofree_ struct word **order = xcalloc(w->n, sizeof(struct word *));
-	size_t n = 0, learned = 0, trials = words_limit(w, &most);
+	size_t n = 0, learned = 0, unproven = words_limit(w, &most);
 
 	for (size_t i = 0; i < w->n; i++)
 		w->v[i].is_active = false;
@@ -357,7 +357,7 @@ size_t words_choose(struct words *w, size_t most)
 	for (size_t i = 0; i < w->n && n < most && words_class(order[i]) != CLASS_OUT; i++) {
 		if (order[i]->is_learned && learned++ >= WORDS_LEARNED)
 			continue;
-		if (order[i]->brought == 0 && trials-- == 0)
+		if (order[i]->brought == 0 && unproven-- == 0)
 			break;
 		order[i]->is_active = true;
 		n++;

@@ -29,8 +29,8 @@ enum {
 	WORDS_TRIED = 20000,
 	/* This number of inputs makes a learned word active: one input may be chance. */
 	WORDS_PROVEN = 2,
-	WORDS_TRIALS = 8, /* one word is tried for this number of given words */
-	WORDS_FEW = 4,	  /* words that may be active beside even the smallest given dictionary */
+	WORDS_UNPROVEN = 8, /* this number of given words allows one unproven word */
+	WORDS_FEW = 4,	    /* words that may be active beside even the smallest given dictionary */
 	WORDS_TRUST = 3,
 	WORDS_REPEATS = 59,
 	WORDS_TEXT_MAX = 2 << 20, /* bytes of the file */
