@@ -93,7 +93,7 @@ static int watch_signals(struct loop *l, struct source *signals[2], struct err *
 	return r < 0 ? r : loop_add_signal(l, SIGINT, serve_on_signal, l, &signals[1], e);
 }
 
-static int serve_until_told(struct serve *a, const struct serve_listen *at, struct err *e)
+static int serve_until_stopped(struct serve *a, const struct serve_listen *at, struct err *e)
 {
 	struct source *signals[2] = {0};
 	struct serve_http *http = NULL;
@@ -129,11 +129,11 @@ static int serve_all(struct serve *a)
 		return fail(EXIT_USAGE, "--listen %s", e.msg);
 	r = loop_new(&a->loop, &e);
 	if (r == 0)
-		r = serve_until_told(a, &at, &e);
+		r = serve_until_stopped(a, &at, &e);
 	return r < 0 ? fail(serve_status_of(r), "%s", e.msg) : EXIT_DONE;
 }
 
-static bool serve_is_told(void *arg, const char *place)
+static bool serve_is_destination(void *arg, const char *place)
 {
 	return notify_has_place(arg, place);
 }
@@ -142,17 +142,17 @@ static bool serve_is_told(void *arg, const char *place)
 static struct serve_limits limits_of(struct config *c)
 {
 	enum downloads_mode downloads = config_serve(c)->downloads;
-	bool told = config_github(c)->security == SECURITY_FULL;
+	bool is_full = config_github(c)->security == SECURITY_FULL;
 
 	return (struct serve_limits){
-	    .told = serve_is_told,
+	    .is_destination = serve_is_destination,
 	    .arg = c,
 	    .disk_reserve = config_run(c)->disk_reserve,
 	    .silent_s = config_outbox(c)->silent_us / USEC_PER_SEC,
 	    .late_s = config_outbox(c)->alarm_us / USEC_PER_SEC,
 	    .downloads = downloads != DOWNLOADS_NONE,
 	    .security_downloads =
-		downloads == DOWNLOADS_ALL || (downloads == DOWNLOADS_PUBLIC && told),
+		downloads == DOWNLOADS_ALL || (downloads == DOWNLOADS_PUBLIC && is_full),
 	};
 }
 
@@ -170,8 +170,8 @@ static int serve(struct serve *a)
 	limits = limits_of(a->session.common.config);
 	common_paths_find(&a->session.common, a->session.state->path, &a->paths);
 	limits.sources = &a->sources;
-	limits.say_config = a->paths.config;
-	limits.say_state = a->paths.state;
+	limits.config_path = a->paths.config;
+	limits.state_path = a->paths.state;
 	sources_open(a->session.common.config, &a->sources);
 	a->site = serve_open(a->session.state);
 	serve_set_limits(a->site, &limits);

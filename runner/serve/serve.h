@@ -49,13 +49,13 @@ struct serve_limits {
 	bool downloads;
 	/* The files of security-relevant crashes can be downloaded.  Default: false. */
 	bool security_downloads;
-	const char *say_config; /* --config for commands that readers copy; NULL: not needed */
-	const char *say_state;	/* --state-dir for commands that readers copy; NULL: not needed */
+	const char *config_path; /* --config for commands that readers copy; NULL: not needed */
+	const char *state_path;	 /* --state-dir for commands that readers copy; NULL: not needed */
 	const struct sources *sources; /* runner/publish/render/source_link.h; NULL: unknown */
 	/* Is this destination of notifications configured?  Outbox entries for other destinations
 	 * do not count.  NULL: every destination is configured. */
-	bool (*told)(void *arg, const char *place);
-	void *arg; /* for told */
+	bool (*is_destination)(void *arg, const char *place);
+	void *arg; /* for is_destination */
 };
 void serve_set_limits(struct serve_site *site, const struct serve_limits *l);
 /* For tests: sets the clock, in Unix seconds; 0: the real clock. */

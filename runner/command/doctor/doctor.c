@@ -456,7 +456,7 @@ static int doctor(struct doctor *d)
 	    .silent_s = config_outbox(c)->silent_us / USEC_PER_SEC,
 	    .late_s = config_outbox(c)->alarm_us / USEC_PER_SEC,
 	    .disk_reserve = config_run(c)->disk_reserve,
-	    .told = doctor_is_destination,
+	    .is_destination = doctor_is_destination,
 	    .arg = d->session.common.config,
 	};
 	(void)config_sources(c, &sources);

@@ -310,7 +310,7 @@ static int command_part(const struct serve_site *s, const struct known_crash *c,
 	int r;
 
 	buf_printf(&b, "fuzzcell crash %s", verb);
-	render_options(s->limits.say_config, s->limits.say_state, &b);
+	render_options(s->limits.config_path, s->limits.state_path, &b);
 	buf_puts(&b, c->signature[0] == '-' ? " -- " : " ");
 	render_word(c->signature, &b);
 	r = buf_check(&b, e);

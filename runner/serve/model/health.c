@@ -75,7 +75,7 @@ json_t *service_findings(struct model_base *b)
 	const struct survey_opts o = {.now = site_now(b->site),
 				      .late_s = l->late_s,
 				      .disk_reserve = l->disk_reserve,
-				      .told = l->told,
+				      .is_destination = l->is_destination,
 				      .arg = l->arg,
 				      .ledger = b->ledger,
 				      .boot = *b->site->boot.boot ? &b->site->boot : NULL};

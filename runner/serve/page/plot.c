@@ -262,7 +262,7 @@ static enum unit unit_of(const struct plot *plot, size_t i)
 }
 
 /* The curve's range in words: "edges 12-54", "CPU to 5.0%". */
-static void page_plot_said(struct page *p, const struct plot *plot, const json_t *series)
+static void page_plot_range(struct page *p, const struct plot *plot, const json_t *series)
 {
 	struct slice name, label;
 	char low[UNIT_TEXT], high[UNIT_TEXT];
@@ -344,7 +344,7 @@ void page_plot(struct page *p, const struct plot *plot, const json_t *series, co
 		html_attrf(h, "data-max", "%.15g", plot->max);
 	html_open(h, "figcaption");
 	html_element(h, "b", NULL, plot->title);
-	page_plot_said(p, plot, series);
+	page_plot_range(p, plot, series);
 	html_close(h);
 	picture(p, plot, series);
 	key(p, plot);

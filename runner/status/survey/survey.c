@@ -163,7 +163,7 @@ static void read_outbox(const struct state *s, const struct survey_opts *o, stru
 	if (outbox_read(s->dirfd, &box, &e) < 0)
 		return;
 	for (size_t i = 0; i < outbox_count(box); i++)
-		if (!o->told || o->told(o->arg, outbox_at(box, i)->place))
+		if (!o->is_destination || o->is_destination(o->arg, outbox_at(box, i)->place))
 			count_entry(outbox_at(box, i), ret);
 	outbox_close(box);
 	ret->service.outbox.late_s = o->late_s;
@@ -193,11 +193,11 @@ static int read_moment(const struct survey_opts *o, struct moment *ret, struct e
 static void read_trigger(const struct state *s, const struct survey_opts *o, struct survey *ret)
 {
 	struct trigger_record r = {0};
-	char said[RECORD_WHY];
+	char why[RECORD_WHY];
 	struct moment now;
 	struct err e;
 
-	if (read_moment(o, &now, &e) < 0 || record_load(s->dirfd, true, &now, &r, said, &e) < 0)
+	if (read_moment(o, &now, &e) < 0 || record_load(s->dirfd, true, &now, &r, why, &e) < 0)
 		return;
 	ret->service.trigger.fetch_failures = r.fetch_failures;
 	ret->service.trigger.fetch_since =

@@ -16,7 +16,7 @@ struct survey_opts {
 	uint64_t disk_reserve;	   /* run.disk_reserve; 0: does not check the disk */
 	/* Is the destination configured?  Entries for other destinations do not count.  NULL:
 	 * all are. */
-	bool (*told)(void *arg, const char *place);
+	bool (*is_destination)(void *arg, const char *place);
 	void *arg;
 	const struct ledger *ledger; /* if already read; NULL: survey_read() reads it */
 	/* This machine's boot, for callers that cannot read it any more; NULL: it is read. */

@@ -197,7 +197,7 @@ static void test_hostile_paths(void **state)
 /* Commands to copy have the options of this server. */
 static void test_commands(void **state)
 {
-	const struct serve_limits l = {.say_config = "/etc/it's.json", .say_state = "/var/lib/f"};
+	const struct serve_limits l = {.config_path = "/etc/it's.json", .state_path = "/var/lib/f"};
 	json_t *j;
 
 	(void)state;

@@ -110,7 +110,7 @@ static void the_service(void **state)
 	put("trigger.json.damaged", "x");
 	put("damaged/corpus", "x");
 	o.disk_reserve = 1;
-	o.told = only_github;
+	o.is_destination = only_github;
 	assert_int_equal(survey_read(&state_of, &o, &all, &e), 0);
 	assert_int_equal(all.service.damaged_n, 2);
 	assert_string_equal(all.service.damaged, "trigger.json.damaged");
