@@ -30,7 +30,7 @@ static const struct option_spec specs[] = {
     {"commit", "SHA", "the commit that is measured, for the history", AT(commit)},
     {"force", NULL, "also when the build fails on much of it, or reaches far less than before",
      AT(force)},
-    {"dry-run", NULL, "measure, and say what would stay; change nothing", AT(dry_run)},
+    {"dry-run", NULL, "measure, and print what would stay; change nothing", AT(dry_run)},
     {"json", NULL, "print JSON", AT(json)},
 };
 

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define TITLE "fuzzing: update corpus from continuous fuzzing run"
-#define BODY  "Inputs that fuzzcell found and its minimised corpora keep."
+#define BODY  "Inputs that fuzzcell found and its merged corpora keep."
 
 enum { NAMES_TRIED = 100, COMMAND_MAX = 1 << 20 };
 

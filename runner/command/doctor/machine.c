@@ -133,8 +133,8 @@ static void check_psi(json_t *all)
 	if (access("/proc/pressure/cpu", R_OK) == 0)
 		return;
 	doctor_add(all, "pressure", HEALTH_WARNING,
-		   "the kernel says nothing of pressure (/proc/pressure): how many cells "
-		   "this machine bears, and what a starved one is, is not known",
+		   "the kernel does not report pressure (/proc/pressure): fuzzcell cannot know how "
+		   "many cells this machine can run, and which cells wait for a CPU",
 		   "boot with psi=1");
 }
 
@@ -209,8 +209,8 @@ static void check_symbolizer(const struct session *s, json_t *all)
 	if (found || config_symbolizer(s->common.config))
 		return;
 	doctor_add(all, "symbolizer", HEALTH_WARNING,
-		   "no llvm-symbolizer here: crashes have addresses, not names, and are told "
-		   "apart less well",
+		   "no llvm-symbolizer here: crashes have addresses, not names, and different "
+		   "crashes are harder to distinguish",
 		   "install llvm, or set \"symbolizer\"");
 }
 

@@ -423,8 +423,7 @@ static void judge_forged(const struct health_view *v, struct health *h)
 
 	if (*v->forged)
 		health_add(h, HEALTH_FORGED_STATISTICS, HEALTH_ERROR,
-			   "it printed statistics that cannot be true, what it says counts for "
-			   "nothing: %s",
+			   "it printed statistics that cannot be true, so they do not count: %s",
 			   health_text(v->forged, claim));
 }
 

@@ -48,7 +48,7 @@ static void a_healthy_target_has_no_finding(void **state)
 	nothing(stats_healthy());
 }
 
-static void of_what_is_not_known_nothing_is_said(void **state)
+static void unknown_facts_give_no_finding(void **state)
 {
 	json_t *odd = json_pack("{s:i, s:s, s:[], s:s, s:n, s:f, s:i}", "reason", 7, "edges",
 				"many", "failures", "cov_of_build_before", "x", "outlook",
@@ -70,28 +70,28 @@ static void does_it_start(void **state)
 
 	(void)state;
 	json_object_set_new(j, "fuzzed", json_false());
-	stats_say(j, "reason", "startup-failed");
-	stats_say(j, "note", "no such\nfile \xc3\xa4");
+	stats_set_text(j, "reason", "startup-failed");
+	stats_set_text(j, "note", "no such\nfile \xc3\xa4");
 	f = only(j, HEALTH_STARTUP_CRASH);
 	assert_int_equal(f->severity, HEALTH_ERROR);
 	assert_string_equal(f->reason, "fuzzing never began, after 0 failures: no such?file ??");
 
 	j = stats_healthy();
 	json_object_set_new(j, "fuzzed", json_false());
-	stats_say(j, "reason", "crash-loop");
+	stats_set_text(j, "reason", "crash-loop");
 	stats_fail(j, "crash", 3);
 	(void)only(j, HEALTH_STARTUP_CRASH);
 
 	j = stats_healthy();
 	json_object_set_new(j, "fuzzed", json_false());
-	stats_say(j, "reason", "run-deadline");
+	stats_set_text(j, "reason", "run-deadline");
 	stats_set(j, "cell_seconds", 0);
 	assert_int_equal(only(j, HEALTH_NO_TURN)->severity, HEALTH_WARNING);
 	t = (struct health_target){.stats = NULL, .waited = true};
 	assert_int_equal(only_of(&t, HEALTH_NO_TURN)->severity, HEALTH_WARNING);
 	t.stats = j = stats_healthy(); /* from an earlier run */
 	(void)only_of(&t, HEALTH_NO_TURN);
-	stats_say(j, "reason", "running"); /* by a run that was killed */
+	stats_set_text(j, "reason", "running"); /* by a run that was killed */
 	t.now = t.fuzzed = 86400;
 	t.silent_s = 3600;
 	(void)only_of(&t, HEALTH_NO_TURN);
@@ -102,24 +102,24 @@ static void does_it_start(void **state)
 
 	j = stats_healthy(); /* it ran, but there is no proof of fuzzing */
 	json_object_set_new(j, "fuzzed", json_false());
-	stats_say(j, "reason", "time-limit");
+	stats_set_text(j, "reason", "time-limit");
 	f = only(j, HEALTH_NOT_FUZZED);
 	assert_int_equal(f->severity, HEALTH_ERROR);
 	assert_string_equal(f->reason, "590.0 s in its cell, 580.0 s of CPU time, and nothing says "
 				       "that it was fuzzed (time-limit)");
 	j = stats_healthy();
 	json_object_set_new(j, "fuzzed", json_false());
-	stats_say(j, "reason", "stopped"); /* by the user, while it started */
+	stats_set_text(j, "reason", "stopped"); /* by the user, while it started */
 	nothing(j);
 
 	j = stats_healthy();
 	json_object_set_new(j, "fuzzed", json_false());
-	stats_say(j, "reason", "no-binary");
+	stats_set_text(j, "reason", "no-binary");
 	(void)only(j, HEALTH_NO_BINARY);
 
 	j = stats_healthy(); /* waits for its turn in a living run */
 	json_object_set_new(j, "fuzzed", json_false());
-	stats_say(j, "reason", "running");
+	stats_set_text(j, "reason", "running");
 	nothing(j);
 }
 
@@ -129,7 +129,7 @@ static void is_it_built_for_fuzzing(void **state)
 	const struct health_finding *f;
 
 	(void)state;
-	stats_say(j, "reason", "not-instrumented");
+	stats_set_text(j, "reason", "not-instrumented");
 	stats_set(j, "edges", 0);
 	(void)only(j, HEALTH_NOT_INSTRUMENTED);
 	j = stats_healthy();
@@ -147,11 +147,11 @@ static void is_it_built_for_fuzzing(void **state)
 	assert_string_equal(only(j, HEALTH_COVERAGE_DROPPED)->reason,
 			    "it reaches 900 edges, the build before reached 1700");
 	j = stats_healthy();
-	stats_say(j, "forged", "9 edges reached,\nits program has 5");
+	stats_set_text(j, "forged", "9 edges reached,\nits program has 5");
 	f = only(j, HEALTH_FORGED_STATISTICS);
 	assert_int_equal(f->severity, HEALTH_ERROR);
-	assert_string_equal(f->reason, "it printed statistics that cannot be true, what it says "
-				       "counts for nothing: 9 edges reached,?its program has 5");
+	assert_string_equal(f->reason, "it printed statistics that cannot be true, so they do "
+				       "not count: 9 edges reached,?its program has 5");
 }
 
 static void does_it_run(void **state)
@@ -181,7 +181,7 @@ static void does_it_run(void **state)
 	stats_set(j, "starved_share", 0.6);
 	assert_int_equal(only(j, HEALTH_STARVED)->severity, HEALTH_NOTE);
 	j = stats_healthy();
-	stats_say(j, "reason", "starved");
+	stats_set_text(j, "reason", "starved");
 	assert_int_equal(only(j, HEALTH_STARVED)->severity, HEALTH_WARNING);
 }
 
@@ -211,7 +211,7 @@ static void what_fails_often_dominates(void **state)
 		assert_int_equal(only(j, kinds[i].code)->severity, HEALTH_WARNING);
 		j = stats_healthy();
 		stats_fail(j, kinds[i].kind, 60);
-		stats_say(j, "reason", "crash-loop");
+		stats_set_text(j, "reason", "crash-loop");
 		assert_int_equal(only(j, kinds[i].code)->severity, HEALTH_ERROR);
 	}
 }
@@ -227,8 +227,8 @@ static void given_up_is_an_error(void **state)
 		json_t *j = stats_healthy();
 		const struct health_finding *f;
 
-		stats_say(j, "reason", reasons[i]);
-		stats_say(j, "note", "why");
+		stats_set_text(j, "reason", reasons[i]);
+		stats_set_text(j, "note", "why");
 		stats_fail(j, "syscall", 10);
 		json_object_set_new(j, "given_up", json_true());
 		f = only(j, i < 3 ? HEALTH_GIVEN_UP : HEALTH_DISK_LIMIT);
@@ -267,10 +267,10 @@ static void limits(void **state)
 	stats_set(j, "memory_peak_bytes", 1024.0 * 1024 * 1024); /* also memory of files */
 	nothing(j);
 	j = stats_healthy();
-	stats_say(j, "syscalls_refused", "socket (3)");
+	stats_set_text(j, "syscalls_refused", "socket (3)");
 	assert_int_equal(only(j, HEALTH_SYSCALLS_REFUSED)->severity, HEALTH_NOTE);
 	j = stats_healthy();
-	stats_say(j, "syscalls_refused", "socket (3)");
+	stats_set_text(j, "syscalls_refused", "socket (3)");
 	stats_fail(j, "syscall", 3);
 	assert_int_equal(only(j, HEALTH_SYSCALLS_REFUSED)->severity, HEALTH_WARNING);
 	j = stats_healthy();
@@ -278,10 +278,10 @@ static void limits(void **state)
 	assert_int_equal(only(j, HEALTH_FORKS_REFUSED)->severity, HEALTH_WARNING);
 	j = stats_healthy();
 	stats_set(j, "forks_refused", 1);
-	stats_say(j, "reason", "pids-limit");
+	stats_set_text(j, "reason", "pids-limit");
 	assert_int_equal(only(j, HEALTH_FORKS_REFUSED)->severity, HEALTH_ERROR);
 	j = stats_healthy();
-	stats_say(j, "reason", "disk-limit");
+	stats_set_text(j, "reason", "disk-limit");
 	assert_int_equal(only(j, HEALTH_DISK_LIMIT)->severity, HEALTH_ERROR);
 	j = stats_healthy();
 	stats_set(j, "log_bytes_dropped", 5000);
@@ -291,7 +291,7 @@ static void limits(void **state)
 	(void)only(j, HEALTH_UNTRIAGED);
 	j = stats_healthy();
 	stats_set(j, "untriaged", 2);
-	stats_say(j, "reason", "running"); /* the target gets there */
+	stats_set_text(j, "reason", "running"); /* the target gets there */
 	nothing(j);
 }
 
@@ -336,7 +336,7 @@ static void silence(void **state)
 	health_judge(&t, &judged);
 	assert_int_equal(judged.v[0].code, HEALTH_SILENT);
 	assert_string_equal(judged.v[0].reason, "it was last fuzzed 2d00h ago");
-	stats_say(j, "reason", "running"); /* it is running now */
+	stats_set_text(j, "reason", "running"); /* it is running now */
 	health_judge(&t, &judged);
 	assert_int_equal(judged.n, 0);
 	t.fuzzed = t.now + 5; /* the clock was set back */
@@ -344,7 +344,7 @@ static void silence(void **state)
 	assert_int_equal(judged.n, 0);
 	t.silent_s = 0;
 	t.fuzzed = 1;
-	stats_say(j, "reason", "plateau");
+	stats_set_text(j, "reason", "plateau");
 	stats_set(j, "cov", 1300);
 	health_judge(&t, &judged);
 	assert_int_equal(judged.n, 1);
@@ -378,14 +378,14 @@ static void does_it_still_grow(void **state)
 	stats_set(j, "edges", 99);
 	(void)only_of(&t, HEALTH_FEW_EDGES);
 	stats_set(j, "edges", 2000);
-	stats_say(j, "reason", "plateau");
+	stats_set_text(j, "reason", "plateau");
 	stats_set(j, "cov", 1300);
 	(void)only_of(&t, HEALTH_COVERED);
 }
 
 static void the_worst_comes_first(void **state)
 {
-	_autojson_ json_t *j = stats_healthy(), *said = NULL;
+	_autojson_ json_t *j = stats_healthy(), *printed = NULL;
 	struct health_target t = {.stats = j, .built = HEALTH_NO};
 
 	(void)state;
@@ -397,9 +397,9 @@ static void the_worst_comes_first(void **state)
 	assert_int_equal(judged.v[1].code, HEALTH_FEW_EDGES);
 	assert_int_equal(judged.v[2].code, HEALTH_NO_SEEDS);
 	assert_int_equal(health_severity(&judged), HEALTH_ERROR);
-	said = health_json(&judged, "a");
-	assert_string_equal(json_string_value(json_object_get(said, "severity")), "error");
-	assert_int_equal(json_array_size(json_object_get(said, "findings")), 3);
+	printed = health_json(&judged, "a");
+	assert_string_equal(json_string_value(json_object_get(printed, "severity")), "error");
+	assert_int_equal(json_array_size(json_object_get(printed, "findings")), 3);
 }
 
 static void as_json(void **state)
@@ -448,7 +448,7 @@ static void the_document_has_each_code(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_healthy_target_has_no_finding),
-    cmocka_unit_test(of_what_is_not_known_nothing_is_said),
+    cmocka_unit_test(unknown_facts_give_no_finding),
     cmocka_unit_test(does_it_start),
     cmocka_unit_test(is_it_built_for_fuzzing),
     cmocka_unit_test(does_it_run),
