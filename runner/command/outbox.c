@@ -223,7 +223,7 @@ static int drop(struct outbox_args *a, struct outbox *o)
 
 /* --- retry -------------------------------------------------------------------- */
 
-static void say_sent(struct outbox_args *a, const struct notify_result *got)
+static void print_sent(struct outbox_args *a, const struct notify_result *got)
 {
 	char text[NOTIFY_TEXT], shown[ESCAPE_MAX];
 
@@ -254,7 +254,7 @@ static int send_now(struct outbox_args *a)
 	if (notify_round(&t, &result, &e) < 0 ||
 	    notify_read(buf_slice(&result), NULL, &got, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	say_sent(a, &got);
+	print_sent(a, &got);
 	if (*got.failed && !got.done)
 		return fail(EXIT_MACHINE, "nothing could be sent: %s", escape(got.failed, shown));
 	return EXIT_DONE;

@@ -311,8 +311,8 @@ static int judge_artifact(struct collecting *k, const char *to, const char *hex,
 
 static int collect_artifact(struct collecting *k, const char *name, struct err *e)
 {
-	enum engine_artifact said = k->c->engine->artifact(slice_of(name));
-	enum engine_artifact a = workdir_named(said, cause_for(k, name));
+	enum engine_artifact reported = k->c->engine->artifact(slice_of(name));
+	enum engine_artifact a = workdir_named(reported, cause_for(k, name));
 	const char *kind = engine_artifact_name(a);
 	char hex[STORE_NAME], to[NAME_MAX + 1];
 	struct store_sum got = {0};
@@ -343,7 +343,7 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	k->sum->kept.bytes += got.bytes;
 	snprintf(to, sizeof(to), "%s-%s", kind, hex);
 	/* An input that the engine itself reports as slow ended normally. */
-	if (a != ENGINE_ARTIFACT_SLOW || (said != a && k->c->unanswered))
+	if (a != ENGINE_ARTIFACT_SLOW || (reported != a && k->c->unanswered))
 		r = judge_artifact(k, to, hex, a, e);
 	if (r < 0)
 		return r;

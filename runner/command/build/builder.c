@@ -56,7 +56,7 @@ static int open_slot(const struct config *c, const char *instance, unsigned i, b
 	return cgroup_tree_open(&o, ret, e);
 }
 
-static void say_swept(const struct cgroup_tree *t)
+static void print_swept(const struct cgroup_tree *t)
 {
 	if (cgroup_tree_swept(t))
 		(void)fail(EXIT_DONE, "killed %u processes that an earlier build had left",
@@ -77,7 +77,7 @@ void builder_sweep(const struct config *c, const char *instance, const struct cg
 		if (strcmp(there, path) == 0 || access(there, F_OK) < 0 ||
 		    open_slot(c, instance, i, false, &left, &e) < 0)
 			continue; /* nothing was left, or another process uses it */
-		say_swept(left);
+		print_swept(left);
 		cgroup_tree_close(left);
 	}
 }
@@ -94,7 +94,7 @@ static int find_slot(struct builder *b, const char *instance, struct err *e)
 	}
 	if (r < 0)
 		return r;
-	say_swept(b->tree);
+	print_swept(b->tree);
 	builder_sweep(b->config, instance, b->tree);
 	return 0;
 }
@@ -149,15 +149,15 @@ static struct files_as as_ourselves(void)
 	return before;
 }
 
-static void build_builder_as_before(const struct files_as *before)
+static void as_before(const struct files_as *before)
 {
 	(void)setfsgid(before->gid);
 	(void)setfsuid(before->uid);
 }
 
-#define _asbefore_ __attribute__((cleanup(build_builder_as_before)))
+#define _asbefore_ __attribute__((cleanup(as_before)))
 
-static int build_builder_say(const char *text, const char *to)
+static int write_file(const char *text, const char *to)
 {
 	int fd = open(to, O_WRONLY | O_CLOEXEC); /* allow: in the child */
 	size_t n = strlen(text);
@@ -189,7 +189,7 @@ static int on_enter(void *arg)
 	(void)as_ourselves(); /* the next step switches to the owner entirely */
 	/* When the machine runs out of memory, the kernel kills a build before any process outside
 	 * of cells. The build cannot lower a score that a process with CAP_SYS_RESOURCE wrote. */
-	if (build_builder_say("1000", "/proc/self/oom_score_adj") < 0 || cgroup_enter(b->group) < 0)
+	if (write_file("1000", "/proc/self/oom_score_adj") < 0 || cgroup_enter(b->group) < 0)
 		return -1;
 	return leave_shared_memory();
 }
@@ -216,7 +216,7 @@ static int on_kill(void *arg, struct err *e)
 
 /* Reaps the processes that became our children when their parents died.  A process leaves its
  * group a moment before it can be reaped. */
-static void build_builder_reap(const struct builder *b)
+static void builder_reap(const struct builder *b)
 {
 	char path[80];
 
@@ -225,14 +225,14 @@ static void build_builder_reap(const struct builder *b)
 		(void)poll(NULL, 0, 1); /* allow: no loop is running */
 }
 
-static int build_builder_on_end(void *arg, struct err *e)
+static int on_end(void *arg, struct err *e)
 {
 	_asbefore_ const struct files_as before = as_ourselves();
 	struct builder *b = arg;
 	int r = cgroup_empty(b->group, e);
 
 	(void)before;
-	build_builder_reap(b);
+	builder_reap(b);
 	if (r == 0)
 		r = cgroup_read(b->group, &b->before, e);
 	return r;
@@ -240,7 +240,7 @@ static int build_builder_on_end(void *arg, struct err *e)
 
 int builder_end(struct builder *b, struct err *e)
 {
-	int r = b->group ? build_builder_on_end(b, e) : 0;
+	int r = b->group ? on_end(b, e) : 0;
 
 	b->source = NULL;
 	watch_close(&b->watch);
@@ -270,8 +270,8 @@ void builder_close(struct builder *b)
 
 /* machine_usable_memory() is 15/16 of the machine's memory. Without a configured limit, the limit
  * is `parts` sixteenths of the machine's memory. */
-static int build_builder_set_limits(struct builder *b, const struct limit_names *names,
-				    uint64_t memory, unsigned parts, uint32_t pids, struct err *e)
+static int set_limits(struct builder *b, const struct limit_names *names, uint64_t memory,
+		      unsigned parts, uint32_t pids, struct err *e)
 {
 	uint64_t all = machine_usable_memory(b->tree);
 	char limit[UNITS_MAX], have[UNITS_MAX];
@@ -285,8 +285,7 @@ static int build_builder_set_limits(struct builder *b, const struct limit_names 
 	return 0;
 }
 
-static int build_builder_on_run(void *arg, const struct tool *t, struct tool_end *ret,
-				struct err *e)
+static int on_run(void *arg, const struct tool *t, struct tool_end *ret, struct err *e)
 {
 	struct builder *b = arg;
 	const struct builder_cell cell = {.config = b->config,
@@ -314,11 +313,8 @@ static int new_group(struct builder *b, struct err *e)
 
 	if (r < 0)
 		return r;
-	b->tool = (struct tool_group){.arg = b,
-				      .enter = on_enter,
-				      .check = on_check,
-				      .kill = on_kill,
-				      .end = build_builder_on_end};
+	b->tool = (struct tool_group){
+	    .arg = b, .enter = on_enter, .check = on_check, .kill = on_kill, .end = on_end};
 	snprintf(b->tool.id, sizeof(b->tool.id), "%d-%llx", (int)getpid(),
 		 (unsigned long long)clock_real_us());
 	return cgroup_read(b->group, &b->before, e);
@@ -326,8 +322,7 @@ static int new_group(struct builder *b, struct err *e)
 
 static int make_group(struct builder *b, const struct config_source *s, struct err *e)
 {
-	int r =
-	    build_builder_set_limits(b, &limits_of_builds, s->build_memory, 12, s->build_pids, e);
+	int r = set_limits(b, &limits_of_builds, s->build_memory, 12, s->build_pids, e);
 
 	if (r == 0)
 		r = set_weight(b, s->build_cpu_weight, e);
@@ -335,7 +330,7 @@ static int make_group(struct builder *b, const struct config_source *s, struct e
 		r = watch_open(&b->watch, s, config_run(b->config)->disk_reserve, e);
 	b->source = s;
 	if (r == 0 && s->build_isolation == ISOLATION_CELL) {
-		b->tool = (struct tool_group){.arg = b, .run = build_builder_on_run};
+		b->tool = (struct tool_group){.arg = b, .run = on_run};
 		return 0;
 	}
 	return r == 0 ? new_group(b, e) : r;
@@ -344,7 +339,7 @@ static int make_group(struct builder *b, const struct config_source *s, struct e
 static int make_git_group(struct builder *b, struct err *e)
 {
 	const struct git_config *g = config_git(b->config);
-	int r = build_builder_set_limits(b, &limits_of_git, g->memory, 4, g->pids, e);
+	int r = set_limits(b, &limits_of_git, g->memory, 4, g->pids, e);
 
 	if (r == 0)
 		r = set_weight(b, g->cpu_weight, e);

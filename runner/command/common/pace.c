@@ -17,12 +17,12 @@ static uint64_t longer(uint64_t us)
 bool pace_due(struct pace *p, uint64_t now_us)
 {
 	if (!p->began_us) {
-		p->began_us = p->said_us = now_us;
+		p->began_us = p->printed_us = now_us;
 		p->wait_us = FIRST_US;
 	}
-	if (now_us - p->said_us < p->wait_us)
+	if (now_us - p->printed_us < p->wait_us)
 		return false;
-	p->said_us = now_us;
+	p->printed_us = now_us;
 	p->wait_us = longer(p->wait_us);
 	return true;
 }

@@ -19,7 +19,7 @@ struct pace {
 
 	/* The module's own. */
 	struct source *timer;
-	uint64_t began_us, wait_us, said_us;
+	uint64_t began_us, wait_us, printed_us;
 };
 
 /* Set the fields above first. pace_end() may be called after a failure, and twice. pace_begin()

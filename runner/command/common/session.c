@@ -33,7 +33,7 @@ int session_set(struct session *s, const char *key, const char *value, const cha
 }
 
 /* Without a warning, a target that a run leaves out would look like a fuzzed target. */
-static void say_warnings(const struct target_list *l)
+static void print_warnings(const struct target_list *l)
 {
 	for (size_t i = 0; i < l->n_notes; i++)
 		if (l->notes[i].warning)
@@ -153,7 +153,7 @@ int session_plan(struct session *s)
 	if (s->plan.n == 0)
 		return fail(EXIT_USAGE, "no target to fuzz%s%s (fuzzcell list --all says why)",
 			    c->filter ? " matches " : "", c->filter ? c->filter : "");
-	say_warnings(&c->targets);
+	print_warnings(&c->targets);
 	return EXIT_DONE;
 }
 

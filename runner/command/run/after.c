@@ -103,8 +103,8 @@ static void name_targets(const struct run_view *v, bool (*is)(const struct targe
 		buf_puts(out, ", ...");
 }
 
-/* Writes why the run failed; "" if it did not fail. */
-static void run_after_say_failed(const struct run_over *o, struct buf *text)
+/* Describes why the run failed; "" if it did not fail. */
+static void describe_failed(const struct run_over *o, struct buf *text)
 {
 	if (o->status == EXIT_INTERNAL) {
 		buf_puts(text, "the run could not save everything, or broke off");
@@ -125,7 +125,7 @@ static int add_failed(const struct run_over *o, struct notes *l, struct buf *tex
 	int r;
 
 	if (!o->view->interrupted)
-		run_after_say_failed(o, text);
+		describe_failed(o, text);
 	r = buf_check(text, e);
 	if (r < 0 || text->n == 0)
 		return r;

@@ -377,7 +377,7 @@ static int close_run(struct run_args *a, const struct run_opts *o, struct run *r
 	return status;
 }
 
-static int run_and_tell(struct run_args *a, struct run_opts *o, bool *ret_keep)
+static int run_and_notify(struct run_args *a, struct run_opts *o, bool *ret_keep)
 {
 	struct state *s = a->session.state;
 	struct run *run = NULL;
@@ -447,7 +447,7 @@ static int run_fuzz(struct run_args *a)
 	if (fs_open_file(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640, &log_fd,
 			 &e) < 0)
 		warn("no log of the run: %s", e.msg);
-	r = run_and_tell(a, &o, &keep);
+	r = run_and_notify(a, &o, &keep);
 	if (keep)
 		r = fail(
 		    EXIT_INTERNAL,

@@ -82,7 +82,7 @@ static bool is_archive(struct slice name)
 }
 
 /* "png_seed_corpus.zip" and "png_seed_corpus" name the target png. */
-static bool says_target(struct slice base, bool is_dir, char target[NAMES_TARGET_MAX + 1])
+static bool names_target(struct slice base, bool is_dir, char target[NAMES_TARGET_MAX + 1])
 {
 	struct slice t;
 
@@ -280,14 +280,14 @@ int import_path(struct state *s, const char *path, const char *target, struct im
 		struct err *e)
 {
 	_autoclose_ int corpus = -1;
-	char said[NAMES_TARGET_MAX + 1];
+	char named[NAMES_TARGET_MAX + 1];
 	struct stat st;
 	int r = 0;
 
 	if (fstatat(AT_FDCWD, path, &st, 0) < 0)
 		return err_sys(e, "open '%s'", path);
-	if (!target && says_target(base_of(path), S_ISDIR(st.st_mode), said))
-		target = said;
+	if (!target && names_target(base_of(path), S_ISDIR(st.st_mode), named))
+		target = named;
 	if (target && !names_target_ok(slice_of(target)))
 		return err_set(e, EINVAL, "'%.128s' is not a valid target name", target);
 	if (target)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char said[1 << 16];
+static char printed[1 << 16];
 
 static const char *print(const char *report)
 {
@@ -28,10 +28,10 @@ static const char *print(const char *report)
 	assert_int_equal(dup2(out, STDOUT_FILENO), STDOUT_FILENO);
 	close(out);
 	rewind(to);
-	n = fread(said, 1, sizeof(said) - 1, to);
-	said[n] = '\0';
+	n = fread(printed, 1, sizeof(printed) - 1, to);
+	printed[n] = '\0';
 	fclose(to);
-	return said;
+	return printed;
 }
 
 static void beside_a_first_run(void **state)
@@ -52,7 +52,7 @@ static void beside_a_first_run(void **state)
 	"\"starved\", \"reason\": \"it waited for a CPU 60% of its time\", \"advice\": "    \
 	"\"fewer\"}]}"
 
-static void a_busy_machine_is_said_once(void **state)
+static void an_oversubscribed_machine_is_reported_once(void **state)
 {
 	const char *s;
 
@@ -70,7 +70,7 @@ static void a_busy_machine_is_said_once(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(beside_a_first_run),
-    cmocka_unit_test(a_busy_machine_is_said_once),
+    cmocka_unit_test(an_oversubscribed_machine_is_reported_once),
 };
 
 UNIT_MAIN(tests)

@@ -32,13 +32,13 @@ static void test_line(void **state)
 static void test_due(void **state)
 {
 	struct pace p = {.what = "t"};
-	unsigned said = 0, at[8] = {0};
+	unsigned printed = 0, at[8] = {0};
 
 	(void)state;
 	for (unsigned s = 0; s < 300; s++)
-		if (pace_due(&p, (1000 + s) * USEC_PER_SEC) && said < 8)
-			at[said++] = s;
-	assert_int_equal(said, 7);
+		if (pace_due(&p, (1000 + s) * USEC_PER_SEC) && printed < 8)
+			at[printed++] = s;
+	assert_int_equal(printed, 7);
 	assert_int_equal(at[0], 5);
 	assert_int_equal(at[1], 15);
 	assert_int_equal(at[2], 35);

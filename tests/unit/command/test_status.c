@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-static void says(const char *target, bool all, const char *want)
+static void findings_are(const char *target, bool all, const char *want)
 {
 	_autobuf_ struct buf out = BUF_INIT(8192);
 	_autojson_ json_t *o = NULL;
@@ -29,18 +29,20 @@ static void test_health(void **state)
 				   "\"cpu_seconds\": 9.5, \"execs_per_cpu_second\": 500}";
 
 	(void)state;
-	says(queued, false, "");
-	says(queued, true, "q: nothing is known: it was not fuzzed yet\n");
-	says(fine, false, "");
-	says(fine, true, "f: healthy\n");
-	says(bad, false,
-	     "b\\x1b: error not-instrumented: the engine found no coverage instrumentation\n");
-	says(slow, false, "");
-	says(slow, true,
-	     "s: note slow: 500 inputs a second of CPU time; good ones run 1000 and more\n"
-	     "  -> let the harness do less for each input: no initialisation, files, sleeping or "
-	     "logging in it, smaller inputs (max_len), -O1\n");
-	says("{}", false, "");
+	findings_are(queued, false, "");
+	findings_are(queued, true, "q: nothing is known: it was not fuzzed yet\n");
+	findings_are(fine, false, "");
+	findings_are(fine, true, "f: healthy\n");
+	findings_are(
+	    bad, false,
+	    "b\\x1b: error not-instrumented: the engine found no coverage instrumentation\n");
+	findings_are(slow, false, "");
+	findings_are(
+	    slow, true,
+	    "s: note slow: 500 inputs a second of CPU time; good ones run 1000 and more\n"
+	    "  -> let the harness do less for each input: no initialisation, files, sleeping or "
+	    "logging in it, smaller inputs (max_len), -O1\n");
+	findings_are("{}", false, "");
 }
 
 static void test_page(void **state)

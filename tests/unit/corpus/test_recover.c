@@ -34,7 +34,7 @@ static void work_file(const struct run_dirs *r, const char *path, const char *te
 }
 
 /* In a child that holds the lock: a run in progress. */
-static void run_until_killed(int tell)
+static void run_until_killed(int ready)
 {
 	struct state *s;
 	struct run_dirs r;
@@ -49,7 +49,7 @@ static void run_until_killed(int tell)
 	work_file(&r, path, "bad png");
 	work_file(&r, "xml/corpus/1", "new xml");
 	/* The run was killed while this directory was prepared. */
-	if (mkdirat(r.work, "half", 0755) < 0 || write(tell, "x", 1) != 1)
+	if (mkdirat(r.work, "half", 0755) < 0 || write(ready, "x", 1) != 1)
 		_exit(1);
 	while (pause() < 0)
 		;

@@ -163,7 +163,7 @@ static void note_damaged(void *arg, const char *path, const char *problem)
 static void test_damaged(void **state)
 {
 	struct scratch out = SCRATCH_INIT;
-	char path[64], said[2000] = "";
+	char path[64], reported[2000] = "";
 	uint64_t files;
 	struct err e;
 
@@ -178,12 +178,13 @@ static void test_damaged(void **state)
 	has("/api/v1/growth/dir.json", "\"points\": []");
 	scratch_make(&out);
 	snprintf(path, sizeof(path), "%s/site", out.path);
-	if (serve_export(site, path, note_damaged, said, &files, &e) < 0)
+	if (serve_export(site, path, note_damaged, reported, &files, &e) < 0)
 		fail_msg("%s", e.msg);
 	assert_true(scratch_has(out.fd, "site/runs/" SITE_RUN ".html"));
 	assert_true(scratch_has(out.fd, "site/targets/dir.html"));
-	assert_non_null(strstr(said, "/runs/" SITE_RUN ".html: logs/" SITE_RUN "/summary.json: "));
-	assert_non_null(strstr(said, "/targets/dir.html: "));
+	assert_non_null(
+	    strstr(reported, "/runs/" SITE_RUN ".html: logs/" SITE_RUN "/summary.json: "));
+	assert_non_null(strstr(reported, "/targets/dir.html: "));
 	scratch_remove(&out);
 }
 
@@ -205,7 +206,7 @@ static void test_lost_run(void **state)
 }
 
 /* Holds the run's lock until it is killed. */
-static pid_t somebody_with_the_lock(void)
+static pid_t hold_the_lock(void)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	int ready[2];
@@ -233,7 +234,7 @@ static pid_t somebody_with_the_lock(void)
 /* The run lives, but its control socket is not accessible. */
 static void test_silent_run(void **state)
 {
-	pid_t pid = somebody_with_the_lock();
+	pid_t pid = hold_the_lock();
 
 	(void)state;
 	assert_int_equal(unlinkat(dir.fd, "logs/" SITE_RUN "/summary.json", 0), 0);

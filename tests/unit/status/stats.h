@@ -41,7 +41,7 @@ static inline void stats_in(json_t *j, const char *object, const char *key, doub
 	stats_set(json_object_get(j, object), key, v);
 }
 
-static inline void stats_say(json_t *j, const char *key, const char *v)
+static inline void stats_set_text(json_t *j, const char *key, const char *v)
 {
 	assert_int_equal(json_object_set_new(j, key, json_string(v)), 0);
 }

@@ -12,7 +12,7 @@ static json_t *at_gate(void)
 {
 	json_t *j = stats_healthy();
 
-	stats_say(j, "reason", "plateau");
+	stats_set_text(j, "reason", "plateau");
 	stats_set(j, "cov", 40);
 	stats_set(j, "ft", 60);
 	stats_set(j, "corpus_units", 30);
@@ -40,14 +40,14 @@ static void what_is_covered_is_well(void **state)
 	json_t *j = stats_healthy();
 
 	(void)state;
-	stats_say(j, "reason", "plateau");
+	stats_set_text(j, "reason", "plateau");
 	stats_set(j, "cov", 1200);
 	stats_set(j, "seeds", 0); /* and needs no seeds */
 	assert_int_equal(is(j, HEALTH_COVERED)->severity, HEALTH_OK);
 	assert_int_equal(judged.n, 1);
 	assert_int_equal(health_severity(&judged), HEALTH_OK);
 	j = stats_healthy();
-	stats_say(j, "reason", "plateau");
+	stats_set_text(j, "reason", "plateau");
 	stats_set(j, "cov", 1199);
 	(void)is(j, HEALTH_CODE_COUNT);
 }
@@ -76,7 +76,7 @@ static void before_a_gate(void **state)
 	(void)is(j, HEALTH_CHECKSUM_GATE);
 }
 
-static void where_the_figures_do_not_say_so_nothing_is_said(void **state)
+static void unclear_figures_give_no_finding(void **state)
 {
 	static const struct {
 		const char *object, *key;
@@ -104,7 +104,7 @@ static void where_the_figures_do_not_say_so_nothing_is_said(void **state)
 		(void)is(j, HEALTH_CODE_COUNT);
 	}
 	j = at_gate();
-	stats_say(j, "reason", "time-limit");
+	stats_set_text(j, "reason", "time-limit");
 	(void)is(j, HEALTH_CODE_COUNT);
 	j = at_gate();
 	assert_int_equal(json_object_set_new(j, "outlook", json_null()), 0);
@@ -162,7 +162,7 @@ static void what_grew_first(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_covered_is_well),
     cmocka_unit_test(before_a_gate),
-    cmocka_unit_test(where_the_figures_do_not_say_so_nothing_is_said),
+    cmocka_unit_test(unclear_figures_give_no_finding),
     cmocka_unit_test(another_fault_goes_before),
     cmocka_unit_test(what_grew_first),
 };

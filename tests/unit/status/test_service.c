@@ -22,7 +22,7 @@ static void nothing(const struct health_service *s)
 	assert_int_equal(judged.n, 0);
 }
 
-static void of_nothing_nothing_is_said(void **state)
+static void no_facts_give_no_finding(void **state)
 {
 	struct health_service s = {0};
 
@@ -114,7 +114,7 @@ static void files_and_names(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(of_nothing_nothing_is_said),
+    cmocka_unit_test(no_facts_give_no_finding),
     cmocka_unit_test(an_outbox_is_stuck),
     cmocka_unit_test(a_disk_is_low),
     cmocka_unit_test(runs_and_triggers),

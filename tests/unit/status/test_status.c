@@ -55,7 +55,7 @@ static void one_target_has_all_of_it(void **state)
 	assert_int_equal(json_array_size(json_object_get(o, "crashes")), 1);
 }
 
-static void a_table_gets_back_what_was_said(void **state)
+static void a_table_reads_a_status(void **state)
 {
 	_autofree_ struct target_row *back = NULL;
 	_autojson_ json_t *o = NULL;
@@ -91,7 +91,7 @@ static void a_table_gets_back_what_was_said(void **state)
 /* Any process may listen on the socket. */
 static void any_json_makes_a_table_or_an_error(void **state)
 {
-	static const char *const said[] = {
+	static const char *const answers[] = {
 	    "{}",
 	    "{\"run\": 7, \"targets\": []}",
 	    "{\"run\": {}, \"targets\": {}}",
@@ -101,14 +101,14 @@ static void any_json_makes_a_table_or_an_error(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
 		_autofree_ struct target_row *back = NULL;
 		_autojson_ json_t *o = NULL;
 		struct run_view v;
 		struct err e;
 		int r;
 
-		assert_int_equal(json_parse(slice_of(said[i]), &o, &e), 0);
+		assert_int_equal(json_parse(slice_of(answers[i]), &o, &e), 0);
 		r = status_view(o, &v, &back, &e);
 		assert_int_equal(r, i < 3 ? -EPROTO : 0);
 		if (r < 0)
@@ -144,7 +144,7 @@ static void more_than_any_run_has_is_no_status(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(a_run_and_its_targets),
     CASE(one_target_has_all_of_it),
-    CASE(a_table_gets_back_what_was_said),
+    CASE(a_table_reads_a_status),
     CASE(any_json_makes_a_table_or_an_error),
     CASE(more_than_any_run_has_is_no_status),
 };
