@@ -91,7 +91,7 @@ static void corpus_minimize_on_ended(void *arg, const struct plan_entry *p,
 	corpus_minimize_record(a, p, r);
 }
 
-static void corpus_minimize_look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+static void corpus_minimize_progress(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 {
 	const struct minimize *a = arg;
 
@@ -99,7 +99,7 @@ static void corpus_minimize_look(void *arg, uint64_t *ret_done, uint64_t *ret_of
 	*ret_of = a->session.plan.n;
 }
 
-static int corpus_minimize_minimize(struct minimize *a, int quarantine, int triage)
+static int corpus_minimize_all(struct minimize *a, int quarantine, int triage)
 {
 	const struct config *c = a->session.common.config;
 	const struct run_config *rc = config_run(c);
@@ -126,8 +126,10 @@ static int corpus_minimize_minimize(struct minimize *a, int quarantine, int tria
 
 	if (r != EXIT_DONE)
 		return r;
-	a->pace = (struct pace){
-	    .look = corpus_minimize_look, .arg = a, .what = "corpus minimize", .unit = "targets"};
+	a->pace = (struct pace){.look = corpus_minimize_progress,
+				.arg = a,
+				.what = "corpus minimize",
+				.unit = "targets"};
 	if (pace_begin(&a->pace, m->loop, &e) < 0 || merge_all(&o, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	pace_end(&a->pace);
@@ -147,7 +149,7 @@ static int with_dirs(struct minimize *a)
 	    fs_open_dir(a->session.state->dirfd, "triage", &triage, &e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	else
-		r = corpus_minimize_minimize(a, quarantine, triage);
+		r = corpus_minimize_all(a, quarantine, triage);
 	if (quarantine >= 0)
 		close(quarantine);
 	if (triage >= 0)

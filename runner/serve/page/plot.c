@@ -310,7 +310,7 @@ static void key(struct page *p, const struct plot *plot)
 	html_close(h);
 }
 
-/* A series may lack all columns, if its file is of an older version or foreign.  A target that
+/* A series may lack all columns, if its file is damaged or foreign.  A target that
  * never executed an input has no speed. */
 static bool page_plot_has_any(const struct plot *plot, const json_t *series)
 {

@@ -205,8 +205,8 @@ static void test_history_grows(void **state)
 	}
 }
 
-/* Without lines of targets (older versions) the newest run's summary is used. */
-static void test_older_state(void **state)
+/* A target without a history of its own is shown from the newest run that lists it. */
+static void test_lines_without_targets(void **state)
 {
 	json_t *o;
 
@@ -340,10 +340,12 @@ static void test_export(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_every_path),    CASE(test_hostile_paths), CASE(test_every_byte),
-    CASE(test_text_is_text),  CASE(test_odd_signature), CASE(test_figures),
-    CASE(test_history_grows), CASE(test_older_state),	CASE(test_nothing_there),
-    CASE(test_metrics),	      CASE(test_each_path),	CASE(test_export),
+    CASE(test_every_path),    CASE(test_hostile_paths),
+    CASE(test_every_byte),    CASE(test_text_is_text),
+    CASE(test_odd_signature), CASE(test_figures),
+    CASE(test_history_grows), CASE(test_lines_without_targets),
+    CASE(test_nothing_there), CASE(test_metrics),
+    CASE(test_each_path),     CASE(test_export),
 };
 
 UNIT_MAIN(tests)
