@@ -238,7 +238,8 @@ static int on_end(void *arg, struct err *e)
 	return r;
 }
 
-int builder_end(struct builder *b, struct err *e)
+/* Ends all processes in the group, and removes it. */
+static int builder_end(struct builder *b, struct err *e)
 {
 	int r = b->group ? on_end(b, e) : 0;
 

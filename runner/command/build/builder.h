@@ -25,8 +25,6 @@ MUST_CHECK int builder_group(struct builder *b, const struct config_source *s,
 /* Makes the group of git, with the limits of config_git(). git may write to both directories. */
 MUST_CHECK int builder_git(struct builder *b, const char *top, const char *objects,
 			   const struct tool_group **ret, struct err *e);
-/* Ends all processes in the group, and removes it. */
-MUST_CHECK int builder_end(struct builder *b, struct err *e);
 
 /* Kills the processes that killed builders of the instance left. tree: any tree of the instance. */
 void builder_sweep(const struct config *c, const char *instance, const struct cgroup_tree *tree);

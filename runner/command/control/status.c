@@ -52,8 +52,9 @@ static void clean_all(json_t *o)
 		clean(json_array_get(targets, i));
 }
 
-int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out, unsigned *ret_lines,
-		struct err *e)
+/* Writes a run's answer as the live table, with terminal control characters escaped. Changes o. */
+static int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out,
+		       unsigned *ret_lines, struct err *e)
 {
 	_autofree_ struct target_row *rows = NULL;
 	struct run_view v;

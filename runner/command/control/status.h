@@ -5,9 +5,6 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-/* Writes a run's answer as the live table, with terminal control characters escaped. Changes o. */
-MUST_CHECK int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out,
-			   unsigned *ret_lines, struct err *e);
 /* Writes the findings about a target, from the run's answer, one per line, fit for a terminal. all:
  * also notes and advice, or that the target is healthy. Otherwise only warnings and errors. */
 void status_health(const json_t *target, bool all, struct buf *out);

@@ -21,10 +21,6 @@ bool intree_corpus_prunes(const struct intree_corpus *c);
 /* Whether prune may remove a file with this content. */
 bool intree_corpus_unneeded(const struct intree_corpus *c, const char *hex, uint64_t size);
 
-/* A file in the tree has this content.  Returns whether it is an input of the corpus, and marks it
- * as known. */
-bool intree_corpus_know(struct intree_corpus *c, const char *hex, uint64_t size);
-
 /* 1: the input's content, in a new buffer (free() it).  0: it is empty, or its content does not
  * match its name. */
 MUST_CHECK int intree_corpus_read(const struct intree_corpus *c, size_t i, char **ret,

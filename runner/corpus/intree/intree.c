@@ -60,7 +60,9 @@ bool intree_corpus_unneeded(const struct intree_corpus *c, const char *hex, uint
 	return u && candidates_find(u, hex, size) && !candidates_find(&c->all, hex, size);
 }
 
-bool intree_corpus_know(struct intree_corpus *c, const char *hex, uint64_t size)
+/* A file in the tree has this content.  Returns whether it is an input of the corpus, and marks it
+ * as known. */
+static bool intree_corpus_know(struct intree_corpus *c, const char *hex, uint64_t size)
 {
 	const struct candidate *found = candidates_find(&c->all, hex, size);
 

@@ -171,7 +171,8 @@ int site_updated(struct serve_site *s, uint64_t *ret, struct err *e)
 
 /* --- histories and logs --------------------------------------------------- */
 
-bool site_run_ok(const char *run)
+/* digits and '-' */
+static bool site_run_ok(const char *run)
 {
 	size_t n = strlen(run);
 

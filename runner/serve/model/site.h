@@ -97,7 +97,6 @@ MUST_CHECK int site_last_end(struct serve_site *s, uint64_t *ret, struct err *e)
 /* The time of the shown data, Unix seconds. */
 MUST_CHECK int site_updated(struct serve_site *s, uint64_t *ret, struct err *e);
 
-bool site_run_ok(const char *run); /* digits and '-' */
 bool site_target_ok(const char *name);
 
 #endif
