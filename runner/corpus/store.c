@@ -349,13 +349,6 @@ static int store_walk_dir(int at, const char *dir, unsigned depth, struct walk *
 	return r == 0 && !ent && errno ? err_sys(e, "list directory '%s'", dir) : r;
 }
 
-int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io, struct err *e)
-{
-	struct walk w = {.to = to_dirfd, .io = io};
-
-	return store_walk_dir(from_dirfd, dir, 0, &w, e);
-}
-
 int store_entry(int from_dirfd, const char *name, int to_dirfd, struct store_seen *seen,
 		struct store_sum *io, char hex[STORE_NAME], struct err *e)
 {

@@ -39,11 +39,6 @@ bool store_is_full(int error);
 MUST_CHECK int store_bytes(struct slice data, int to_dirfd, struct store_sum *io,
 			   char hex[STORE_NAME], struct err *e);
 
-/* Stores all files below from_dirfd/dir, a few levels deep.  Dot files and empty files are left
- * out: no engine reads an empty input. */
-MUST_CHECK int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io,
-			  struct err *e);
-
 /* Shared by several calls of store_entry() for one hostile directory. */
 struct store_seen {
 	unsigned entries; /* seen so far */
@@ -57,10 +52,13 @@ struct store_seen {
 MUST_CHECK int store_entry(int from_dirfd, const char *name, int to_dirfd, struct store_seen *seen,
 			   struct store_sum *io, char hex[STORE_NAME], struct err *e);
 
-/* Does the same for a user's directory.  If the file system can, a new file shares its blocks with
- * the user's file until one of them changes (FICLONE).  It is never a link: an editor that writes
- * in place would change an input under its content's name.  Not for a directory that a cell can
- * write: it might change a file while it is hashed. */
+/* Stores all files below a user's directory from_dirfd/dir, a few levels deep.  Dot files and empty
+ * files are left out: no engine reads an empty input.
+ *
+ * If the file system can, a new file shares its blocks with the user's file until one of them
+ * changes (FICLONE).  It is never a link: an editor that writes in place would change an input
+ * under its content's name.  Not for a directory that a cell can write: it might change a file
+ * while it is hashed. */
 MUST_CHECK int store_seeds(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io,
 			   struct err *e);
 

@@ -87,16 +87,16 @@ static void test_wrong_size(void **state)
 	 * is not trusted. */
 	scratch_write(to, name_of("content"), "");
 	scratch_write(from, name_of("content"), "content");
-	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(store_seeds(dir.fd, "from", to, &sum, &e), 0);
 	assert_true(holds(to, name_of("content"), "content"));
 	assert_int_equal(unlinkat(to, name_of("content"), 0), 0);
 	assert_int_equal(symlinkat("../from/a", to, name_of("content")), 0);
-	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(store_seeds(dir.fd, "from", to, &sum, &e), 0);
 	assert_int_equal(unlinkat(from, "a", 0), 0);
 	assert_true(holds(to, name_of("content"), "content"));
 	/* A file with another content's name, but another size, is stored by its content. */
 	scratch_write(from, name_of("content"), "something else");
-	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(store_seeds(dir.fd, "from", to, &sum, &e), 0);
 	assert_true(holds(to, name_of("content"), "content"));
 	assert_true(holds(to, name_of("something else"), "something else"));
 }
@@ -119,7 +119,7 @@ static void test_odd(void **state)
 	assert_int_equal(store_file(dir.fd, "from", to, NULL, &sum, hex, &e), 0);
 	assert_int_equal(sum.skipped, 4);
 	sum = (struct store_sum){0};
-	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(store_seeds(dir.fd, "from", to, &sum, &e), 0);
 	assert_int_equal(sum.skipped, ODD_ENTRIES);
 	assert_int_equal(sum.files, 1);
 	assert_int_equal(sum.bytes, WORKDIR_INPUT_MAX);
@@ -155,7 +155,7 @@ static void test_unreadable(void **state)
 
 		if (setgid(65534) < 0 || setuid(65534) < 0)
 			_exit(1);
-		if (store_tree(dir.fd, "from", to, &sum, &e) < 0)
+		if (store_seeds(dir.fd, "from", to, &sum, &e) < 0)
 			_exit(2);
 		_exit(sum.files == 1 && sum.skipped == 2 ? 0 : 3);
 	}
@@ -180,7 +180,7 @@ static void test_depth(void **state)
 		close(make_dir_at(dir.fd, path));
 	}
 	assert_int_equal(symlinkat("..", from, "d/d/up"), 0);
-	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(store_seeds(dir.fd, "from", to, &sum, &e), 0);
 	assert_int_equal(sum.files, 9); /* from the directory itself, and eight levels below it */
 	assert_int_equal(sum.skipped, 2);
 	assert_false(scratch_has(to, name_of("hidden")));
@@ -188,9 +188,9 @@ static void test_depth(void **state)
 
 	/* The user's directory may be a link; a missing directory is an error with its name. */
 	assert_int_equal(symlinkat("from/d", dir.fd, "alias"), 0);
-	assert_int_equal(store_tree(dir.fd, "alias", to, &sum, &e), 0);
+	assert_int_equal(store_seeds(dir.fd, "alias", to, &sum, &e), 0);
 	assert_int_equal(sum.files, 10); /* one deeper */
-	assert_int_equal(store_tree(dir.fd, "none", to, &sum, &e), -ENOENT);
+	assert_int_equal(store_seeds(dir.fd, "none", to, &sum, &e), -ENOENT);
 	assert_string_equal(e.msg, "open directory 'none': No such file or directory");
 }
 
@@ -243,7 +243,7 @@ static void test_empty(void **state)
 
 	(void)state;
 	scratch_write(from, "empty", "");
-	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(store_seeds(dir.fd, "from", to, &sum, &e), 0);
 	assert_int_equal(sum.files + sum.known + sum.skipped, 0);
 	assert_int_equal(entries(to, "."), 0);
 	assert_int_equal(store_file(from, "empty", to, "crash", &sum, hex, &e), 0);
@@ -261,11 +261,11 @@ static void test_many(void **state)
 		snprintf(text, sizeof(text), "%u\n", i);
 		scratch_write(from, text, text);
 	}
-	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(store_seeds(dir.fd, "from", to, &sum, &e), 0);
 	assert_int_equal(sum.files, 10000);
 	assert_int_equal(entries(to, "."), 10000);
 	sum = (struct store_sum){0};
-	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(store_seeds(dir.fd, "from", to, &sum, &e), 0);
 	assert_int_equal(sum.files, 0);
 	assert_int_equal(sum.skipped, 0);
 	assert_true(holds(to, name_of("9999\n"), "9999\n"));
@@ -328,7 +328,7 @@ static unsigned faults(int (*store)(int, const char *, int, struct store_sum *, 
 static void test_faults(void **state)
 {
 	(void)state;
-	assert_true(faults(store_tree) > 10);
+	assert_true(faults(store_seeds) > 10);
 }
 
 static void test_seeds_faults(void **state)
