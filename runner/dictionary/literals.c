@@ -35,9 +35,9 @@ struct reader {
 	struct elf_header mapped[MAPPED_MAX]; /* sections that are loaded into memory */
 	size_t n_mapped;
 	struct words *words;
-	size_t seen;   /* literals */
-	size_t looked; /* texts of tables that were read */
-	size_t left;   /* globals that may still be read */
+	size_t seen;  /* literals */
+	size_t texts; /* texts of tables that were read */
+	size_t left;  /* globals that may still be read */
 	/* The last literal, and how many literals up to it were in alphabetical order. */
 	char last[WORD_BYTES];
 	size_t sorted;
@@ -108,7 +108,7 @@ static void add_runs(struct reader *r, struct slice s)
 {
 	size_t from = 0;
 
-	for (size_t i = 0; i < s.n && r->looked < LITERALS_GLOBALS_MAX; i++) {
+	for (size_t i = 0; i < s.n && r->texts < LITERALS_GLOBALS_MAX; i++) {
 		struct slice run = {s.p + from, i - from};
 
 		if (is_print(s.p[i]))
@@ -117,7 +117,7 @@ static void add_runs(struct reader *r, struct slice s)
 		if (s.p[i] != '\0' || run.n < RUN_MIN)
 			continue;
 		add_literal(r, run, 1);
-		r->looked++;
+		r->texts++;
 	}
 }
 

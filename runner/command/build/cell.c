@@ -552,7 +552,7 @@ int builder_cell_run(const struct builder_cell *b, const struct tool *t, struct 
 
 	*ret = (struct tool_end){0};
 	if (sigprocmask(SIG_SETMASK, NULL, &before) < 0)
-		return err_sys(e, "look at the signal mask");
+		return err_sys(e, "read the signal mask");
 	r = run(&g, b->source->build_dir, e);
 	build_cell_stop(&g);
 	ret->us = clock_mono_us() - began;

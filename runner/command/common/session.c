@@ -181,7 +181,7 @@ static int open_if_there(struct session *s)
 	return r == -ENOENT ? EXIT_DONE : opened_state(r, &e);
 }
 
-int session_look(struct session *s)
+int session_read_any(struct session *s)
 {
 	const char *env = getenv("FUZZCELL_STATE_DIR");
 

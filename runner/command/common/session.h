@@ -43,7 +43,7 @@ int session_recall(struct session *s);
 int session_read(struct session *s);
 /* Like session_read(), for commands that work before the first run. If no option or variable names
  * the state directory, it may be missing (s->state is NULL). */
-int session_look(struct session *s);
+int session_read_any(struct session *s);
 /* Like session_read(), but creates a missing state. */
 int session_make(struct session *s);
 /* Opens the state with its lock, for commands that change it without running a program. */

@@ -232,7 +232,7 @@ static int prepare_repo(struct intree_one *o, struct git *g, char **ret_prefix, 
 	}
 	r = repos_get(&o->a->repos, g, &o->repo, e);
 	if (r == 0)
-		r = repo_look(o->repo, prefix, e);
+		r = repo_check(o->repo, prefix, e);
 	if (r == 0)
 		*ret_prefix = take_ptr(&prefix);
 	return r;

@@ -117,7 +117,7 @@ void repo_changed(struct repo *r, const char *dir)
 	strv_push(&r->dirs, dir);
 }
 
-int repo_look(struct repo *r, const char *dir, struct err *e)
+int repo_check(struct repo *r, const char *dir, struct err *e)
 {
 	int dirty = r->branch ? 0 : git_dirty(&r->git, dir, e);
 

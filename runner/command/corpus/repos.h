@@ -30,7 +30,7 @@ void repos_done(struct repos *r);
 MUST_CHECK int repos_get(struct repos *r, struct git *g, struct repo **ret, struct err *e);
 /* Checks dir for uncommitted changes, likely of an earlier update. If there are any, the commands
  * are printed, too. Call it before writing to dir. */
-MUST_CHECK int repo_look(struct repo *r, const char *dir, struct err *e);
+MUST_CHECK int repo_check(struct repo *r, const char *dir, struct err *e);
 /* Notes that dir changed, or would change in a real run. */
 void repo_changed(struct repo *r, const char *dir);
 /* Commits to the branch given by --branch, if there is one. */

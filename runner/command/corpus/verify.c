@@ -181,7 +181,7 @@ static json_t *corpus_verify_answer(const struct args *a)
 			 "findings", a->findings);
 }
 
-static void looked(void *arg, uint64_t files)
+static void on_progress(void *arg, uint64_t files)
 {
 	struct args *a = arg;
 
@@ -195,7 +195,7 @@ static int verify(struct args *a, json_t **ret)
 			   .repair = a->repair,
 			   .keep = config_run(a->session.common.config)->generations,
 			   .found = on_finding,
-			   .looked = looked,
+			   .progress = on_progress,
 			   .arg = a};
 	char text[ESCAPE_MAX];
 	struct err e;

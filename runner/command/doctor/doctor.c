@@ -486,7 +486,7 @@ int command_doctor(int argc, char **argv)
 	d.n_names = argc - at;
 	r = session_load(&d.session);
 	if (r == EXIT_DONE)
-		r = session_look(&d.session);
+		r = session_read_any(&d.session);
 	if (r == EXIT_DONE)
 		r = doctor(&d);
 	survey_done(&d.survey);

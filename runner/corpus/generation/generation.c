@@ -142,14 +142,14 @@ static bool has_file(int dir, const char *name, uint64_t size)
 	       (uint64_t)st.st_size == size;
 }
 
-struct looked_for {
+struct wanted {
 	const char *name;
 	uint64_t size;
 };
 
 static int generation_has_file(const struct generation *g, uint64_t number, void *arg)
 {
-	const struct looked_for *l = arg;
+	const struct wanted *l = arg;
 	char path[NAME_MAX + 32];
 
 	snprintf(path, sizeof(path), "%llu/%s", (unsigned long long)number, l->name);
@@ -160,7 +160,7 @@ static int generation_has_file(const struct generation *g, uint64_t number, void
 static int generation_was_kept(const struct generation *g, const char *name, uint64_t size,
 			       struct err *e)
 {
-	struct looked_for l = {.name = name, .size = size};
+	struct wanted l = {.name = name, .size = size};
 	struct numbered all;
 
 	return each_number(g, &all, generation_has_file, &l, e);

@@ -169,7 +169,7 @@ static int forget_name(int dir, const char *name, void *arg, struct err *e)
 	struct stat st;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_sys(e, "look at '%s'", name);
+		return err_sys(e, "stat '%s'", name);
 	if (!candidates_find(*ran, name, (uint64_t)st.st_size))
 		return 1;
 	return sys_unlinkat(dir, name, 0) < 0 ? err_sys(e, "remove '%s'", name) : 1;

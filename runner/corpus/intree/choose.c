@@ -143,8 +143,8 @@ static int intree_choose_is_wanted(const struct git *g, char why[GIT_WHY], struc
 
 /* 1: the directory's work tree is in *ret.  0: why is the reason; link: the same text if a symlink
  * is the reason. */
-static int intree_choose_look_at(const char *dir, const struct git_limits *limits, struct git *ret,
-				 char why[GIT_WHY], char link[GIT_WHY], struct err *e)
+static int intree_choose_check(const char *dir, const struct git_limits *limits, struct git *ret,
+			       char why[GIT_WHY], char link[GIT_WHY], struct err *e)
 {
 	struct git g;
 	int r = leads_out(dir, why, e);
@@ -179,8 +179,8 @@ int intree_choose(const struct strv *dirs, const struct git_limits *limits, stru
 
 		if (fstatat(AT_FDCWD, dirs->v[i], &st, 0) < 0 || !S_ISDIR(st.st_mode))
 			continue;
-		r = intree_choose_look_at(dirs->v[i], limits, ret_git,
-					  *ret_at == dirs->n ? why : other, link, e);
+		r = intree_choose_check(dirs->v[i], limits, ret_git,
+					*ret_at == dirs->n ? why : other, link, e);
 		if (r != 0 || *ret_at == dirs->n)
 			*ret_at = i;
 		if (r != 0)

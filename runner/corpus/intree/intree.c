@@ -103,17 +103,17 @@ void intree_report(const struct intree *t, enum intree_what what, const char *na
 
 /* --- the existing files ------------------------------------------------------------------ */
 
-struct look {
+struct walk {
 	struct intree_corpus *c;
 	const struct rights *as;
 	struct intree_sum *sum;
 	struct strv gone; /* to be removed, paths relative to the directory */
 };
 
-static int look_dir(int at, const char *name, const char *path, unsigned depth, struct look *l,
+static int walk_dir(int at, const char *name, const char *path, unsigned depth, struct walk *l,
 		    struct err *e);
 
-static int look_file(int at, const char *name, const char *path, struct look *l, struct err *e)
+static int walk_file(int at, const char *name, const char *path, struct walk *l, struct err *e)
 {
 	_autoclose_ int fd =
 	    rights_open(l->as, at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
@@ -166,7 +166,7 @@ static bool intree_is_rest(const char *name)
 	return candidates_name_ok(hex);
 }
 
-static int look_entry(int at, const char *name, const char *dir, unsigned depth, struct look *l,
+static int walk_entry(int at, const char *name, const char *dir, unsigned depth, struct walk *l,
 		      struct err *e)
 {
 	_autofree_ char *path = xasprintf("%s%s%s", dir, *dir ? "/" : "", name);
@@ -181,11 +181,11 @@ static int look_entry(int at, const char *name, const char *dir, unsigned depth,
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* removed meanwhile */
 	if (S_ISDIR(st.st_mode))
-		return depth < TREE_DEPTH ? look_dir(at, name, path, depth + 1, l, e) : 0;
-	return S_ISREG(st.st_mode) ? look_file(at, name, path, l, e) : 0;
+		return depth < TREE_DEPTH ? walk_dir(at, name, path, depth + 1, l, e) : 0;
+	return S_ISREG(st.st_mode) ? walk_file(at, name, path, l, e) : 0;
 }
 
-static int look_dir(int at, const char *name, const char *path, unsigned depth, struct look *l,
+static int walk_dir(int at, const char *name, const char *path, unsigned depth, struct walk *l,
 		    struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
@@ -197,7 +197,7 @@ static int look_dir(int at, const char *name, const char *path, unsigned depth, 
 		return err_sys(e, "open directory '%s'", name);
 	(void)take_fd(&fd); /* the stream closes it */
 	while ((ent = sys_readdir(d))) {
-		int r = look_entry(dirfd(d), ent->d_name, path, depth, l, e);
+		int r = walk_entry(dirfd(d), ent->d_name, path, depth, l, e);
 
 		if (r < 0)
 			return r;
@@ -381,8 +381,8 @@ static int intree_add_all(struct intree_corpus *c, const struct rights *as, int 
 static int update(struct intree_corpus *c, const struct rights *as, int dir, struct intree_sum *sum,
 		  struct err *e)
 {
-	struct look l = {.c = c, .as = as, .sum = sum};
-	int r = look_dir(dir, ".", "", 0, &l, e);
+	struct walk l = {.c = c, .as = as, .sum = sum};
+	int r = walk_dir(dir, ".", "", 0, &l, e);
 
 	/* Prunes first: a file to be removed may have an input's name. */
 	if (r == 0)

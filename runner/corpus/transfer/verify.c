@@ -225,8 +225,8 @@ static int verify_file(struct verifying *w, struct verify_at at, unsigned rule, 
 		verify_set_aside(w, at, "larger than any input");
 	else if (!is_twin(&st, at.name, twin)) {
 		w->sum->files++;
-		if (w->v->looked)
-			w->v->looked(w->v->arg, w->sum->files);
+		if (w->v->progress)
+			w->v->progress(w->v->arg, w->sum->files);
 		return verify_read(w, at, rule, e);
 	}
 	return 0;

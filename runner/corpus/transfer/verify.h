@@ -42,7 +42,7 @@ struct verify {
 	bool repair;
 	unsigned keep; /* generations to keep, when an exchange is completed */
 	verify_fn *found;
-	void (*looked)(void *arg, uint64_t files); /* number of files so far; NULL: no progress */
+	void (*progress)(void *arg, uint64_t files); /* number of files so far; NULL: no progress */
 	void *arg;
 };
 struct verify_sum {

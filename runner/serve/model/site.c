@@ -155,7 +155,7 @@ int site_last_end(struct serve_site *s, uint64_t *ret, struct err *e)
 {
 	_autojson_ json_t *runs = NULL;
 	uint64_t damaged;
-	int r = site_runs(s, SITE_RUNS_LOOKED_AT, &runs, &damaged, e);
+	int r = site_runs(s, SITE_RUNS_SEARCHED, &runs, &damaged, e);
 
 	*ret = 0;
 	for (size_t i = 0; r == 0 && *ret == 0 && i < json_array_size(runs); i++)
@@ -252,7 +252,7 @@ static int newest_summary(struct serve_site *s, const json_t **ret, struct err *
 {
 	_autojson_ json_t *runs = NULL;
 	uint64_t damaged;
-	int r = site_runs(s, SITE_RUNS_LOOKED_AT, &runs, &damaged, e);
+	int r = site_runs(s, SITE_RUNS_SEARCHED, &runs, &damaged, e);
 
 	*ret = NULL;
 	for (size_t i = 0; r == 0 && i < json_array_size(runs); i++) {

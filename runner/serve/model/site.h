@@ -18,7 +18,7 @@ enum {
 	SITE_DEAF_MS = 5000,	   /* time until the next request to a run that timed out */
 	SITE_STALE_MS = 30000,	   /* how long the last answer of such a run is shown */
 	SITE_ASK_MS = 200,	   /* how long to wait for an answer */
-	SITE_RUNS_LOOKED_AT = 20,  /* in search of a run that ended, or that has a summary */
+	SITE_RUNS_SEARCHED = 20,   /* in search of a run that ended, or that has a summary */
 	SITE_GONE_S = 30 * 86400,  /* a target that no run had for this time is gone */
 	SITE_STATS_MAX = 16 << 20, /* bytes of a summary or of a target's statistics */
 };
