@@ -199,15 +199,17 @@ static bool has_note(const struct target_row *r)
 
 static void text_waits(const struct target_row *r, struct buf *out)
 {
+	char n[UNITS_OF_MAX];
+
 	if (r->starved > 0.5)
 		buf_printf(out, "  %s waited for a CPU %.0f%% of its time\n", r->name,
 			   r->starved * 100);
 	if (r->dismissed)
-		buf_printf(out, "  %s: %llu timeouts did not reproduce: it had waited for a CPU\n",
-			   r->name, (unsigned long long)r->dismissed);
+		buf_printf(out, "  %s: %s did not reproduce: it had waited for a CPU\n", r->name,
+			   units_of(r->dismissed, "timeout", "timeouts", n));
 	if (r->undecided)
-		buf_printf(out, "  %s: %llu timeouts wait for a replay under less CPU pressure\n",
-			   r->name, (unsigned long long)r->undecided);
+		buf_printf(out, "  %s: %s for a replay under less CPU pressure\n", r->name,
+			   units_of(r->undecided, "timeout waits", "timeouts wait", n));
 }
 
 static void text_less(const struct target_row *r, struct buf *out)
@@ -237,6 +239,8 @@ static void text_less(const struct target_row *r, struct buf *out)
 /* Facts that the user should check and that are not failures of the target. */
 static void text_doubts(const struct target_row *r, struct buf *out)
 {
+	char n[UNITS_OF_MAX];
+
 	if (r->unfuzzed)
 		buf_printf(out, "  %s was NOT FUZZED (%s)%s%s\n", r->name, r->reason,
 			   *r->note ? ": " : "", r->note);
@@ -248,8 +252,8 @@ static void text_doubts(const struct target_row *r, struct buf *out)
 	if (*r->refused)
 		buf_printf(out, "  %s: refused system calls: %s\n", r->name, r->refused);
 	if (r->pids_refused)
-		buf_printf(out, "  %s: %llu forks or threads refused\n", r->name,
-			   (unsigned long long)r->pids_refused);
+		buf_printf(out, "  %s: %s refused\n", r->name,
+			   units_of(r->pids_refused, "fork or thread", "forks or threads", n));
 	text_waits(r, out);
 	text_less(r, out);
 }
@@ -287,6 +291,7 @@ static bool has_doubts(const struct target_row *r)
 static void text_crash_sums(const struct run_view *v, struct buf *out)
 {
 	struct summary_sums all = summary_sums(v);
+	char n[UNITS_OF_MAX];
 	const struct {
 		uint64_t n;
 		const char *one, *more;
@@ -296,28 +301,30 @@ static void text_crash_sums(const struct run_view *v, struct buf *out)
 	    {all.fixed, "crash is fixed", "crashes are fixed"},
 	};
 
-	buf_printf(out, "%llu failures, %llu new crash%s", (unsigned long long)all.failures,
-		   (unsigned long long)all.crashes_new, all.crashes_new == 1 ? "" : "es");
+	buf_puts(out, units_of(all.failures, "failure", "failures", n));
+	buf_puts(out, ", ");
+	buf_puts(out, units_of(all.crashes_new, "new crash", "new crashes", n));
 	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
-		if (sums[i].n > 0)
-			buf_printf(out, ", %llu %s", (unsigned long long)sums[i].n,
-				   sums[i].n == 1 ? sums[i].one : sums[i].more);
+		if (sums[i].n > 0) {
+			buf_puts(out, ", ");
+			buf_puts(out, units_of(sums[i].n, sums[i].one, sums[i].more, n));
+		}
 }
 
 /* The last line. */
 static void text_run(const struct run_view *v, struct buf *out)
 {
-	char elapsed[UNITS_MAX], rss[UNITS_MAX];
+	char elapsed[UNITS_MAX], rss[UNITS_MAX], n[UNITS_OF_MAX];
 
-	buf_printf(out, "\nrun %s: %zu target%s in %s, ", v->id, v->n_rows,
-		   v->n_rows == 1 ? "" : "s", units_time(v->elapsed_us, elapsed));
+	buf_printf(out, "\nrun %s: %s in %s, ", v->id, units_of(v->n_rows, "target", "targets", n),
+		   units_time(v->elapsed_us, elapsed));
 	text_crash_sums(v, out);
 	buf_printf(out,
 		   ", %zu given up, %zu not fuzzed%s%s; "
 		   "fuzzcell itself: %.1f%% of a CPU, %s\n",
 		   summary_given_up(v), summary_unfuzzed(v),
 		   v->build_failed ? "; a build failed" : "",
-		   *v->shortage	    ? "; ended: no cell could be had"
+		   *v->shortage	    ? "; ended: no cell could be started"
 		   : v->interrupted ? "; ended by a user"
 				    : "",
 		   v->elapsed_us ? 100.0 * (double)v->own_cpu_us / (double)v->elapsed_us : 0.0,

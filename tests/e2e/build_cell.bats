@@ -184,7 +184,7 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	run "$FUZZCELL" build --state-dir "$STATE"
 	echo "$output"
 	[ "$status" -eq 6 ]
-	[[ $output == *"a build cell is never root outside, and '$TREE' is root's: give the work tree to a user"* ]]
+	[[ $output == *"a build cell is never root on the host, and '$TREE' is root's: give the work tree to a user"* ]]
 }
 
 @test "a repository that a build cell could write is not built in a cell" {

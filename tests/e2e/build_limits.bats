@@ -147,7 +147,7 @@ nothing_lives() {
 	lives
 	build "install $TARGETS/healthy_fuzzer $WORK/built"
 	[ "$status" -eq 0 ]
-	[[ $output == *"processes that an earlier build had left"* ]]
+	[[ $output == *"killed "*" that an earlier build had left"* ]]
 	nothing_lives
 }
 

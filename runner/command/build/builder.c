@@ -58,9 +58,11 @@ static int open_slot(const struct config *c, const char *instance, unsigned i, b
 
 static void print_swept(const struct cgroup_tree *t)
 {
+	char n[UNITS_OF_MAX];
+
 	if (cgroup_tree_swept(t))
-		(void)fail(EXIT_DONE, "killed %u processes that an earlier build had left",
-			   cgroup_tree_swept(t));
+		(void)fail(EXIT_DONE, "killed %s that an earlier build had left",
+			   units_of(cgroup_tree_swept(t), "process", "processes", n));
 }
 
 void builder_sweep(const struct config *c, const char *instance, const struct cgroup_tree *tree)
@@ -102,8 +104,8 @@ static int find_slot(struct builder *b, const char *instance, struct err *e)
 static int go_on_without(const struct builder *b, struct err *e)
 {
 	if (!config_best_effort(b->config))
-		return err_wrap(e, "builds and git cannot be kept to limits here, unless "
-				   "\"enforcement\" is \"best-effort\"");
+		return err_wrap(e, "this machine cannot limit builds and git; accept this with "
+				   "\"enforcement\": \"best-effort\"");
 	/* On stderr: the command that asks Bazel may print JSON. */
 	if (!b->quiet)
 		(void)fail(EXIT_DONE,
@@ -124,7 +126,7 @@ int builder_start(const struct config *c, const char *instance, bool quiet, stru
 	if (r < 0)
 		r = go_on_without(b, e);
 	else if (*cgroup_tree_promises(b->tree)->missing && config_best_effort(c) && !quiet)
-		(void)fail(EXIT_DONE, "best effort: of builds this machine cannot keep: %s",
+		(void)fail(EXIT_DONE, "best effort: this machine cannot enforce for builds: %s",
 			   cgroup_tree_promises(b->tree)->missing);
 	if (r < 0)
 		builder_close(b);

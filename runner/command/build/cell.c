@@ -113,8 +113,9 @@ static int add_git(const char *tree, struct mounts *s, struct err *e)
 	if (lstat(git, &st) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
 	if (S_ISLNK(st.st_mode))
-		return err_set(e, EINVAL, "'%s' is a link: a build cell takes a work tree's own",
-			       git);
+		return err_set(
+		    e, EINVAL,
+		    "'%s' is a link: a build cell needs a work tree with a .git of its own", git);
 	return add_mount(s, git, false, e);
 }
 
@@ -130,7 +131,7 @@ static int add_writable(const struct builder_cell *b, const char *dir, struct mo
 	if (r == 0 && strcmp(src->type, "directory") == 0 && !is_below(src->path, tree)) {
 		r = add_mount(s, src->path, true, e);
 		if (r == -ENOENT)
-			r = err_wrap(e, "outside of its work tree a build cell makes no directory");
+			r = err_wrap(e, "a build cell makes no directory outside of its work tree");
 	}
 	for (size_t i = 0; r == 0 && i < src->build_writable.n; i++)
 		r = add_mount(s, src->build_writable.v[i], true, e);
@@ -303,8 +304,8 @@ static int find_user(const struct tool *t, const char *dir, uid_t *ret_uid, gid_
 	if (*ret_uid == 0 || *ret_gid == 0)
 		return err_set(
 		    e, EPERM,
-		    "a build cell is never root outside, and '%s' is root's: give the work "
-		    "tree to a user of its own (chown -R), or \"build_isolation\": \"none\"",
+		    "a build cell is never root on the host, and '%s' is root's: give the work "
+		    "tree to a user of its own (chown -R), or set \"build_isolation\": \"none\"",
 		    dir);
 	if (o && o->uid != *ret_uid)
 		return err_set(

@@ -149,14 +149,15 @@ int machine_try(const struct config *c, const char *instance, bool keeper, struc
 
 int machine_open(const struct config *c, const struct state *s, struct machine *ret)
 {
+	char n[UNITS_OF_MAX];
 	struct err e;
 
 	if (machine_try(c, s->instance, true, ret, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	builder_sweep(c, s->instance, ret->tree);
 	if (cgroup_tree_swept(ret->tree))
-		printf("killed %u processes that an earlier run had left\n",
-		       cgroup_tree_swept(ret->tree));
+		printf("killed %s that an earlier run had left\n",
+		       units_of(cgroup_tree_swept(ret->tree), "process", "processes", n));
 	return EXIT_DONE;
 }
 
@@ -177,7 +178,7 @@ static void undelegated(const struct cgroup_promises *p, struct buf *out)
 	    "%s\n"
 	    "  fuzzcell needs a group of its own: systemd-run --user --scope -p Delegate=yes "
 	    "fuzzcell ...\n"
-	    "  what is missing there, too (%s), an administrator delegates: "
+	    "  an administrator delegates the controllers that are missing there, too (%s): "
 	    "/etc/systemd/system/user@.service.d/delegate.conf with the two lines\n"
 	    "    [Service]\n"
 	    "    Delegate=cpu cpuset io memory pids\n"
@@ -225,8 +226,8 @@ static int machine_check_promises(const struct config *c, const struct machine *
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	printf("cells: %s\n", buf_str(&kept));
 	if (geteuid() != 0)
-		printf("cells: without root: every cell is user %u outside, as you are, not one of "
-		       "its own; what breaks out of a cell can do what you can\n",
+		printf("cells: without root: on the host, every cell is user %u, as you are; a "
+		       "program that breaks out of a cell can do what you can\n",
 		       (unsigned)geteuid());
 	if (!*p->missing)
 		return EXIT_DONE;

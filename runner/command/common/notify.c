@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/units.h"
 #include "runner/command/common/byhand.h"
 #include "runner/publish/notifier.h"
 
@@ -50,18 +51,19 @@ struct notify common_notify(const struct common *c, const struct state *s)
 
 static void notify_print(const struct notify_result *got)
 {
-	char text[NOTIFY_TEXT], shown[ESCAPE_MAX];
+	char text[NOTIFY_TEXT], shown[ESCAPE_MAX], n[UNITS_OF_MAX];
 
 	if (*got->warning)
 		warn("%s", got->warning);
 	if (*notify_alarm_text(&got->alarm, clock_real_us() / USEC_PER_SEC, text))
 		warn("%s (fuzzcell outbox list)", text);
 	else if (got->left)
-		printf("%zu report(s) wait in the outbox and will be sent later%s%s\n", got->left,
+		printf("%s in the outbox, to be sent later%s%s\n",
+		       units_of(got->left, "report waits", "reports wait", n),
 		       *got->failed ? ": " : "", escape(got->failed, shown));
 	if (got->held)
-		printf("%zu crash(es) get their issue another day (github.new_per_day)\n",
-		       got->held);
+		printf("%s another day (github.new_per_day)\n",
+		       units_of(got->held, "crash gets its issue", "crashes get their issues", n));
 }
 
 void common_notify_last(const struct notify *t, struct ledger *l)

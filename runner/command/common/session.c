@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/units.h"
 #include "runner/command/common/cells.h"
 #include "runner/corpus/generation/generation.h"
 #include "runner/corpus/recover.h"
@@ -228,21 +229,23 @@ static int session_recover(struct session *s)
 	unsigned keep = config_run(s->common.config)->generations;
 	struct generation_sum swapped = {0};
 	struct recovered got = {0};
+	char n[3][UNITS_OF_MAX];
 	struct err e;
 
 	if (generation_recover_all(s->state->dirfd, keep, &swapped, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (swapped.undone + swapped.finished)
-		printf("recovered from a merge that was killed: %llu old corpora are back, %llu "
-		       "new ones in place\n",
-		       (unsigned long long)swapped.undone, (unsigned long long)swapped.finished);
+		printf("recovered from a merge that was killed: %s restored, %llu replaced\n",
+		       units_of(swapped.undone, "corpus", "corpora", n[0]),
+		       (unsigned long long)swapped.finished);
 	if (vault_sweep(s->state->dirfd, &e) < 0 || cells_sweep(s->state, &e) < 0 ||
 	    recover_lost_runs(s->state, &got, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (got.runs)
-		printf("recovered from %llu run(s) that were killed: %llu artifacts, %llu inputs\n",
-		       (unsigned long long)got.runs, (unsigned long long)got.artifacts,
-		       (unsigned long long)got.inputs);
+		printf("recovered from %s killed: %s, %s\n",
+		       units_of(got.runs, "run that was", "runs that were", n[0]),
+		       units_of(got.artifacts, "artifact", "artifacts", n[1]),
+		       units_of(got.inputs, "input", "inputs", n[2]));
 	return EXIT_DONE;
 }
 
