@@ -113,9 +113,9 @@ static int check_cells(const struct session *s, json_t *all, struct buf *is, str
 	if (open_machine(s, &m, &why) < 0) {
 		doctor_add(all, "cells", HEALTH_ERROR, why.msg,
 			   in_container()
-			       ? "in a container: docs/operations.md and compose.yaml have "
-				 "what it has to be given"
-			       : "docs/rootless.md has what a machine needs");
+			       ? "in a container: docs/operations.md and compose.yaml show "
+				 "its privileges"
+			       : "docs/rootless.md lists the requirements of a machine");
 	} else {
 		machine_kept(&m, is);
 		r = doctor_machine_check_promises(s, &m, all, e);

@@ -43,13 +43,13 @@ static int generation_retry_each_name(int dir, name_fn *fn, void *arg, struct er
 	int r = 1;
 
 	if (!d)
-		return err_sys(e, "open the inputs to try again");
+		return err_sys(e, "open the inputs to retry");
 	while (r > 0 && (ent = sys_readdir(d)))
 		if (candidates_name_ok(ent->d_name))
 			r = fn(dir, ent->d_name, arg, e);
 	if (r < 0)
 		return r;
-	return r > 0 && errno ? err_sys(e, "list the inputs to try again") : 0;
+	return r > 0 && errno ? err_sys(e, "list the inputs to retry") : 0;
 }
 
 /* --- another build ------------------------------------------------------------------ */
@@ -116,7 +116,7 @@ int retry_stage(int state, const char *target, unsigned max, int stage, struct e
 		return 0;
 	if (r == 0)
 		r = generation_retry_each_name(dir, stage_name, &s, e);
-	return r < 0 ? err_wrap(e, "inputs of '%s' to try again", target) : 0;
+	return r < 0 ? err_wrap(e, "inputs of '%s' to retry", target) : 0;
 }
 
 static int see_name(int dir, const char *name, void *arg, struct err *e)
@@ -140,7 +140,7 @@ int retry_waits(int state, const char *target, bool *ret, struct err *e)
 		return 0;
 	if (r == 0)
 		r = generation_retry_each_name(dir, see_name, ret, e);
-	return r < 0 ? err_wrap(e, "inputs of '%s' to try again", target) : 0;
+	return r < 0 ? err_wrap(e, "inputs of '%s' to retry", target) : 0;
 }
 
 /* --- results -------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ int retry_passed(int state, const char *target, const struct candidates *ran, st
 		return 0;
 	if (r == 0)
 		r = generation_retry_each_name(dir, forget_name, &ran, e);
-	return r < 0 ? err_wrap(e, "inputs of '%s' to try again", target) : 0;
+	return r < 0 ? err_wrap(e, "inputs of '%s' to retry", target) : 0;
 }
 
 static int restore(int from, int corpus, char (*names)[STORE_NAME], size_t n, struct err *e)
