@@ -46,7 +46,7 @@ struct ledger {
 	char warning[500];
 };
 
-/* --- text.c: texts and lists ---------------------------------------- */
+/* --- record.c: texts and lists -------------------------------------- */
 
 extern char ledger_empty[1]; /* shared by all empty texts: never freed, never written to */
 
@@ -68,7 +68,7 @@ char *ledger_list_steal(struct ledger_list *l, size_t at);
 void ledger_list_sort(struct ledger_list *l);
 void ledger_list_done(struct ledger_list *l);
 
-/* --- fields.c: the fields of a crash -------------------------------- */
+/* --- record.c: the fields of a crash -------------------------------- */
 
 /* A signature may hold newlines: those of older ledgers do. */
 enum field_type { FIELD_TEXT, FIELD_LINES, FIELD_LIST, FIELD_SIGNATURES, FIELD_NUMBER, FIELD_FLAG };
@@ -85,13 +85,12 @@ struct field {
 
 const struct field *ledger_fields(size_t *ret_n);
 void *ledger_field_of(struct known_crash *c, const struct field *f);
-void ledger_fields_init(struct known_crash *p);
 
 /* Makes a record without an entry: the first entry must follow. */
 MUST_CHECK int ledger_record_new(const char *signature, struct record **ret, struct err *e);
 void ledger_record_free(struct record *n); /* NULL is fine */
 
-/* --- entry.c -------------------------------------------------------- */
+/* --- record.c: entries ---------------------------------------------- */
 
 struct found *ledger_entry_at(const struct record *n, size_t i);
 struct found *ledger_entry_of(const struct record *n, const char *target); /* or NULL */
@@ -99,7 +98,6 @@ struct found *ledger_entry_of(const struct record *n, const char *target); /* or
 MUST_CHECK int ledger_entry_add(struct record *n, const char *target, struct found **ret,
 				struct err *e);
 void ledger_entry_drop(struct ledger *l, struct record *n, size_t i);
-void ledger_entry_free(struct found *t); /* NULL is fine */
 /* Call it after each change of an entry. */
 MUST_CHECK int ledger_summarize(struct record *n, struct err *e);
 /* The rank of a severity: a higher one is worse. */
