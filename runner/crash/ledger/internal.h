@@ -103,7 +103,7 @@ MUST_CHECK int ledger_summarize(struct record *n, struct err *e);
 /* The rank of a severity: a higher one is worse. */
 unsigned ledger_rank(const char *severity);
 
-/* --- index.c -------------------------------------------------------- */
+/* --- ledger.c: an index of records by name --------------------------- */
 
 struct record *ledger_index_get(const struct index *x, const char *name);
 /* name must live in the record as long as it is in the index.  If the name is there already, the
@@ -111,7 +111,6 @@ struct record *ledger_index_get(const struct index *x, const char *name);
 MUST_CHECK int ledger_index_put(struct index *x, const char *name, struct record *n,
 				struct record **ret_old, struct err *e);
 void ledger_index_drop(struct index *x, const char *name);
-void ledger_index_done(struct index *x);
 
 /* --- ledger.c -------------------------------------------------------------- */
 
@@ -215,7 +214,7 @@ bool ledger_is_sha1(const char *text);
  * noted one is skipped: the next replay reports it. */
 MUST_CHECK int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e);
 
-/* --- states.c ------------------------------------------------------- */
+/* --- ledger.c: states ------------------------------------------------ */
 
 enum ledger_event {
 	EVENT_SEEN_WELL,

@@ -329,12 +329,29 @@ MUST_CHECK int ledger_minimize_tried(struct ledger *l, const char *signature, co
 /* Whether a run should minimise the reproducer of the target's entry in the record c: c is not
  * merged, the entry is open and not flaky, and minimising has not ended. */
 bool ledger_minimize_waits(const struct known_crash *c, const char *target);
+/* Which inputs must pass before a crash is fixed in a target? A crash's parts are itself and every
+ * record that is merged into it.  The target runs its own reproducers, those of its entries in all
+ * parts.  Each reproducer has its own measured rate and its own passes.
+ *
+ * A target without a reproducer runs that of another target, until the target fails again and has
+ * its own.
+ *
+ * runner/run/triage/triage.h has the rule that uses these inputs. */
+struct ledger_asked {
+	const struct known_crash *input; /* the entry with the inputs and the rate */
+	const struct known_crash *count; /* the target's own entry, which counts the passes */
+};
+
+/* The next pair after *at (0 at first).  False: there is no next one. */
+bool ledger_next_asked(const struct ledger *l, const struct known_crash *c, const char *target,
+		       size_t *at, struct ledger_asked *ret);
+
 /* Adds passes: `original` of the entry's reproducer, and `minimized` of the minimised one, on a
  * build of commit (NULL: unknown).  Passes on another commit are forgotten.  A later sighting of
  * the crash in the target, under any of its signatures, makes ledger_note() forget the passes of
  * this target in all records of the crash.
  *
- * runner/crash/ledger/asked.h says which inputs must pass, runner/crash/odds.h how often. */
+ * struct ledger_asked says which inputs must pass, runner/crash/odds.h how often. */
 MUST_CHECK int ledger_passed(struct ledger *l, const char *signature, const char *target,
 			     const char *commit, uint64_t original, uint64_t minimized,
 			     struct err *e);

@@ -5,7 +5,7 @@
 #include "base/fs.h"
 #include "base/memory.h"
 #include "base/task.h"
-#include "runner/crash/ledger/asked.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/run/job/attempt.h"
 #include "runner/run/job/internal.h"
 #include "runner/state/history.h"

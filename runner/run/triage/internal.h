@@ -2,7 +2,7 @@
 #ifndef RUNNER_RUN_TRIAGE_INTERNAL_H
 #define RUNNER_RUN_TRIAGE_INTERNAL_H
 
-#include "runner/crash/ledger/asked.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/crash/minimise/minimise.h"
 #include "runner/run/triage/kept.h"
 #include "runner/run/triage/triage.h"

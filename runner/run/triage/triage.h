@@ -11,7 +11,7 @@
  *   check    Replays the inputs of crashes that are open in the target, to find out whether this
  *            build fixes them.  A crash that was last seen on this commit is left out.  A crash
  *            becomes fixed in the target when all of its inputs have passed there: original and
- *            minimised inputs, also those of merged records (runner/crash/ledger/asked.h).  Each
+ *            minimised inputs, also those of merged records (struct ledger_asked).  Each
  *            input must pass as often as its rate requires (runner/crash/odds.h).  All passes must
  *            be on one commit, or in one run if the commit is not known.  Then the inputs are
  *            copied to regressions/<target>/.

@@ -2,7 +2,7 @@
 /* A crash with merged crashes: the targets that must pass, and the inputs of each crash. */
 #include "tests/unit/unit.h"
 
-#include "runner/crash/ledger/asked.h"
+#include "runner/crash/ledger/ledger.h"
 
 #include <stdio.h>
 
