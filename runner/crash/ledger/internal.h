@@ -127,41 +127,12 @@ bool ledger_raw_name(const char *target, const char *raw_key, char out[LEDGER_TE
 /* -EINVAL: empty, too long, not UTF-8, with control characters. */
 MUST_CHECK int ledger_check_signature(const char *signature, struct err *e);
 
-/* --- connect.c ------------------------------------------------------ */
-
-/* Builds the indexes of a ledger that has its records, read and sorted. */
-MUST_CHECK int ledger_connect(struct ledger *l, struct err *e);
-
 /* --- read.c --------------------------------------------------------- */
 
-/* Makes a ledger from root, which is emptied. */
-MUST_CHECK int ledger_from_json(json_t *root, struct ledger **ret, struct err *e);
-/* Makes it one line of printable characters, whatever it holds. */
-void ledger_printable(char *text);
-/* Notes that a value in the file was wrong and was changed.  The first one is reported; all are
- * counted. */
-void ledger_mend(struct ledger *l, const char *signature, const char *key, const char *why);
-
-/* --- read_fields.c --------------------------------------------------- */
-
-struct reading {
-	struct ledger *l;
-	const char *signature;
-	struct known_crash *c; /* the record's, or an entry's */
-	struct err *e;
-};
-/* Reads the crash's own fields. */
-MUST_CHECK int ledger_read_own(const struct reading *rd, json_t *crash);
-/* Reads all other fields, and checks them against each other. */
-MUST_CHECK int ledger_read_entry(const struct reading *rd, json_t *from, struct found *t);
-/* Drops the fields that summarise the entries. */
-void ledger_drop_summary(json_t *crash);
-
-/* --- write.c -------------------------------------------------------- */
-
-/* Prints a ledger that holds only this crash, with these results of the parser. */
-MUST_CHECK int ledger_print_record(struct record *n, json_t *reports, struct buf *out,
-				   struct err *e);
+/* The most JSON values of a text.  Each takes some 60 bytes: 64 MiB of "0," would be 2 GiB. */
+enum { LEDGER_VALUES_MAX = 4000000 };
+/* The values of a JSON text, before it is parsed.  Commas in texts count as well. */
+size_t ledger_count_values(struct slice text);
 
 /* --- parsed.c ------------------------------------------------------- */
 
@@ -176,21 +147,6 @@ MUST_CHECK int parsed_of_record(const struct record *n, int state_dirfd, json_t 
 				struct err *e);
 /* Keeps the result for a target until record.json is written. */
 void parsed_note(struct record *n, const char *target, json_t *report);
-
-/* --- rebuild.c ------------------------------------------------------ */
-
-/* Whether a text has few enough values for the parser's memory. */
-bool ledger_has_few_values(struct slice text);
-/* Writes the changed records to their record.json. */
-MUST_CHECK int ledger_write_records(struct ledger *l, int state_dirfd, struct err *e);
-/* The records that could not be read. */
-struct ledger_lost {
-	size_t n;
-	char first[160]; /* the name of the first one's file, and why; printable */
-};
-/* Makes a ledger from all record.json. */
-MUST_CHECK int ledger_rebuild(int state_dirfd, struct ledger **ret, struct ledger_lost *lost,
-			      struct err *e);
 
 /* --- merge.c -------------------------------------------------------- */
 

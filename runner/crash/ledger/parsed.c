@@ -52,7 +52,7 @@ int parsed_load(int state_dirfd, const char *signature, json_t **ret, struct err
 	*ret = NULL;
 	if (r < 0 && !parsed_is_lost(r))
 		return r;
-	if (r == 0 && ledger_has_few_values((struct slice){text, n}))
+	if (r == 0 && ledger_count_values((struct slice){text, n}) <= LEDGER_VALUES_MAX)
 		(void)!json_parse((struct slice){text, n}, &file, e);
 	reports = json_object_get(json_object_get(file, signature), reports_key);
 	*ret = json_is_object(reports) ? json_incref(reports) : json_object();

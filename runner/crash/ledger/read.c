@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the file, in both layouts.  A user may have edited it: an invalid value is mended and
+/* Reads the index, or else the records.  A user may have edited it: an invalid value is mended and
  * reported, and the rest is kept.  Fields that are read are removed from the parsed object.  The
  * remaining fields are unknown ones, and are kept. */
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/json.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/crash/ledger/internal.h"
+#include "runner/crash/vault.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* The most JSON values in the file.  Each takes some 60 bytes: 64 MiB of "0," would be 2 GiB. */
-enum { VALUES_MAX = 4000000 };
-
 DEFINE_CLEANUP(struct ledger *, ledger_free)
 DEFINE_CLEANUP(struct record *, ledger_record_free)
 
-void ledger_printable(char *text)
+/* Makes it one line of printable characters, whatever it holds. */
+static void ledger_printable(char *text)
 {
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e)
@@ -35,14 +36,285 @@ static void ledger_read_warn(struct ledger *l, const char *signature, const char
 	ledger_printable(l->warning);
 }
 
-void ledger_mend(struct ledger *l, const char *signature, const char *key, const char *why)
+/* Notes that a value in the file was wrong and was changed.  The first one is reported; all are
+ * counted. */
+static void ledger_mend(struct ledger *l, const char *signature, const char *key, const char *why)
 {
 	ledger_read_warn(l, signature, key, why);
 	l->dirty = true;
 	l->keep_file = true;
 }
 
-/* --- entries -------------------------------------------------------------- */
+/* --- fields ---------------------------------------------------------------- */
+
+/* Reads the fields of a crash, or of an entry, by their table.  Fields that are read are removed
+ * from the parsed object. */
+
+struct reading {
+	struct ledger *l;
+	const char *signature;
+	struct known_crash *c; /* the record's, or an entry's */
+	struct err *e;
+};
+
+static void mend_field(const struct reading *rd, const struct field *f, const char *why)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s%s%s", f->group ? f->group : "", f->group ? "." : "", f->key);
+	ledger_mend(rd->l, rd->signature, key, why);
+}
+
+static struct slice ledger_read_text_of(const json_t *j)
+{
+	return (struct slice){json_string_value(j), json_string_length(j)};
+}
+
+static int read_text(const struct reading *rd, const struct field *f, const json_t *j)
+{
+	bool lines = f->type == FIELD_LINES;
+
+	if (!json_is_string(j)) {
+		mend_field(rd, f, "is no text");
+		return 0;
+	}
+	if (!ledger_is_clean(ledger_read_text_of(j), f->max, lines))
+		mend_field(rd, f, "is too long or has control characters");
+	return ledger_set(ledger_field_of(rd->c, f), json_string_value(j), f->max, lines, rd->e);
+}
+
+/* A list that is too long keeps its last entries. */
+static int read_list(const struct reading *rd, const struct field *f, const json_t *j)
+{
+	struct ledger_list *list = ledger_field_of(rd->c, f);
+	size_t n = json_array_size(j);
+	bool lines = f->type == FIELD_SIGNATURES;
+	int r = 0;
+
+	if (!json_is_array(j))
+		mend_field(rd, f, "is no list");
+	if (n > f->max)
+		mend_field(rd, f, "is too long");
+	for (size_t i = n > f->max ? n - f->max : 0; i < n && r == 0; i++) {
+		const json_t *v = json_array_get(j, i);
+
+		if (!json_is_string(v) ||
+		    !ledger_is_clean(ledger_read_text_of(v), LEDGER_TEXT_MAX, lines))
+			mend_field(rd, f, "holds an entry that is no text, too long, or not plain");
+		if (json_is_string(v))
+			r = ledger_list_add(list, json_string_value(v), lines, rd->e);
+	}
+	return r;
+}
+
+static bool ledger_read_is_number(const json_t *j)
+{
+	return json_is_integer(j) && json_integer_value(j) >= 0;
+}
+
+static int ledger_read_field(const struct reading *rd, const struct field *f, const json_t *j)
+{
+	switch (f->type) {
+	case FIELD_TEXT:
+	case FIELD_LINES:
+		return read_text(rd, f, j);
+	case FIELD_LIST:
+	case FIELD_SIGNATURES:
+		return read_list(rd, f, j);
+	case FIELD_NUMBER:
+		if (ledger_read_is_number(j))
+			*(uint64_t *)ledger_field_of(rd->c, f) = (uint64_t)json_integer_value(j);
+		else
+			mend_field(rd, f, "is no number from 0 up");
+		return 0;
+	case FIELD_FLAG:
+		if (json_is_boolean(j))
+			*(bool *)ledger_field_of(rd->c, f) = json_is_true(j);
+		else
+			mend_field(rd, f, "is neither true nor false");
+		return 0;
+	}
+	return 0;
+}
+
+/* Some writers use null for "none". */
+static int take_field(const struct reading *rd, const struct field *f, json_t *crash)
+{
+	json_t *in = f->group ? json_object_get(crash, f->group) : crash;
+	json_t *j = json_object_get(in, f->key);
+	int r = 0;
+
+	if (f->group && in && !json_is_object(in)) {
+		ledger_mend(rd->l, rd->signature, f->group, "is no object");
+		json_object_del(crash, f->group);
+		return 0;
+	}
+	if (!j)
+		return 0;
+	if (!json_is_null(j))
+		r = ledger_read_field(rd, f, j);
+	json_object_del(in, f->key);
+	if (f->group && json_object_size(in) == 0)
+		json_object_del(crash, f->group);
+	return r;
+}
+
+static void take_state(const struct reading *rd, json_t *crash)
+{
+	const json_t *j = json_object_get(crash, "state");
+
+	/* Without another state the crash is known. */
+	rd->c->state = LEDGER_KNOWN;
+	if (!j)
+		return;
+	if (!json_is_string(j) || !ledger_state_of(ledger_read_text_of(j), &rd->c->state))
+		ledger_mend(rd->l, rd->signature, "state", "is none; taken as \"known\"");
+	json_object_del(crash, "state");
+}
+
+static int take_run(const struct reading *rd, const json_t *j)
+{
+	const json_t *run = json_object_get(j, "run"), *count = json_object_get(j, "count");
+	struct known_crash *c = rd->c;
+	struct ledger_run *to = &c->runs[c->n_runs];
+
+	if (!json_is_string(run) || !ledger_read_is_number(count)) {
+		ledger_mend(rd->l, rd->signature, "runs", "holds an invalid run");
+		return 0;
+	}
+	if (!ledger_is_clean(ledger_read_text_of(run), LEDGER_TEXT_MAX, false) ||
+	    json_object_size(j) > 2)
+		ledger_mend(rd->l, rd->signature, "runs", "has more than names and counts");
+	*to = (struct ledger_run){ledger_empty, (uint64_t)json_integer_value(count)};
+	c->n_runs++;
+	return ledger_set(&to->run, json_string_value(run), LEDGER_TEXT_MAX, false, rd->e);
+}
+
+static int take_runs(const struct reading *rd, json_t *crash)
+{
+	const json_t *j = json_object_get(crash, "runs");
+	size_t n = json_array_size(j);
+	int r = 0;
+
+	if (!j)
+		return 0;
+	if (!json_is_array(j) || n > LEDGER_RUNS)
+		ledger_mend(rd->l, rd->signature, "runs", "is no list, or too long");
+	if (n > 0)
+		rd->c->runs = xcalloc(LEDGER_RUNS, sizeof(*rd->c->runs));
+	for (size_t i = n > LEDGER_RUNS ? n - LEDGER_RUNS : 0; i < n && r == 0; i++)
+		r = take_run(rd, json_array_get(j, i));
+	json_object_del(crash, "runs");
+	return r;
+}
+
+/* The older layout has two fields for when and where a crash was first seen.  They stay in the
+ * file for other readers of that layout. */
+static int look_at_older(const struct reading *rd, const json_t *crash)
+{
+	const json_t *date = json_object_get(crash, "date");
+	const json_t *commit = json_object_get(crash, "commit");
+	struct ledger_seen *first = &rd->c->first_seen;
+	int r = 0;
+
+	if (first->time == 0 && ledger_read_is_number(date))
+		first->time = (uint64_t)json_integer_value(date);
+	else if (first->time == 0 && json_is_string(date))
+		(void)ledger_date(ledger_read_text_of(date), &first->time);
+	if (!*first->commit && json_is_string(commit))
+		r = ledger_set(&first->commit, json_string_value(commit), LEDGER_TEXT_MAX, false,
+			       rd->e);
+	return r;
+}
+
+static void check_sha1(const struct reading *rd, const char *key, char **p)
+{
+	if (!**p || ledger_is_sha1(*p))
+		return;
+	ledger_mend(rd->l, rd->signature, key, "is no SHA-1");
+	ledger_unset(p);
+}
+
+static void check_sense(const struct reading *rd)
+{
+	struct known_crash *c = rd->c;
+
+	if (c->reproduction.hits > c->reproduction.tries) {
+		ledger_mend(rd->l, rd->signature, "reproduction", "has more hits than tries");
+		c->reproduction.hits = c->reproduction.tries;
+	}
+	check_sha1(rd, "input_sha1", &c->input_sha1);
+	check_sha1(rd, "minimized_sha1", &c->minimized_sha1);
+}
+
+/* Drops counters of the older layout. */
+static void drop_older(json_t *crash)
+{
+	json_t *in = json_object_get(crash, "reproduction");
+
+	json_object_del(in, "clean_others");
+	if (json_is_object(in) && json_object_size(in) == 0)
+		json_object_del(crash, "reproduction");
+}
+
+/* Reads all other fields, and checks them against each other. */
+static int ledger_read_entry(const struct reading *rd, json_t *from, struct found *t)
+{
+	struct reading of = *rd;
+	size_t n_fields;
+	const struct field *f = ledger_fields(&n_fields);
+	int r = 0;
+
+	of.c = &t->c;
+	drop_older(from);
+	for (size_t i = 0; i < n_fields && r == 0; i++)
+		if (!f[i].of_crash)
+			r = take_field(&of, &f[i], from);
+	if (r == 0)
+		r = take_runs(&of, from);
+	if (r == 0)
+		r = look_at_older(&of, from);
+	if (r < 0)
+		return r;
+	take_state(&of, from);
+	check_sense(&of);
+	return 0;
+}
+
+/* Drops the fields that summarise the entries. */
+static void ledger_drop_summary(json_t *crash)
+{
+	size_t n_fields;
+	const struct field *f = ledger_fields(&n_fields);
+
+	drop_older(crash);
+	for (size_t i = 0; i < n_fields; i++) {
+		json_t *in = f[i].group ? json_object_get(crash, f[i].group) : crash;
+
+		if (f[i].of_crash)
+			continue;
+		json_object_del(in, f[i].key);
+		if (f[i].group && json_is_object(in) && json_object_size(in) == 0)
+			json_object_del(crash, f[i].group);
+	}
+	json_object_del(crash, "runs");
+	json_object_del(crash, "state");
+}
+
+/* Reads the crash's own fields. */
+static int ledger_read_own(const struct reading *rd, json_t *crash)
+{
+	size_t n_fields;
+	const struct field *f = ledger_fields(&n_fields);
+	int r = 0;
+
+	for (size_t i = 0; i < n_fields && r == 0; i++)
+		if (f[i].of_crash)
+			r = take_field(rd, &f[i], crash);
+	return r;
+}
+
+/* --- records and entries --------------------------------------------------- */
 
 /* Reads one object of "found_by". */
 static int ledger_read_take_found(const struct reading *rd, struct record *n, json_t *from)
@@ -247,6 +519,127 @@ static int ledger_read_all(struct ledger *l, json_t *root, struct err *e)
 	return 0;
 }
 
+/* --- connecting the records ------------------------------------------------ */
+
+/* Connects the records after reading: merged records, aliases and raw keys.  The file is not
+ * trusted: it may hold cycles, chains, and names of no crash or of two. */
+
+enum { CHAIN_MAX = 16 };
+
+/* The record at the end of the chain of merges; NULL: there is none. */
+static struct record *end_of_chain(const struct ledger *l, struct record *n)
+{
+	for (unsigned i = 0; n && i < CHAIN_MAX; i++) {
+		if (!*n->c.merged_into)
+			return n;
+		n = ledger_exact(l, n->c.merged_into);
+	}
+	return NULL;
+}
+
+static int straighten(struct ledger *l, struct err *e)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct record *n = l->v[i], *head = end_of_chain(l, n);
+		int r = 0;
+
+		if (!head) {
+			ledger_mend(l, n->c.signature, "merged_into", "leads to no crash");
+			ledger_unset(&n->c.merged_into);
+		} else if (head != n) {
+			r = ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX,
+				       true, e);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Keeps only those aliases of the file that have no record: the others follow from the records. */
+static int ledger_connect_names(struct ledger *l, struct record *n, struct err *e)
+{
+	struct ledger_list all = n->c.aliases;
+	int r = 0;
+
+	n->c.aliases = (struct ledger_list){0};
+	while (all.n > 0 && r == 0) {
+		char *name = ledger_list_steal(&all, 0);
+
+		if (ledger_exact(l, name) || ledger_index_get(&l->aliases, name) ||
+		    ledger_check_signature(name, e) < 0) {
+			ledger_unset(&name);
+			continue;
+		}
+		r = ledger_list_take(&n->c.aliases, name, e);
+		if (r == 0)
+			r = ledger_index_put(&l->aliases, name, n, NULL, e);
+	}
+	ledger_list_done(&all);
+	return r;
+}
+
+static int take_raw_keys(struct ledger *l, struct record *n, struct found *t, struct err *e)
+{
+	struct ledger_list *keys = &t->c.raw_keys;
+
+	for (size_t i = 0; i < keys->n;) {
+		struct record *old;
+		int r = ledger_index_put(&l->raw_keys, keys->v[i], n, &old, e);
+
+		if (r < 0)
+			return r;
+		if (old)
+			ledger_list_drop(keys, i); /* the first record keeps the key */
+		else
+			i++;
+	}
+	return 0;
+}
+
+static int take_all_raw_keys(struct ledger *l, struct record *n, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n->c.n_by; i++)
+		r = take_raw_keys(l, n, ledger_entry_at(n, i), e);
+	return r < 0 ? r : ledger_summarize(n, e);
+}
+
+static int take_merged(struct ledger *l, struct record *n, struct err *e)
+{
+	struct record *head = ledger_exact(l, n->c.merged_into);
+
+	if (head->c.aliases.n < LEDGER_ALIASES) {
+		int r = ledger_list_add(&head->c.aliases, n->c.signature, true, e);
+
+		return r < 0 ? r : ledger_join(head, n, true, e);
+	}
+	ledger_mend(l, n->c.signature, "merged_into", "names a crash with too many aliases");
+	ledger_unset(&n->c.merged_into);
+	return 0;
+}
+
+/* Builds the indexes of a ledger that has its records, read and sorted. */
+static int ledger_connect(struct ledger *l, struct err *e)
+{
+	int r = straighten(l, e);
+
+	for (size_t i = 0; i < l->n && r == 0; i++) {
+		r = ledger_connect_names(l, l->v[i], e);
+		if (r == 0)
+			r = take_all_raw_keys(l, l->v[i], e);
+	}
+	for (size_t i = 0; i < l->n && r == 0; i++)
+		if (*l->v[i]->c.merged_into)
+			r = take_merged(l, l->v[i], e);
+	for (size_t i = 0; i < l->n; i++)
+		ledger_list_sort(&l->v[i]->c.aliases);
+	return r;
+}
+
+/* --- a text ---------------------------------------------------------------- */
+
 static int by_signature(const void *a, const void *b)
 {
 	const struct record *const *x = a, *const *y = b;
@@ -254,22 +647,32 @@ static int by_signature(const void *a, const void *b)
 	return strcmp((*x)->c.signature, (*y)->c.signature);
 }
 
-/* Linear, and before the values are allocated.  Commas in texts count as well. */
-static int count_values(struct slice text, struct err *e)
+size_t ledger_count_values(struct slice text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < text.n; i++)
+		n += text.p[i] == ',';
+	return n;
+}
+
+/* Linear, and before the values are allocated. */
+static int ledger_read_check_values(struct slice text, struct err *e)
 {
 	size_t commas = 0, line = 1;
 
 	for (size_t i = 0; i < text.n; i++) {
 		line += text.p[i] == '\n';
 		commas += text.p[i] == ',';
-		if (commas > VALUES_MAX)
+		if (commas > LEDGER_VALUES_MAX)
 			return err_set(e, EBADMSG, "line %zu: more than %d values", line,
-				       VALUES_MAX);
+				       LEDGER_VALUES_MAX);
 	}
 	return 0;
 }
 
-int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
+/* Makes a ledger from root, which is emptied. */
+static int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
 {
 	CLEANUP(ledger_free_p) struct ledger *l = NULL;
 	int r = ledger_new(&l, e);
@@ -297,7 +700,7 @@ int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
 int ledger_parse(struct slice text, struct ledger **ret, struct err *e)
 {
 	_autojson_ json_t *root = NULL;
-	int r = count_values(text, e);
+	int r = ledger_read_check_values(text, e);
 
 	if (r == 0)
 		r = json_parse(text, &root, e);
@@ -307,6 +710,159 @@ int ledger_parse(struct slice text, struct ledger **ret, struct err *e)
 		return err_set(e, EBADMSG, "line 1, column 1: not an object of crashes");
 	return ledger_from_json(root, ret, e);
 }
+
+/* --- the records in crashes/ ----------------------------------------------- */
+
+/* The records: crashes/<name>/record.json.  They are the truth about the crashes; the ledger's file
+ * is made of them.  They are not trusted: their size is limited here, and the ledger's own reader
+ * checks their values. */
+
+/* The records that could not be read. */
+struct ledger_lost {
+	size_t n;
+	char first[160]; /* the name of the first one's file, and why; printable */
+};
+
+struct rebuild {
+	int crashes; /* the directory */
+	json_t *records;
+	uint64_t bytes; /* of the records, without reports */
+	struct ledger_lost *lost;
+};
+
+/* Errors of this process, which are no damage. */
+static bool ledger_read_is_ours(int r)
+{
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+}
+
+static bool ledger_read_is_record_of(const char *signature, const char *name)
+{
+	char own[VAULT_NAME];
+	struct err e;
+
+	return vault_name(slice_of(signature), own, &e) == 0 && strcmp(own, name) == 0;
+}
+
+static void ledger_read_lose(struct rebuild *b, const char *name, const char *why)
+{
+	if (b->lost->n++ > 0)
+		return;
+	snprintf(b->lost->first, sizeof(b->lost->first), "crashes/%.60s/%s: %.60s", name,
+		 vault_file_name(VAULT_RECORD), why);
+	ledger_printable(b->lost->first);
+}
+
+/* -EBADMSG: the file is damaged; -ENOENT: it is missing. */
+static int read_record(int dir, const char *name, json_t **ret_file, json_t **ret_record,
+		       struct err *e)
+{
+	_autofree_ char *text = NULL;
+	_autojson_ json_t *j = NULL;
+	const char *signature;
+	json_t *record;
+	size_t n = 0;
+	int r = fs_read(dir, vault_file_name(VAULT_RECORD), LEDGER_FILE_MAX, &text, &n, e);
+
+	if (r < 0)
+		return r;
+	if (ledger_count_values((struct slice){text, n}) > LEDGER_VALUES_MAX)
+		return err_set(e, EBADMSG, "more than %d values", LEDGER_VALUES_MAX);
+	r = json_parse((struct slice){text, n}, &j, e);
+	if (r < 0)
+		return r;
+	json_object_foreach(j, signature, record)
+	{
+		if (json_object_size(j) != 1 || !ledger_read_is_record_of(signature, name))
+			break;
+		parsed_drop(record);
+		if (json_object_size(record) == 0)
+			break;
+		*ret_record = record;
+		*ret_file = take_ptr(&j);
+		return 0;
+	}
+	return err_set(e, EBADMSG, "not the record of this crash");
+}
+
+/* The ledger's file, which has all records, has the same limit. */
+static int take_record(struct rebuild *b, json_t *file, const json_t *record, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	int r = json_print(record, 0, &text, e);
+
+	if (r < 0)
+		return r;
+	b->bytes += strlen(text);
+	if (b->bytes > LEDGER_FILE_MAX)
+		return err_set(e, EFBIG, "the records have more than %llu bytes",
+			       (unsigned long long)LEDGER_FILE_MAX);
+	return json_object_update(b->records, file) < 0 ? err_set(e, EBADMSG, "no text") : 0;
+}
+
+/* A directory without a record is no crash yet: its artifact waits for triage. */
+static int ledger_read_record_dir(struct rebuild *b, const char *name, struct err *e)
+{
+	_autojson_ json_t *file = NULL;
+	_autoclose_ int dir = -1;
+	json_t *record = NULL;
+	struct err why;
+	int r = fs_open_dir(b->crashes, name, &dir, &why);
+
+	if (r == -ENOTDIR || r == -ELOOP || r == -ENOENT)
+		return 0; /* not a directory, so not a crash */
+	if (r == 0) {
+		r = read_record(dir, name, &file, &record, &why);
+		if (r == -ENOENT)
+			return 0;
+	}
+	if (r == 0)
+		r = take_record(b, file, record, &why);
+	if (ledger_read_is_ours(r))
+		return err_set(e, -r, "%s", why.msg);
+	if (r < 0)
+		ledger_read_lose(b, name, why.msg);
+	return 0;
+}
+
+static int ledger_read_record_dirs(struct rebuild *b, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(b->crashes, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open directory 'crashes'");
+	while (r == 0 && (ent = sys_readdir(d))) {
+		if (ent->d_name[0] == '.')
+			continue; /* left by a killed writer */
+		if (json_object_size(b->records) >= LEDGER_CRASHES_MAX)
+			ledger_read_lose(b, ent->d_name, "too many crashes");
+		else
+			r = ledger_read_record_dir(b, ent->d_name, e);
+	}
+	return r == 0 && errno ? err_sys(e, "list directory 'crashes'") : r;
+}
+
+/* Makes a ledger from all record.json. */
+static int ledger_rebuild(int state_dirfd, struct ledger **ret, struct ledger_lost *lost,
+			  struct err *e)
+{
+	_autojson_ json_t *records = json_object();
+	_autoclose_ int crashes = -1;
+	struct rebuild b = {.records = records, .lost = lost};
+	struct err why;
+	int r = fs_open_dir(state_dirfd, "crashes", &crashes, &why);
+
+	*lost = (struct ledger_lost){0};
+	if (ledger_read_is_ours(r))
+		return err_set(e, -r, "%s", why.msg);
+	b.crashes = crashes;
+	r = r < 0 ? 0 : ledger_read_record_dirs(&b, e);
+	return r < 0 ? r : ledger_from_json(records, ret, e);
+}
+
+/* --- loading --------------------------------------------------------------- */
 
 enum anew { ANEW_MISSING, ANEW_DAMAGED, ANEW_STALE };
 

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the records, crashes/<name>/record.json, and the index that is made of them. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/memory.h"
 #include "base/sys.h"
 #include "runner/crash/ledger/internal.h"
+#include "runner/crash/vault.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-enum { DAMAGED_MAX = 1000, KEPT = 3 };
+enum {
+	DAMAGED_MAX = 1000,
+	KEPT = 3,
+	REPORTS_MAX = 4 << 20,	     /* bytes of a record with its reports */
+	REPORTS_VALUES_MAX = 200000, /* values of such a record */
+};
+
+/* --- as JSON ------------------------------------------------------------------ */
 
 static json_t *list_json(const struct ledger_list *l)
 {
@@ -137,7 +146,7 @@ static bool put_entries(json_t *o, const struct record *n)
 	return false;
 }
 
-/* A crash of one target is written in the older layout. */
+/* The fields of a crash with one target are those of its only entry. */
 static json_t *ledger_write_crash_json(struct record *n)
 {
 	json_t *o = object_json(&n->c, false);
@@ -150,6 +159,8 @@ static json_t *ledger_write_crash_json(struct record *n)
 	json_decref(o);
 	return NULL;
 }
+
+/* --- as text ------------------------------------------------------------------ */
 
 static int print_digits(const json_t *j, char **ret, struct err *e)
 {
@@ -231,7 +242,8 @@ static int ledger_write_print(const struct ledger *l, struct buf *out, struct er
 	return buf_check(out, e);
 }
 
-int ledger_print_record(struct record *n, json_t *reports, struct buf *out, struct err *e)
+/* Prints a ledger that holds only this crash, with these results of the parser. */
+static int ledger_print_record(struct record *n, json_t *reports, struct buf *out, struct err *e)
 {
 	_autojson_ json_t *crash = ledger_write_crash_json(n);
 	int r;
@@ -256,6 +268,8 @@ int ledger_print(const struct ledger *l, char **ret, size_t *ret_n, struct err *
 	*ret = take_ptr(&out.p);
 	return 0;
 }
+
+/* --- a text below the limit --------------------------------------------------- */
 
 static int by_last_seen(const void *a, const void *b)
 {
@@ -323,6 +337,87 @@ static int print_bounded(struct ledger *l, struct buf *out, struct err *e)
 	}
 	return r;
 }
+
+/* --- the records in crashes/ -------------------------------------------------- */
+
+/* Without the parser's results if they take too much: the reports are parsed again then. */
+static int ledger_write_print_with_reports(struct record *n, int state_dirfd, struct buf *out,
+					   struct err *e)
+{
+	_autojson_ json_t *reports = NULL;
+	int r = parsed_of_record(n, state_dirfd, &reports, e);
+
+	if (r < 0)
+		return r;
+	r = ledger_print_record(n, reports, out, e);
+	if (r < 0 && r != -EFBIG)
+		return r;
+	if (r == 0 && out->n <= REPORTS_MAX &&
+	    ledger_count_values(buf_slice(out)) <= REPORTS_VALUES_MAX)
+		return 0;
+	buf_clear(out);
+	return ledger_print_record(n, NULL, out, e);
+}
+
+static void ledger_write_forget(struct record *n)
+{
+	json_decref(n->reports);
+	n->reports = NULL;
+}
+
+static int write_record(struct record *n, int state_dirfd, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(LEDGER_FILE_MAX);
+	struct vault_item item = {.signature = slice_of(n->c.signature)};
+	int r = ledger_write_print_with_reports(n, state_dirfd, &text, e);
+
+	if (r < 0)
+		return r;
+	item.file[VAULT_RECORD] = buf_slice(&text);
+	r = vault_save(state_dirfd, &item, NULL, e);
+	if (r < 0)
+		return r;
+	n->changed = false;
+	ledger_write_forget(n);
+	return 0;
+}
+
+/* Merged records come first.  After a kill in between, a crash may lack the sightings of a record
+ * that was just merged into it, but none is counted twice. */
+static int ledger_write_records(struct ledger *l, int state_dirfd, struct err *e)
+{
+	for (unsigned merged = 2; merged-- > 0;)
+		for (size_t i = 0; i < l->n; i++) {
+			struct record *n = l->v[i];
+			int r = 0;
+
+			if (n->changed && (*n->c.merged_into != '\0') == merged)
+				r = write_record(n, state_dirfd, e);
+			if (r < 0)
+				return r;
+		}
+	return 0;
+}
+
+void ledger_given(struct ledger *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		l->v[i]->given |= l->v[i]->changed;
+		l->v[i]->changed = false;
+	}
+}
+
+void ledger_taken(struct ledger *l, bool saved)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		l->v[i]->changed |= l->v[i]->given && !saved;
+		l->v[i]->given = false;
+		if (!l->v[i]->changed)
+			ledger_write_forget(l->v[i]);
+	}
+}
+
+/* --- the index ---------------------------------------------------------------- */
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
