@@ -68,6 +68,10 @@ char *ledger_list_steal(struct ledger_list *l, size_t at);
 void ledger_list_sort(struct ledger_list *l);
 void ledger_list_done(struct ledger_list *l);
 
+void ledger_add(uint64_t *sum, uint64_t n); /* saturates at INT64_MAX, JSON's limit */
+MUST_CHECK int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit,
+			       const char *run, struct err *e);
+
 /* --- record.c: the fields of a crash -------------------------------- */
 
 /* A signature may hold newlines: those of older ledgers do. */
@@ -154,13 +158,6 @@ void parsed_note(struct record *n, const char *target, json_t *report);
  * entry, unless fixed_stays protects it.  Counts do not change. */
 MUST_CHECK int ledger_join(struct record *head, const struct record *n, bool fixed_stays,
 			   struct err *e);
-
-/* --- judge.c -------------------------------------------------------- */
-
-void ledger_add(uint64_t *sum, uint64_t n); /* saturates at INT64_MAX, JSON's limit */
-MUST_CHECK int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit,
-			       const char *run, struct err *e);
-void ledger_unpass(struct known_crash *c); /* forgets the clean passes */
 
 /* --- input.c -------------------------------------------------------- */
 

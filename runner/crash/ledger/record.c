@@ -191,6 +191,24 @@ void ledger_list_done(struct ledger_list *l)
 	l->v = NULL;
 }
 
+void ledger_add(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum) || *sum > INT64_MAX)
+		*sum = INT64_MAX;
+}
+
+int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit, const char *run,
+		    struct err *e)
+{
+	int r = ledger_set(&seen->commit, commit, LEDGER_TEXT_MAX, false, e);
+
+	if (r == 0)
+		r = ledger_set(&seen->run, run, LEDGER_TEXT_MAX, false, e);
+	if (r == 0)
+		seen->time = time > INT64_MAX ? INT64_MAX : time;
+	return r;
+}
+
 /* --- fields ---------------------------------------------------------------- */
 
 /* The one table of a crash's fields in the file: for reading, writing and freeing. */
