@@ -24,8 +24,8 @@
  * The crash's own files belong to the target in its meta.json, the first that found the crash.  A
  * target's files never replace another target's files.
  *
- * <name> is the signature when that is 16 lower-case hexadecimal digits.  Other signatures (older
- * ledgers) become "o-" and the signature, with all but letters, digits, '.', '_' and '-' as "%XX".
+ * <name> is the signature when that is 16 lower-case hexadecimal digits.  Other signatures
+ * become "o-" and the signature, with all but letters, digits, '.', '_' and '-' as "%XX".
  * A long name is cut and ends in "~" and the signature's SHA-1.
  *
  * A crash's directory appears whole, by a rename; later each of its files is replaced whole.  After

@@ -392,32 +392,6 @@ two_at_once() {
 	wait "$PID" || [ $? -le 5 ]
 }
 
-@test "crashes of an older ledger have any name; their inputs run by hand and in a cell" {
-	mkdir -p "$STATE/logs/old"
-	printf 'UA' >"$STATE/logs/old/crash-1"
-	cat >"$STATE/known_crashes.json" <<-'END'
-		{"heap-use-after-free|session_is_open|x": {"fuzzer": "uaf_fuzzer",
-		 "crash_type": "heap-use-after-free", "top_frame": "session_is_open",
-		 "issue_url": "https://example.org/7", "commit": "abc", "date": "2024-01-02",
-		 "crash_file": "logs/old/crash-1"}}
-	END
-	crash list
-	[[ $output == *"heap-use-after-free|session_is_open|x"*" known "* ]]
-	crash show heap-
-	[[ $output == *"https://example.org/7"* ]]
-	crash reproduce heap-
-	[ "$status" -eq 0 ]
-	crash export heap- -o "$WORK/old.tar.gz"
-	[ "$status" -eq 0 ]
-	mkdir "$WORK/old"
-	tar -xzf "$WORK/old.tar.gz" -C "$WORK/old" --strip-components=1
-	status=0
-	"$WORK/old/reproduce.sh" >"$WORK/report" 2>&1 || status=$?
-	[ "$status" -eq 76 ]
-	crash ignore 'heap-use-after-free|session_is_open|x'
-	[ "$status" -eq 0 ]
-}
-
 @test "export accepts only names that end with .tar.gz or .tgz; show marks a name by offsets" {
 	know uaf_fuzzer 'UA first'
 	cd "$WORK"

@@ -212,7 +212,7 @@ static int papers(const struct export *a, struct pack *p, struct err *e)
 		r = vault_read(a->session.state->dirfd, slice_of(c->signature), c->fuzzer, files[i],
 			       &text, &n, e);
 		if (r == -ENOENT)
-			r = 0; /* the crash of an older ledger has no such file */
+			r = 0; /* a merged crash may lack the file */
 		else if (r == 0)
 			r = crash_export_add(a, p, vault_file_name(files[i]), 0644,
 					     (struct slice){text, n}, e);

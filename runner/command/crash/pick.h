@@ -4,7 +4,7 @@
 
 #include "runner/crash/ledger/ledger.h"
 
-/* Finds the crash that a user names: by its signature (arbitrary text in older ledgers), an alias,
+/* Finds the crash that a user names: by its signature (arbitrary text), an alias,
  * or a unique prefix of a signature. A crash that was merged into another is found as its own
  * record; ledger_find() returns the other one. -ENOENT: there is none. -ENOTUNIQ: several match;
  * the error text names them. */

@@ -84,19 +84,12 @@ static int print_shell(const struct reproduce *a)
 
 /* --- in a cell ------------------------------------------------------------ */
 
-/* Signatures of older ledgers cannot be compared: any failure of the input counts as the crash. */
-static bool is_our_name(const char *signature)
-{
-	return strlen(signature) == CRASH_KEY_HEX - 1 &&
-	       strspn(signature, "0123456789abcdef") == CRASH_KEY_HEX - 1;
-}
-
 static bool crash_reproduce_is_the_crash(const struct reproduce *a, const struct crash_report *r)
 {
 	const struct ledger *l = a->subject.ledger;
 	const struct known_crash *want = a->subject.crash, *got;
 
-	if (!want || !is_our_name(want->signature))
+	if (!want)
 		return !a->report.found || strcmp(a->report.signature, r->signature) == 0;
 	want = ledger_find(l, want->signature);
 	got = ledger_find(l, r->signature);

@@ -233,7 +233,7 @@ static void print_facts(const struct state *s, const struct ledger *l, const str
 
 /* --- its report ----------------------------------------------------------- */
 
-/* A crash of an older ledger, or a merged crash, may have no report: "". */
+/* A merged crash may have no report: "". */
 static int crash_show_read_report(const struct state *s, const struct known_crash *c, char **ret,
 				  size_t *ret_n)
 {

@@ -202,7 +202,7 @@ static int take_crashes(struct lay *l, struct err *e)
 		const struct known_crash *c = ledger_at(g, i);
 		const struct known_crash *own = ledger_entry(c, l->s->target->target->name);
 
-		/* An entry of an older ledger has no reproducer: another target's is used. */
+		/* An entry without a reproducer uses that of another target. */
 		if (own)
 			r = regress_inputs_take_crash(l, *own->crash_file ? own : c, e);
 	}

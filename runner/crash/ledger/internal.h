@@ -74,8 +74,7 @@ MUST_CHECK int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const ch
 
 /* --- record.c: the fields of a crash -------------------------------- */
 
-/* A signature may hold newlines: those of older ledgers do. */
-enum field_type { FIELD_TEXT, FIELD_LINES, FIELD_LIST, FIELD_SIGNATURES, FIELD_NUMBER, FIELD_FLAG };
+enum field_type { FIELD_TEXT, FIELD_LINES, FIELD_LIST, FIELD_NUMBER, FIELD_FLAG };
 
 struct field {
 	const char *group; /* the object in the crash that holds the field, or NULL */
@@ -186,11 +185,5 @@ bool ledger_state_of(struct slice name, enum ledger_state *ret);
 enum ledger_event ledger_sighting_of(const struct known_crash *c);
 /* The state of a crash with two entries in these states. */
 enum ledger_state ledger_worst(enum ledger_state a, enum ledger_state b);
-
-/* --- date.c --------------------------------------------------------- */
-
-/* Unix seconds of a date as in older ledgers: "2024-05-01", "20240501-103000",
- * "2024-05-01T10:30:00.5+02:00" (UTC without a zone).  False: none of these. */
-bool ledger_date(struct slice text, uint64_t *ret);
 
 #endif

@@ -198,7 +198,7 @@ int ledger_check_signature(const char *signature, struct err *e)
 	if (s.n > LEDGER_SIGNATURE_MAX)
 		return err_set(e, EINVAL, "a signature of more than %d bytes",
 			       LEDGER_SIGNATURE_MAX);
-	if (!ledger_is_clean(s, LEDGER_SIGNATURE_MAX, true))
+	if (!ledger_is_clean(s, LEDGER_SIGNATURE_MAX, false))
 		return err_set(e, EINVAL, "a signature that is no text");
 	return 0;
 }

@@ -30,8 +30,6 @@
  *   raw key     identifies a failure of one target in one build without symbol names
  *               (crash_report.raw_key)
  *
- * The older layout, signature -> {fuzzer, crash_type, top_frame, issue_url, commit, date,
- * crash_file}, is read.  Such a crash is "known"; date and commit become its first sighting.
  * Unknown fields, and top-level values that are not crashes, keep their values.  A save moves them
  * behind the known fields and the crashes.
  *
@@ -43,8 +41,7 @@
  *
  * In the file a record with several entries has them in "found_by", and "v": 2.  Its other fields
  * are the summary, which each load computes again.  A record with one entry has no "found_by": its
- * fields are those of the entry.  Older versions wrote all records in this way.  Each further name
- * in "targets" of such a record becomes an entry without a reproducer.
+ * fields are those of the entry.
  *
  * States of an entry, and the state after each event.  Column "none": the target has no entry yet.
  * "-": the event needs an entry.

@@ -67,8 +67,7 @@ static bool came_along(const struct ledger *l, const struct record *head,
 	return true;
 }
 
-/* An entry without a count may be of an older ledger: then the first entry counted its
- * sightings. */
+/* Subtracts each target's sightings of n from head's. */
 static int take_counts(struct ledger *l, struct record *head, const struct record *n, struct err *e)
 {
 	for (size_t i = 0; i < n->c.n_by; i++) {
@@ -76,8 +75,6 @@ static int take_counts(struct ledger *l, struct record *head, const struct recor
 		struct found *t = entry_or_first(head, target);
 		uint64_t count = n->c.by[i]->count;
 
-		if (t->c.count == 0)
-			t = ledger_entry_at(head, 0);
 		t->c.count -= count < t->c.count ? count : t->c.count;
 	}
 	for (size_t i = head->c.n_by; i > 1; i--)

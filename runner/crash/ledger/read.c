@@ -88,7 +88,6 @@ static int read_list(const struct reading *rd, const struct field *f, const json
 {
 	struct ledger_list *list = ledger_field_of(rd->c, f);
 	size_t n = json_array_size(j);
-	bool lines = f->type == FIELD_SIGNATURES;
 	int r = 0;
 
 	if (!json_is_array(j))
@@ -99,10 +98,10 @@ static int read_list(const struct reading *rd, const struct field *f, const json
 		const json_t *v = json_array_get(j, i);
 
 		if (!json_is_string(v) ||
-		    !ledger_is_clean(ledger_read_text_of(v), LEDGER_TEXT_MAX, lines))
+		    !ledger_is_clean(ledger_read_text_of(v), LEDGER_TEXT_MAX, false))
 			mend_field(rd, f, "holds an entry that is no text, too long, or not plain");
 		if (json_is_string(v))
-			r = ledger_list_add(list, json_string_value(v), lines, rd->e);
+			r = ledger_list_add(list, json_string_value(v), false, rd->e);
 	}
 	return r;
 }
@@ -119,7 +118,6 @@ static int ledger_read_field(const struct reading *rd, const struct field *f, co
 	case FIELD_LINES:
 		return read_text(rd, f, j);
 	case FIELD_LIST:
-	case FIELD_SIGNATURES:
 		return read_list(rd, f, j);
 	case FIELD_NUMBER:
 		if (ledger_read_is_number(j))
@@ -208,25 +206,6 @@ static int take_runs(const struct reading *rd, json_t *crash)
 	return r;
 }
 
-/* The older layout has two fields for when and where a crash was first seen.  They stay in the
- * file for other readers of that layout. */
-static int look_at_older(const struct reading *rd, const json_t *crash)
-{
-	const json_t *date = json_object_get(crash, "date");
-	const json_t *commit = json_object_get(crash, "commit");
-	struct ledger_seen *first = &rd->c->first_seen;
-	int r = 0;
-
-	if (first->time == 0 && ledger_read_is_number(date))
-		first->time = (uint64_t)json_integer_value(date);
-	else if (first->time == 0 && json_is_string(date))
-		(void)ledger_date(ledger_read_text_of(date), &first->time);
-	if (!*first->commit && json_is_string(commit))
-		r = ledger_set(&first->commit, json_string_value(commit), LEDGER_TEXT_MAX, false,
-			       rd->e);
-	return r;
-}
-
 static void check_sha1(const struct reading *rd, const char *key, char **p)
 {
 	if (!**p || ledger_is_sha1(*p))
@@ -247,16 +226,6 @@ static void check_sense(const struct reading *rd)
 	check_sha1(rd, "minimized_sha1", &c->minimized_sha1);
 }
 
-/* Drops counters of the older layout. */
-static void drop_older(json_t *crash)
-{
-	json_t *in = json_object_get(crash, "reproduction");
-
-	json_object_del(in, "clean_others");
-	if (json_is_object(in) && json_object_size(in) == 0)
-		json_object_del(crash, "reproduction");
-}
-
 /* Reads all other fields, and checks them against each other. */
 static int ledger_read_entry(const struct reading *rd, json_t *from, struct found *t)
 {
@@ -266,14 +235,11 @@ static int ledger_read_entry(const struct reading *rd, json_t *from, struct foun
 	int r = 0;
 
 	of.c = &t->c;
-	drop_older(from);
 	for (size_t i = 0; i < n_fields && r == 0; i++)
 		if (!f[i].of_crash)
 			r = take_field(&of, &f[i], from);
 	if (r == 0)
 		r = take_runs(&of, from);
-	if (r == 0)
-		r = look_at_older(&of, from);
 	if (r < 0)
 		return r;
 	take_state(&of, from);
@@ -287,7 +253,6 @@ static void ledger_drop_summary(json_t *crash)
 	size_t n_fields;
 	const struct field *f = ledger_fields(&n_fields);
 
-	drop_older(crash);
 	for (size_t i = 0; i < n_fields; i++) {
 		json_t *in = f[i].group ? json_object_get(crash, f[i].group) : crash;
 
@@ -356,67 +321,6 @@ static int take_found_by(const struct reading *rd, struct record *n, json_t *cra
 	return r;
 }
 
-/* Makes an entry for another target in a file of the older layout: it has the crash's state. */
-static int take_older_target(const struct reading *rd, struct record *n, const char *target)
-{
-	const struct known_crash *first = n->c.by[0];
-	struct found *t = NULL;
-	int r = 0;
-
-	if (*target && !ledger_entry_of(n, target))
-		r = ledger_entry_add(n, target, &t, rd->e);
-	if (!t)
-		return r;
-	t->c.state = first->state;
-	t->c.security = first->security;
-	t->c.unsymbolized = first->unsymbolized;
-	r = ledger_set(&t->c.crash_type, first->crash_type, LEDGER_TEXT_MAX, true, rd->e);
-	if (r == 0)
-		r = ledger_set(&t->c.kind, first->kind, LEDGER_TEXT_MAX, false, rd->e);
-	if (r == 0)
-		r = ledger_set(&t->c.top_frame, first->top_frame, LEDGER_TEXT_MAX, false, rd->e);
-	if (r == 0)
-		r = ledger_set(&t->c.severity, first->severity, LEDGER_TEXT_MAX, false, rd->e);
-	for (size_t i = 0; r == 0 && i < first->frames.n; i++)
-		r = ledger_list_add(&t->c.frames, first->frames.v[i], false, rd->e);
-	if (r == 0)
-		r = ledger_set_seen(&t->c.first_seen, first->first_seen.time,
-				    first->first_seen.commit, first->first_seen.run, rd->e);
-	if (r == 0)
-		r = ledger_set_seen(&t->c.last_seen, first->last_seen.time, first->last_seen.commit,
-				    first->last_seen.run, rd->e);
-	if (r == 0)
-		r = ledger_set_seen(&t->c.fixed, first->fixed.time, first->fixed.commit,
-				    first->fixed.run, rd->e);
-	return r;
-}
-
-/* Whether a raw key or an artifact's path names this target. */
-static bool ledger_read_is_of(const char *text, const char *before, const char *target,
-			      const char *after)
-{
-	const char *at = *before ? strstr(text, before) : text;
-	size_t n = strlen(target);
-
-	if (!at)
-		return false;
-	at += strlen(before);
-	return strncmp(at, target, n) == 0 && strncmp(at + n, after, strlen(after)) == 0;
-}
-
-static int ledger_read_give(struct ledger_list *from, struct ledger_list *to, const char *before,
-			    const char *target, const char *after, struct err *e)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < from->n;)
-		if (ledger_read_is_of(from->v[i], before, target, after))
-			r = ledger_list_take(to, ledger_list_steal(from, i), e);
-		else
-			i++;
-	return r;
-}
-
 static int take_only(const struct reading *rd, struct record *n, json_t *crash)
 {
 	struct found *first;
@@ -424,16 +328,6 @@ static int take_only(const struct reading *rd, struct record *n, json_t *crash)
 
 	if (r == 0)
 		r = ledger_read_entry(rd, crash, first);
-	for (size_t i = 0; r == 0 && i < n->c.targets.n; i++)
-		r = take_older_target(rd, n, n->c.targets.v[i]);
-	for (size_t i = 1; r == 0 && i < n->c.n_by; i++) {
-		struct known_crash *c = &ledger_entry_at(n, i)->c;
-
-		r = ledger_read_give(&first->c.raw_keys, &c->raw_keys, "", c->fuzzer, ":", rd->e);
-		if (r == 0)
-			r = ledger_read_give(&first->c.artifacts, &c->artifacts, "/crashes/",
-					     c->fuzzer, "/", rd->e);
-	}
 	return r;
 }
 
@@ -490,7 +384,7 @@ static bool is_crash(const json_t *j)
 	for (size_t i = 0; i < n; i++)
 		if (!f[i].group && json_object_get(j, f[i].key))
 			return true;
-	return json_object_get(j, "state") || json_object_get(j, "date");
+	return json_object_get(j, "state");
 }
 
 static int ledger_read_all(struct ledger *l, json_t *root, struct err *e)

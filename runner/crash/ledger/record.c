@@ -225,7 +225,6 @@ int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit,
 /* clang-format off */
 #define TEXT(key, member)		FIELD(NULL, key, TEXT, member, LEDGER_TEXT_MAX, false)
 #define TEXT_ALWAYS(key, member)	FIELD(NULL, key, TEXT, member, LEDGER_TEXT_MAX, true)
-#define LINES(key, member, max)		FIELD(NULL, key, LINES, member, max, false)
 #define NUMBER(key, member)		FIELD(NULL, key, NUMBER, member, 0, false)
 #define FLAG(key, member)		FIELD(NULL, key, FLAG, member, 0, false)
 #define LIST(key, member, max)		FIELD(NULL, key, LIST, member, max, false)
@@ -275,9 +274,9 @@ static const struct field fields[] = {
 	      false),
 	OF_CRASH("issue_url", TEXT, issue_url, LEDGER_TEXT_MAX, true),
 	OF_CRASH("note", LINES, note, LEDGER_NOTE_MAX, false),
-	LINES("similar", similar, LEDGER_SIGNATURE_MAX),
-	OF_CRASH("merged_into", LINES, merged_into, LEDGER_SIGNATURE_MAX, false),
-	OF_CRASH("aliases", SIGNATURES, aliases, LEDGER_ALIASES, false),
+	TEXT("similar", similar),
+	OF_CRASH("merged_into", TEXT, merged_into, LEDGER_SIGNATURE_MAX, false),
+	OF_CRASH("aliases", LIST, aliases, LEDGER_ALIASES, false),
 	LIST("raw_keys", raw_keys, LEDGER_RAW_KEYS),
 	LIST("artifacts", artifacts, LEDGER_ARTIFACTS),
 };
@@ -301,7 +300,7 @@ static bool ledger_fields_is_text(const struct field *f)
 
 static bool is_list(const struct field *f)
 {
-	return f->type == FIELD_LIST || f->type == FIELD_SIGNATURES;
+	return f->type == FIELD_LIST;
 }
 
 /* Frees the texts and lists that p owns: all of an entry's, but only a crash's own ones. */

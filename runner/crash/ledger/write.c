@@ -43,7 +43,6 @@ static json_t *field_json(struct known_crash *c, const struct field *f, bool *re
 		*ret_skip &= !**(char *const *)p;
 		return *ret_skip ? NULL : json_string(*(char *const *)p);
 	case FIELD_LIST:
-	case FIELD_SIGNATURES:
 		*ret_skip &= ((const struct ledger_list *)p)->n == 0;
 		return *ret_skip ? NULL : list_json(p);
 	case FIELD_NUMBER:

@@ -72,8 +72,7 @@ static void add_type(struct key *k, const struct crash_parser *p, const struct c
 /* The class of a memory error.  An index that is too large hits a redzone, another object, freed
  * memory, or an unmapped address: the values of the input decide which.  So all errors of one
  * direction at one stack are one bug.  A null pointer, and a fault without a direction, have no
- * class ("").  The class has the name of its most frequent type, so that older ledgers' signatures
- * of this type stay valid. */
+ * class ("").  The class has the name of its most frequent type. */
 static const char *memory_class(const struct crash_report *r)
 {
 	static const char *const types[] = {

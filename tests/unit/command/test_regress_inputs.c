@@ -82,8 +82,9 @@ static void test_sources(void **state)
 	make(&f, "{\"aa\": {\"fuzzer\": \"t\", \"crash_file\": \"crashes/aa/input\","
 		 "         \"minimized\": \"crashes/aa/minimized\"},"
 		 " \"bb\": {\"fuzzer\": \"other\", \"crash_file\": \"crashes/bb/input\"},"
-		 " \"cc\": {\"fuzzer\": \"other\", \"targets\": [\"t\"],"
-		 "         \"crash_file\": \"crashes/cc/input\"}}");
+		 " \"cc\": {\"v\": 2, \"fuzzer\": \"other\", \"found_by\": [{\"fuzzer\": "
+		 "\"other\", \"crash_file\":"
+		 "  \"crashes/cc/input\"}, {\"fuzzer\": \"t\"}]}}");
 	assert_int_equal(mkdirat(f.s.fd, "tree/deep", 0755), 0);
 	assert_int_equal(mkdirat(f.s.fd, "crashes", 0755), 0);
 	assert_int_equal(mkdirat(f.s.fd, "crashes/aa", 0755), 0);

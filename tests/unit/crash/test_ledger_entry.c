@@ -153,41 +153,6 @@ static void test_summary(void **state)
 	check_text();
 }
 
-/* The layout of older versions without entries. */
-static void test_older(void **state)
-{
-	static const char older[] =
-	    "{\"s\": {\"state\": \"fixed\", \"fuzzer\": \"a\", \"crash_type\": \"UAF\", "
-	    "\"kind\": \"lsan\", \"frames\": [\"f\"], \"security\": true, \"severity\": \"high\", "
-	    "\"first_seen\": {\"time\": 1, \"run\": \"r1\"}, \"last_seen\": {\"time\": 2, \"run\": "
-	    "\"r2\"}, \"fixed\": {\"time\": 3}, \"count\": 7, \"targets\": [\"b\", \"c\"], "
-	    "\"crash_file\": \"s/input\", \"input_bytes\": 4, \"minimized\": \"s/minimized\", "
-	    "\"reproduction\": {\"tries\": 3, \"hits\": 3, \"clean\": 4, \"clean_commit\": \"x\", "
-	    "\"clean_others\": [\"4 4 b\"]}, \"issue_url\": \"u\", \"raw_keys\": [\"a:1\", "
-	    "\"b:2\"], \"artifacts\": [\"logs/r1/crashes/a/crash-1\", "
-	    "\"logs/r2/crashes/c/crash-2\"], \"what is this\": 1}}";
-
-	(void)state;
-	parse(older);
-	assert_string_equal(ledger_warning(ledger), "");
-	assert_int_equal(crash("s")->n_by, 3);
-	assert_int_equal(crash("s")->count, 7);
-	check_state("s", LEDGER_FIXED);
-	assert_string_equal(in("s", "a")->minimized, "s/minimized");
-	assert_string_equal(in("s", "b")->crash_file, "");
-	assert_string_equal(in("s", "b")->kind, "lsan");
-	assert_string_equal(in("s", "b")->frames.v[0], "f");
-	assert_string_equal(in("s", "b")->raw_keys.v[0], "b:2");
-	assert_string_equal(in("s", "c")->artifacts.v[0], "logs/r2/crashes/c/crash-2");
-	assert_ptr_equal(ledger_find_raw(ledger, "b", "2"), crash("s"));
-	check_text();
-	/* The crash was known in b: it is not new, but it comes back in b. */
-	assert_false(NOTE(.signature = "s", .target = "b", .time = 9).is_new);
-	assert_int_equal(in("s", "b")->state, LEDGER_REGRESSED);
-	assert_int_equal(in("s", "a")->state, LEDGER_FIXED);
-	check_text();
-}
-
 static void test_newer(void **state)
 {
 	struct ledger *l;
@@ -254,7 +219,7 @@ static void test_merged(void **state)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_forged_later), CASE(test_forged_before), CASE(test_ignored), CASE(test_summary),
-    CASE(test_older),	     CASE(test_newer),	       CASE(test_odd),	   CASE(test_merged),
+    CASE(test_newer),	     CASE(test_odd),	       CASE(test_merged),
 };
 
 UNIT_MAIN(tests)

@@ -21,11 +21,14 @@ static int setup(void **state)
 {
 	(void)state;
 	OK(ledger_parse(
-	    SLICE("{\"a\": {\"fuzzer\": \"t\", \"targets\": [\"u\"], \"crash_file\": \"a/input\","
-		  "  \"state\": \"known\", \"reproduction\": {\"tries\": 3, \"hits\": 3},"
+	    SLICE("{\"a\": {\"v\": 2, \"found_by\": ["
+		  "  {\"fuzzer\": \"t\", \"crash_file\": \"a/input\", \"state\": \"known\","
+		  "   \"reproduction\": {\"tries\": 3, \"hits\": 3}}, {\"fuzzer\": \"u\"}],"
 		  "  \"aliases\": [\"name\"]},"
-		  " \"b\": {\"fuzzer\": \"v\", \"targets\": [\"u\"], \"crash_file\": \"b/input\","
-		  "  \"reproduction\": {\"tries\": 10, \"hits\": 5}, \"merged_into\": \"a\"},"
+		  " \"b\": {\"v\": 2, \"found_by\": ["
+		  "  {\"fuzzer\": \"v\", \"crash_file\": \"b/input\","
+		  "   \"reproduction\": {\"tries\": 10, \"hits\": 5}}, {\"fuzzer\": \"u\"}],"
+		  "  \"merged_into\": \"a\"},"
 		  " \"c\": {\"fuzzer\": \"w\", \"merged_into\": \"a\"},"
 		  " \"d\": {\"fuzzer\": \"t\", \"crash_file\": \"d/input\","
 		  "  \"state\": \"regressed\"}}"),
@@ -63,7 +66,7 @@ static void test_asked(void **state)
 {
 	(void)state;
 	assert_string_equal(asked("a", "t"), "a:t ");
-	assert_string_equal(asked("a", "u"), "(a:t) "); /* from an older ledger */
+	assert_string_equal(asked("a", "u"), "(a:t) "); /* "u" has no input */
 	assert_string_equal(asked("a", "v"), "b:v ");
 	assert_string_equal(asked("a", "x"), "");
 	assert_string_equal(asked("d", "t"), "d:t ");

@@ -123,7 +123,7 @@ static void test_empty(void **state)
 	refused(LEDGER_INPUT, -EBADMSG, "1 bytes, not 0");
 }
 
-/* An older ledger: checked by size, and by digest from the next failure on. */
+/* Without a digest: checked by size, and by digest from the next failure on. */
 static void test_adopted(void **state)
 {
 	struct err e;
@@ -151,7 +151,7 @@ static void test_adopted(void **state)
 	save();
 	assert_string_equal(crash(SIG)->input_sha1, "");
 	refused(LEDGER_INPUT, -EBADMSG, "10 bytes, not 11");
-	/* Neither size nor digest: an older layout. */
+	/* Neither size nor digest. */
 	parse("{\"" SIG "\": {\"crash_file\": \"" INPUT "\"}}");
 	assert_int_equal(check(LEDGER_INPUT, &e), 0);
 }

@@ -215,8 +215,8 @@ static void test_ahead(void **state)
 	assert_true(waits("hook-all-fixed-" A "-1700000001"));
 }
 
-/* An older ledger: known issues stay known, and old crashes are not new for a webhook. */
-static void test_older(void **state)
+/* Another ledger: known issues stay known, and old crashes are not new for a webhook. */
+static void test_known(void **state)
 {
 	struct outbox_work w = {0};
 	struct err e;
@@ -225,12 +225,13 @@ static void test_older(void **state)
 	ledger_free(ledger);
 	ledger = NULL;
 	assert_int_equal(
-	    ledger_parse(
-		SLICE("{\"" A "\": {\"fuzzer\": \"t\", \"crash_type\": \"x\", \"issue_url\": "
-		      "\"https://github.com/o/r/issues/7\", \"date\": \"2020-01-01\"}, \"" B
-		      "\": {\"fuzzer\": \"t\", \"crash_type\": \"x\", \"date\": "
-		      "\"2020-01-01\"}}"),
-		&ledger, &e),
+	    ledger_parse(SLICE("{\"" A
+			       "\": {\"fuzzer\": \"t\", \"crash_type\": \"x\", \"issue_url\": "
+			       "\"https://github.com/o/r/issues/7\", \"first_seen\": {\"time\": "
+			       "1577836800}}, \"" B
+			       "\": {\"fuzzer\": \"t\", \"crash_type\": \"x\", \"first_seen\": "
+			       "{\"time\": 1577836800}}}"),
+			 &ledger, &e),
 	    0);
 	queue(1);
 	assert_true(waits("github-new-" B));
@@ -498,7 +499,7 @@ static const struct CMUnitTest tests[] = {
     WITH(test_new),	     WITH(test_commands),
     WITH(test_bazel_target), WITH(test_fixed_and_back),
     WITH(test_left_alone),   WITH(test_ahead),
-    WITH(test_older),	     WITH(test_security),
+    WITH(test_known),	     WITH(test_security),
     WITH(test_per_day),	     WITH(test_per_target),
     WITH(test_many),	     WITH(test_input),
     WITH(test_smaller),	     WITH(test_notes),
