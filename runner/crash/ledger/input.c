@@ -151,8 +151,7 @@ int ledger_input_check_all(int state_dirfd, const struct known_crash *c, struct 
 /* --- noting --------------------------------------------------------------- */
 
 /* Takes the digest of a reproducer that was noted without one. */
-static int ledger_input_adopt(int state_dirfd, struct found *n, enum ledger_input which,
-			      struct err *e)
+static void ledger_input_adopt(int state_dirfd, struct found *n, enum ledger_input which)
 {
 	struct known_crash *c = &n->c;
 	char **sha1 = which == LEDGER_INPUT ? &c->input_sha1 : &c->minimized_sha1;
@@ -166,9 +165,9 @@ static int ledger_input_adopt(int state_dirfd, struct found *n, enum ledger_inpu
 	if (*noted.sha1 || ledger_input_open_below(state_dirfd, noted.path, &fd, &why) < 0 ||
 	    fstat(fd, &st) < 0 || (noted.bytes > 0 && (uint64_t)st.st_size != noted.bytes) ||
 	    digest_sha1_file(fd, LEDGER_INPUT_MAX, hex, &why) < 0)
-		return 0; /* the next replay reports the error */
+		return; /* the next replay reports the error */
 	*bytes = (uint64_t)st.st_size;
-	return ledger_set(sha1, hex, LEDGER_TEXT_MAX, false, e);
+	ledger_set(sha1, hex, LEDGER_TEXT_MAX, false);
 }
 
 bool ledger_is_sha1(const char *text)
@@ -198,31 +197,24 @@ int ledger_reproduced(struct ledger *l, const char *signature, const char *targe
 	return 0;
 }
 
-static int adopt_of(int state_dirfd, struct record *n, struct found *t, struct err *e)
+static void adopt_of(int state_dirfd, struct record *n, struct found *t)
 {
-	bool wanted = t->adopt[LEDGER_INPUT] || t->adopt[LEDGER_MINIMIZED];
-	int r = 0;
-
-	if (!wanted)
-		return 0;
+	if (!t->adopt[LEDGER_INPUT] && !t->adopt[LEDGER_MINIMIZED])
+		return;
 	n->changed = true; /* whatever the result: a child process may have read another content */
-	if (t->adopt[LEDGER_INPUT])
-		r = ledger_input_adopt(state_dirfd, t, LEDGER_INPUT, e);
-	if (r == 0 && t->adopt[LEDGER_MINIMIZED])
-		r = ledger_input_adopt(state_dirfd, t, LEDGER_MINIMIZED, e);
-	if (r == 0)
-		t->adopt[LEDGER_INPUT] = t->adopt[LEDGER_MINIMIZED] = false;
-	return r < 0 ? r : ledger_summarize(n, e);
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_COUNT; i++) {
+		if (t->adopt[i])
+			ledger_input_adopt(state_dirfd, t, i);
+		t->adopt[i] = false;
+	}
+	ledger_summarize(n);
 }
 
-int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e)
+void ledger_adopt_inputs(struct ledger *l, int state_dirfd)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < l->n && r == 0; i++)
-		for (size_t k = 0; k < l->v[i]->c.n_by && r == 0; k++)
-			r = adopt_of(state_dirfd, l->v[i], ledger_entry_at(l->v[i], k), e);
-	return r;
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < l->v[i]->c.n_by; k++)
+			adopt_of(state_dirfd, l->v[i], ledger_entry_at(l->v[i], k));
 }
 
 /* --- restoring ------------------------------------------------------------- */
@@ -321,7 +313,7 @@ static int from_room(const struct input_mend *m, const char *room, struct err *e
 {
 	_autofree_ char *path = xasprintf("%s/%s/%s", room, m->c->fuzzer, m->sha1);
 
-	return path ? copy_from(m, path, e) : err_sys(e, "allocate a path");
+	return copy_from(m, path, e);
 }
 
 int ledger_input_mend(int state_dirfd, const struct known_crash *c, enum ledger_input which,

@@ -51,15 +51,15 @@ struct ledger {
 extern char ledger_empty[1]; /* shared by all empty texts: never freed, never written to */
 
 /* Text as the ledger keeps it: valid UTF-8 without control characters (lines: newlines
- * and tabs stay), at most max bytes.  NULL is "".  On failure *p stays. */
-MUST_CHECK int ledger_set(char **p, const char *text, size_t max, bool lines, struct err *e);
+ * and tabs stay), at most max bytes.  NULL is "". */
+void ledger_set(char **p, const char *text, size_t max, bool lines);
 void ledger_unset(char **p);
 /* Whether ledger_set() would keep the text unchanged. */
 bool ledger_is_clean(struct slice text, size_t max, bool lines);
 
-/* Takes ownership of text (freed on failure as well). */
-MUST_CHECK int ledger_list_take(struct ledger_list *l, char *text, struct err *e);
-MUST_CHECK int ledger_list_add(struct ledger_list *l, const char *text, bool lines, struct err *e);
+/* Takes ownership of text. */
+void ledger_list_take(struct ledger_list *l, char *text);
+void ledger_list_add(struct ledger_list *l, const char *text);
 /* The text's index, or l->n. */
 size_t ledger_list_at(const struct ledger_list *l, const char *text);
 void ledger_list_drop(struct ledger_list *l, size_t at);
@@ -69,8 +69,7 @@ void ledger_list_sort(struct ledger_list *l);
 void ledger_list_done(struct ledger_list *l);
 
 void ledger_add(uint64_t *sum, uint64_t n); /* saturates at INT64_MAX, JSON's limit */
-MUST_CHECK int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit,
-			       const char *run, struct err *e);
+void ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit, const char *run);
 
 /* --- record.c: the fields of a crash -------------------------------- */
 
@@ -90,7 +89,7 @@ const struct field *ledger_fields(size_t *ret_n);
 void *ledger_field_of(struct known_crash *c, const struct field *f);
 
 /* Makes a record without an entry: the first entry must follow. */
-MUST_CHECK int ledger_record_new(const char *signature, struct record **ret, struct err *e);
+struct record *ledger_record_new(const char *signature);
 void ledger_record_free(struct record *n); /* NULL is fine */
 
 /* --- record.c: entries ---------------------------------------------- */
@@ -102,7 +101,7 @@ MUST_CHECK int ledger_entry_add(struct record *n, const char *target, struct fou
 				struct err *e);
 void ledger_entry_drop(struct ledger *l, struct record *n, size_t i);
 /* Call it after each change of an entry. */
-MUST_CHECK int ledger_summarize(struct record *n, struct err *e);
+void ledger_summarize(struct record *n);
 /* The rank of a severity: a higher one is worse. */
 unsigned ledger_rank(const char *severity);
 
@@ -110,14 +109,13 @@ unsigned ledger_rank(const char *severity);
 
 struct record *ledger_index_get(const struct index *x, const char *name);
 /* name must live in the record as long as it is in the index.  If the name is there already, the
- * result is 0, the old record stays, and *ret_old (may be NULL) is that record. */
-MUST_CHECK int ledger_index_put(struct index *x, const char *name, struct record *n,
-				struct record **ret_old, struct err *e);
+ * old record stays, and is the result; else NULL. */
+struct record *ledger_index_put(struct index *x, const char *name, struct record *n);
 void ledger_index_drop(struct index *x, const char *name);
 
 /* --- ledger.c -------------------------------------------------------------- */
 
-MUST_CHECK int ledger_new(struct ledger **ret, struct err *e);
+struct ledger *ledger_new(void);
 /* The record with exactly this signature. */
 struct record *ledger_exact(const struct ledger *l, const char *signature);
 /* The record that a signature stands for, through aliases; NULL: none. */
@@ -164,7 +162,7 @@ MUST_CHECK int ledger_join(struct record *head, const struct record *n, bool fix
 bool ledger_is_sha1(const char *text);
 /* Takes the digests of reproducers that were noted without one.  A file with another size than the
  * noted one is skipped: the next replay reports it. */
-MUST_CHECK int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e);
+void ledger_adopt_inputs(struct ledger *l, int state_dirfd);
 
 /* --- ledger.c: states ------------------------------------------------ */
 

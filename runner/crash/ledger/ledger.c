@@ -2,7 +2,6 @@
 /* The ledger in memory: how a record is found, the states, and the inputs of a fix. */
 #include "runner/crash/ledger/ledger.h"
 
-#include "base/cleanup.h"
 #include "base/memory.h"
 #include "runner/crash/ledger/internal.h"
 #include "runner/crash/odds.h"
@@ -33,21 +32,19 @@ struct record *ledger_index_get(const struct index *x, const char *name)
 	return at ? (*at)->owner : NULL;
 }
 
-int ledger_index_put(struct index *x, const char *name, struct record *n, struct record **ret_old,
-		     struct err *e)
+struct record *ledger_index_put(struct index *x, const char *name, struct record *n)
 {
 	struct index_item *item = xmalloc(sizeof(*item));
-	struct index_item **at;
+	struct index_item *const *at;
 
-	if (!item)
-		return err_sys(e, "index a crash");
 	*item = (struct index_item){name, n};
 	at = tsearch(item, &x->root, ledger_index_compare);
-	if (ret_old)
-		*ret_old = at && *at != item ? (*at)->owner : NULL;
-	if (!at || *at != item)
-		free(item);
-	return at ? 0 : err_set(e, ENOMEM, "index a crash");
+	if (!at)
+		out_of_memory();
+	if (*at == item)
+		return NULL;
+	free(item);
+	return (*at)->owner;
 }
 
 void ledger_index_drop(struct index *x, const char *name)
@@ -69,19 +66,12 @@ static void ledger_index_done(struct index *x)
 
 /* --- the ledger ------------------------------------------------------------ */
 
-DEFINE_CLEANUP(struct ledger *, ledger_free)
-
-int ledger_new(struct ledger **ret, struct err *e)
+struct ledger *ledger_new(void)
 {
-	CLEANUP(ledger_free_p) struct ledger *l = xcalloc(1, sizeof(*l));
+	struct ledger *l = xcalloc(1, sizeof(*l));
 
-	if (!l)
-		return err_sys(e, "allocate the ledger");
 	l->foreign = json_object();
-	if (!l->foreign)
-		return err_set(e, ENOMEM, "allocate the ledger");
-	*ret = take_ptr(&l);
-	return 0;
+	return l;
 }
 
 void ledger_free(struct ledger *l)
@@ -218,8 +208,7 @@ static int ledger_give_way(struct ledger *l, const char *signature, struct err *
 			return err_set(e, EEXIST, "'%.100s' exists, but is not a crash", signature);
 		memcpy(key + n++, "~", 2);
 	} while (json_object_get(l->foreign, key) || ledger_exact(l, key));
-	if (json_object_set(l->foreign, key, j) < 0)
-		return err_set(e, ENOMEM, "keep the value of '%.100s'", signature);
+	(void)json_object_set(l->foreign, key, j);
 	json_object_del(l->foreign, signature);
 	return 0;
 }
@@ -227,15 +216,11 @@ static int ledger_give_way(struct ledger *l, const char *signature, struct err *
 int ledger_reserve(struct ledger *l, const char *signature, struct err *e)
 {
 	size_t cap = l->cap ? l->cap * 2 : 64;
-	struct record **v;
 
 	if (l->n >= LEDGER_CRASHES_MAX)
 		return err_set(e, ENOSPC, "more than %d crashes", LEDGER_CRASHES_MAX);
 	if (l->n == l->cap) {
-		v = xreallocarray(l->v, cap, sizeof(struct record *));
-		if (!v)
-			return err_sys(e, "grow the ledger");
-		l->v = v;
+		l->v = xreallocarray(l->v, cap, sizeof(struct record *));
 		l->cap = cap;
 	}
 	return ledger_give_way(l, signature, e);

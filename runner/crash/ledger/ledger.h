@@ -377,12 +377,12 @@ MUST_CHECK int ledger_issue(struct ledger *l, const char *signature, const char 
 
 /* Call it when a run begins.  Entries that earlier runs found new become known, if an exit status
  * has counted them. */
-MUST_CHECK int ledger_next_run(struct ledger *l, const char *run, struct err *e);
+void ledger_next_run(struct ledger *l, const char *run);
 /* Whether the entry is open, no exit status has counted it yet, and another run than `run` found
  * it. */
 bool ledger_waits_for(const struct known_crash *entry, const char *run);
 /* Call it when a run has ended and its exit status counts all entries of the target. */
-MUST_CHECK int ledger_counted(struct ledger *l, const char *target, struct err *e);
+void ledger_counted(struct ledger *l, const char *target);
 
 /* Merges the crash of signature `from` into the crash of signature `into`.  All
  * signatures of the first crash become aliases of the second.  The record of the first crash keeps

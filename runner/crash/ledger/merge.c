@@ -3,20 +3,17 @@
  * points to a record that is not merged.  The count of that record includes the merged record's
  * count, and its aliases name the merged record.  An alias need not have a record (a user wrote it
  * into the file): such aliases are in the index. */
-#include "base/cleanup.h"
 #include "runner/crash/ledger/internal.h"
 
 #include <errno.h>
-
-DEFINE_CLEANUP(struct record *, ledger_record_free)
 
 int ledger_join(struct record *head, const struct record *n, bool fixed_stays, struct err *e)
 {
 	bool stays =
 	    head->c.state == LEDGER_IGNORED || (fixed_stays && head->c.state == LEDGER_FIXED);
-	int r = 0;
+	int r;
 
-	for (size_t i = 0; r == 0 && i < n->c.n_by; i++) {
+	for (size_t i = 0; i < n->c.n_by; i++) {
 		const struct known_crash *from = n->c.by[i];
 		struct found *t;
 
@@ -26,13 +23,13 @@ int ledger_join(struct record *head, const struct record *n, bool fixed_stays, s
 		if (r < 0)
 			return r;
 		t->c.state = stays ? head->c.state : from->state;
-		r = ledger_set(&t->c.crash_type, from->crash_type, LEDGER_TEXT_MAX, true, e);
-		if (r == 0)
-			r = ledger_set_seen(&t->c.first_seen, from->first_seen.time,
-					    from->first_seen.commit, from->first_seen.run, e);
+		ledger_set(&t->c.crash_type, from->crash_type, LEDGER_TEXT_MAX, true);
+		ledger_set_seen(&t->c.first_seen, from->first_seen.time, from->first_seen.commit,
+				from->first_seen.run);
 		head->changed = true;
 	}
-	return r < 0 ? r : ledger_summarize(head, e);
+	ledger_summarize(head);
+	return 0;
 }
 
 /* The target's entry; without a target, the first. */
@@ -44,11 +41,11 @@ static struct found *entry_or_first(const struct record *head, const char *targe
 }
 
 /* Adds each target's sightings of n to head's. */
-static int add_counts(struct record *head, const struct record *n, struct err *e)
+static void add_counts(struct record *head, const struct record *n)
 {
 	for (size_t i = 0; i < n->c.n_by; i++)
 		ledger_add(&entry_or_first(head, n->c.by[i]->fuzzer)->c.count, n->c.by[i]->count);
-	return ledger_summarize(head, e);
+	ledger_summarize(head);
 }
 
 /* Whether the target never found head itself: its entry came by a merge, and none of the records
@@ -68,7 +65,7 @@ static bool came_along(const struct ledger *l, const struct record *head,
 }
 
 /* Subtracts each target's sightings of n from head's. */
-static int take_counts(struct ledger *l, struct record *head, const struct record *n, struct err *e)
+static void take_counts(struct ledger *l, struct record *head, const struct record *n)
 {
 	for (size_t i = 0; i < n->c.n_by; i++) {
 		const char *target = n->c.by[i]->fuzzer;
@@ -81,27 +78,23 @@ static int take_counts(struct ledger *l, struct record *head, const struct recor
 		if (ledger_entry_of(n, head->c.by[i - 1]->fuzzer) &&
 		    came_along(l, head, head->c.by[i - 1]))
 			ledger_entry_drop(l, head, i - 1);
-	return ledger_summarize(head, e);
+	ledger_summarize(head);
 }
 
 static int put_into(struct record *n, struct record *head, struct err *e)
 {
 	int r = ledger_join(head, n, false, e);
 
-	if (r == 0)
-		r = ledger_list_add(&head->c.aliases, n->c.signature, true, e);
 	if (r < 0)
 		return r;
-	r = ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX, true, e);
-	if (r < 0) {
-		ledger_list_drop(&head->c.aliases, head->c.aliases.n - 1);
-		return r;
-	}
+	ledger_list_add(&head->c.aliases, n->c.signature);
+	ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX, false);
 	n->changed = head->changed = true;
-	return add_counts(head, n, e);
+	add_counts(head, n);
+	return 0;
 }
 
-static int take_out_of(struct ledger *l, struct record *n, struct record *head, struct err *e)
+static void take_out_of(struct ledger *l, struct record *n, struct record *head)
 {
 	size_t at = ledger_list_at(&head->c.aliases, n->c.signature);
 
@@ -109,7 +102,7 @@ static int take_out_of(struct ledger *l, struct record *n, struct record *head, 
 		ledger_list_drop(&head->c.aliases, at);
 	ledger_unset(&n->c.merged_into);
 	n->changed = head->changed = true;
-	return take_counts(l, head, n, e);
+	take_counts(l, head, n);
 }
 
 /* Moves all records that are merged into `from`. */
@@ -122,33 +115,29 @@ static int move_merged(struct ledger *l, struct record *from, struct record *hea
 
 		if (strcmp(n->c.merged_into, from->c.signature) != 0)
 			continue;
-		r = take_out_of(l, n, from, e);
-		if (r == 0)
-			r = put_into(n, head, e);
+		take_out_of(l, n, from);
+		r = put_into(n, head, e);
 	}
 	return r;
 }
 
 /* Moves the remaining aliases, which have no record. */
-static int move_names(struct ledger *l, struct record *from, struct record *head, struct err *e)
+static void move_names(struct ledger *l, struct record *from, struct record *head)
 {
 	struct ledger_list *names = &from->c.aliases;
-	int r = 0;
 
 	from->changed = head->changed = true;
-	while (names->n > 0 && r == 0) {
+	while (names->n > 0) {
 		char *name = ledger_list_steal(names, names->n - 1);
 
 		ledger_index_drop(&l->aliases, name);
-		r = ledger_list_take(&head->c.aliases, name, e);
-		if (r == 0)
-			r = ledger_index_put(&l->aliases, name, head, NULL, e);
+		ledger_list_take(&head->c.aliases, name);
+		(void)ledger_index_put(&l->aliases, name, head);
 	}
-	return r;
 }
 
 /* A target's entry is at least as bad as its entry in the merged record. */
-static int take_states(struct record *head, const struct record *n, struct err *e)
+static void take_states(struct record *head, const struct record *n)
 {
 	for (size_t i = 0; i < n->c.n_by; i++) {
 		enum ledger_state from = n->c.by[i]->state;
@@ -159,7 +148,7 @@ static int take_states(struct record *head, const struct record *n, struct err *
 		else if (t->c.state == LEDGER_FIXED && ledger_state_open(from))
 			t->c.state = LEDGER_KNOWN;
 	}
-	return ledger_summarize(head, e);
+	ledger_summarize(head);
 }
 
 int ledger_merge(struct ledger *l, const char *from, const char *into, struct err *e)
@@ -177,42 +166,40 @@ int ledger_merge(struct ledger *l, const char *from, const char *into, struct er
 			       head->c.signature, LEDGER_ALIASES);
 	l->dirty = true;
 	r = move_merged(l, n, head, e);
-	if (r == 0)
-		r = move_names(l, n, head, e);
-	if (r == 0)
+	if (r == 0) {
+		move_names(l, n, head);
 		r = put_into(n, head, e);
+	}
 	if (r < 0)
 		return err_wrap(e, "merge crash '%.100s'", from);
 	ledger_list_sort(&head->c.aliases);
-	return take_states(head, n, e);
+	take_states(head, n);
+	return 0;
 }
 
 /* Makes a record for an alias that never had one. */
 static int split_name(struct ledger *l, const char *alias, struct record *head, struct err *e)
 {
-	CLEANUP(ledger_record_free_p) struct record *n = NULL;
 	struct ledger_list *names = &head->c.aliases;
+	struct record *n;
 	struct found *t;
 	int r = ledger_reserve(l, alias, e);
 
 	if (r < 0)
 		return r;
-	r = ledger_record_new(alias, &n, e);
-	if (r < 0)
-		return r;
+	n = ledger_record_new(alias);
 	r = ledger_entry_add(n, head->c.fuzzer, &t, e);
-	if (r == 0)
-		r = ledger_set(&t->c.crash_type, head->c.crash_type, LEDGER_TEXT_MAX, true, e);
-	if (r < 0)
+	if (r < 0) {
+		ledger_record_free(n);
 		return r;
+	}
+	ledger_set(&t->c.crash_type, head->c.crash_type, LEDGER_TEXT_MAX, true);
 	t->c.state = LEDGER_KNOWN;
-	r = ledger_summarize(n, e);
-	if (r < 0)
-		return r;
+	ledger_summarize(n);
 	n->changed = head->changed = true;
 	ledger_index_drop(&l->aliases, alias);
 	ledger_list_drop(names, ledger_list_at(names, n->c.signature));
-	ledger_insert(l, take_ptr(&n));
+	ledger_insert(l, n);
 	l->dirty = true;
 	return 0;
 }
@@ -229,5 +216,6 @@ int ledger_split(struct ledger *l, const char *alias, struct err *e)
 	if (n == head)
 		return err_set(e, EINVAL, "crash '%.100s' is merged into no other", alias);
 	l->dirty = true;
-	return take_out_of(l, n, head, e);
+	take_out_of(l, n, head);
+	return 0;
 }

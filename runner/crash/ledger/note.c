@@ -5,7 +5,6 @@
 #include "runner/crash/ledger/internal.h"
 #include "runner/crash/odds.h"
 
-#include <assert.h>
 #include <errno.h>
 
 DEFINE_CLEANUP(struct record *, ledger_record_free)
@@ -43,10 +42,10 @@ static struct found *find_entry(const struct ledger *l, const char *signature, c
 	return t;
 }
 
-static int changed(struct ledger *l, struct record *n, struct err *e)
+static void ledger_note_changed(struct ledger *l, struct record *n)
 {
 	l->dirty = n->changed = true;
-	return ledger_summarize(n, e);
+	ledger_summarize(n);
 }
 
 int ledger_minimized(struct ledger *l, const char *signature, const char *target, const char *path,
@@ -54,18 +53,16 @@ int ledger_minimized(struct ledger *l, const char *signature, const char *target
 {
 	struct record *n;
 	struct found *t = find_entry(l, signature, target, &n, e);
-	int r;
 
 	if (!t)
 		return err_code(e);
-	r = ledger_set(&t->c.minimized, path, LEDGER_TEXT_MAX, false, e);
-	if (r < 0)
-		return r;
+	ledger_set(&t->c.minimized, path, LEDGER_TEXT_MAX, false);
 	t->c.minimized_bytes = bytes;
 	ledger_unset(&t->c.minimized_sha1);
 	t->adopt[LEDGER_MINIMIZED] = true;
 	t->c.reproduction.clean_minimized = 0;
-	return changed(l, n, e);
+	ledger_note_changed(l, n);
+	return 0;
 }
 
 int ledger_minimize_writes(struct ledger *l, const char *signature, const char *target,
@@ -79,7 +76,8 @@ int ledger_minimize_writes(struct ledger *l, const char *signature, const char *
 	t->c.minimized_bytes = 0;
 	ledger_unset(&t->c.minimized_sha1);
 	t->adopt[LEDGER_MINIMIZED] = false;
-	return changed(l, n, e);
+	ledger_note_changed(l, n);
+	return 0;
 }
 
 int ledger_minimize_tried(struct ledger *l, const char *signature, const char *target, uint64_t ms,
@@ -92,7 +90,8 @@ int ledger_minimize_tried(struct ledger *l, const char *signature, const char *t
 		return err_code(e);
 	ledger_add(&t->c.minimize_ms, ms);
 	t->c.minimize_ended |= ended;
-	return changed(l, n, e);
+	ledger_note_changed(l, n);
+	return 0;
 }
 
 bool ledger_minimize_waits(const struct known_crash *c, const char *target)
@@ -117,19 +116,17 @@ int ledger_passed(struct ledger *l, const char *signature, const char *target, c
 {
 	struct record *n;
 	struct found *t = find_entry(l, signature, target, &n, e);
-	int r = 0;
 
 	if (!t)
 		return err_code(e);
 	if (strcmp(t->c.reproduction.clean_commit, commit ? commit : "") != 0) {
 		ledger_unpass(&t->c);
-		r = ledger_set(&t->c.reproduction.clean_commit, commit, LEDGER_TEXT_MAX, false, e);
+		ledger_set(&t->c.reproduction.clean_commit, commit, LEDGER_TEXT_MAX, false);
 	}
-	if (r < 0)
-		return r;
 	ledger_add(&t->c.reproduction.clean, original);
 	ledger_add(&t->c.reproduction.clean_minimized, minimized);
-	return changed(l, n, e);
+	ledger_note_changed(l, n);
+	return 0;
 }
 
 /* --- decisions ------------------------------------------------------------- */
@@ -139,7 +136,6 @@ int ledger_fixed(struct ledger *l, const char *signature, const char *target, ui
 {
 	struct record *n = ledger_note_crash(l, signature, e);
 	struct found *t = n ? ledger_entry_of(n, target) : NULL;
-	int r;
 
 	if (n && !t)
 		return err_set(e, ENOENT, "target '%.100s' did not find crash '%.100s'", target,
@@ -148,12 +144,11 @@ int ledger_fixed(struct ledger *l, const char *signature, const char *target, ui
 		return err_code(e);
 	if (ledger_next(t->c.state, EVENT_FIXED) == t->c.state)
 		return 0; /* it is fixed already, or a user's decision stands */
-	r = ledger_set_seen(&t->c.fixed, time, commit, run, e);
-	if (r < 0)
-		return r;
+	ledger_set_seen(&t->c.fixed, time, commit, run);
 	t->c.state = ledger_next(t->c.state, EVENT_FIXED);
 	ledger_unset(&t->c.uncounted);
-	return changed(l, n, e);
+	ledger_note_changed(l, n);
+	return 0;
 }
 
 static void ledger_judge_entry(struct found *t, enum ledger_event ev)
@@ -174,7 +169,6 @@ static int judge_all(struct ledger *l, const char *signature, const char *target
 {
 	struct record *n = ledger_note_crash(l, signature, e);
 	size_t judged = 0;
-	int r = 0;
 
 	if (!n)
 		return err_code(e);
@@ -188,8 +182,9 @@ static int judge_all(struct ledger *l, const char *signature, const char *target
 		return err_set(e, ENOENT, "target '%.100s' did not find crash '%.100s'", target,
 			       signature);
 	if (note)
-		r = ledger_set(&n->c.note, note, LEDGER_NOTE_MAX, true, e);
-	return r < 0 ? r : changed(l, n, e);
+		ledger_set(&n->c.note, note, LEDGER_NOTE_MAX, true);
+	ledger_note_changed(l, n);
+	return 0;
 }
 
 int ledger_ignore(struct ledger *l, const char *signature, const char *target, size_t n,
@@ -207,19 +202,17 @@ int ledger_unignore(struct ledger *l, const char *signature, const char *target,
 int ledger_issue(struct ledger *l, const char *signature, const char *url, struct err *e)
 {
 	struct record *n = ledger_note_crash(l, signature, e);
-	int r;
 
 	if (!n)
 		return err_code(e);
-	r = ledger_set(&n->c.issue_url, url, LEDGER_TEXT_MAX, false, e);
-	return r < 0 ? r : changed(l, n, e);
+	ledger_set(&n->c.issue_url, url, LEDGER_TEXT_MAX, false);
+	ledger_note_changed(l, n);
+	return 0;
 }
 
-int ledger_next_run(struct ledger *l, const char *run, struct err *e)
+void ledger_next_run(struct ledger *l, const char *run)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < l->n && r == 0; i++) {
+	for (size_t i = 0; i < l->n; i++) {
 		struct record *n = l->v[i];
 		bool any = false;
 
@@ -233,9 +226,8 @@ int ledger_next_run(struct ledger *l, const char *run, struct err *e)
 			any = true;
 		}
 		if (any)
-			r = changed(l, n, e);
+			ledger_note_changed(l, n);
 	}
-	return r;
 }
 
 bool ledger_waits_for(const struct known_crash *entry, const char *run)
@@ -244,47 +236,41 @@ bool ledger_waits_for(const struct known_crash *entry, const char *run)
 	       ledger_state_open(entry->state);
 }
 
-int ledger_counted(struct ledger *l, const char *target, struct err *e)
+void ledger_counted(struct ledger *l, const char *target)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < l->n && r == 0; i++) {
+	for (size_t i = 0; i < l->n; i++) {
 		struct found *t = ledger_entry_of(l->v[i], target);
 
 		if (!t || !*t->c.uncounted)
 			continue;
 		ledger_unset(&t->c.uncounted);
-		r = changed(l, l->v[i], e);
+		ledger_note_changed(l, l->v[i]);
 	}
-	return r;
 }
 
 /* --- sightings ------------------------------------------------------------- */
 
-/* r keeps the first error; later steps do nothing. */
 struct note {
 	struct ledger *l;
 	struct found *n;
 	struct known_crash *c; /* n's */
 	bool overwrite;
-	int r;
-	struct err *e;
 };
 
-static void ledger_note_put(struct note *t, char **p, const char *text, bool lines)
+static void ledger_note_put(const struct note *t, char **p, const char *text, bool lines)
 {
-	if (t->r == 0 && text && (t->overwrite || !**p))
-		t->r = ledger_set(p, text, LEDGER_TEXT_MAX, lines, t->e);
+	if (text && (t->overwrite || !**p))
+		ledger_set(p, text, LEDGER_TEXT_MAX, lines);
 }
 
-static void ledger_note_put_list(struct note *t, struct ledger_list *l, const char *const *v,
+static void ledger_note_put_list(const struct note *t, struct ledger_list *l, const char *const *v,
 				 size_t n, size_t max)
 {
-	if (t->r < 0 || (l->n > 0 && !t->overwrite))
+	if (l->n > 0 && !t->overwrite)
 		return;
 	ledger_list_done(l);
-	for (size_t i = 0; i < n && i < max && t->r == 0; i++)
-		t->r = ledger_list_add(l, v[i] ? v[i] : "", false, t->e);
+	for (size_t i = 0; i < n && i < max; i++)
+		ledger_list_add(l, v[i] ? v[i] : "");
 }
 
 static void put_number(const struct note *t, uint64_t *p, uint64_t v)
@@ -294,14 +280,11 @@ static void put_number(const struct note *t, uint64_t *p, uint64_t v)
 }
 
 /* A sighting may raise the danger of a crash, but never lower it: the report is not trusted. */
-static void put_danger(struct note *t, const struct crash_sighting *s)
+static void put_danger(struct known_crash *c, const struct crash_sighting *s)
 {
-	struct known_crash *c = t->c;
-
 	c->security |= s->security;
-	if (t->r == 0 && s->severity &&
-	    (!*c->severity || ledger_rank(s->severity) > ledger_rank(c->severity)))
-		t->r = ledger_set(&c->severity, s->severity, LEDGER_TEXT_MAX, false, t->e);
+	if (s->severity && (!*c->severity || ledger_rank(s->severity) > ledger_rank(c->severity)))
+		ledger_set(&c->severity, s->severity, LEDGER_TEXT_MAX, false);
 }
 
 static void ledger_note_describe(struct note *t, const struct crash_sighting *s)
@@ -321,9 +304,9 @@ static void ledger_note_describe(struct note *t, const struct crash_sighting *s)
 			     LEDGER_STATE_LINES);
 	ledger_note_put_list(t, &c->frames, s->frames, s->n_frames, LEDGER_FRAMES);
 	ledger_note_put(t, &c->bug, s->bug, false);
-	put_danger(t, s);
+	put_danger(c, s);
 	if (s->similar && strcmp(s->similar, c->signature) != 0)
-		ledger_note_put(t, &c->similar, s->similar, true);
+		ledger_note_put(t, &c->similar, s->similar, false);
 }
 
 /* Recent replays count more: above the limit of exact odds, the old numbers are halved. */
@@ -342,7 +325,7 @@ static void ledger_note_measure(struct known_crash *c, uint64_t tries, uint64_t 
 }
 
 /* NULL: not known yet. */
-static void put_sha1(struct note *t, enum ledger_input which, char **p, const char *sha1)
+static void put_sha1(const struct note *t, enum ledger_input which, char **p, const char *sha1)
 {
 	ledger_unset(p);
 	t->n->adopt[which] = !sha1;
@@ -374,19 +357,19 @@ static void reproducer(struct note *t, const struct crash_sighting *s)
 }
 
 /* Makes text the last entry of the list; above max the oldest entry is dropped. */
-static void put_last(struct note *t, struct ledger_list *l, const char *text, size_t max)
+static void put_last(struct ledger_list *l, const char *text, size_t max)
 {
-	if (t->r < 0 || !text || !*text)
+	if (!text || !*text)
 		return;
 	if (ledger_list_at(l, text) < l->n)
 		ledger_list_drop(l, ledger_list_at(l, text));
 	else if (l->n >= max)
 		ledger_list_drop(l, 0);
-	t->r = ledger_list_add(l, text, false, t->e);
+	ledger_list_add(l, text);
 }
 
 /* Removes the key from the entries of the other crash. */
-static void give_up_key(struct note *t, struct record *old, const char *key)
+static void give_up_key(struct record *old, const char *key)
 {
 	for (size_t i = 0; i < old->c.n_by; i++) {
 		struct ledger_list *keys = &ledger_entry_at(old, i)->c.raw_keys;
@@ -396,37 +379,32 @@ static void give_up_key(struct note *t, struct record *old, const char *key)
 			ledger_list_drop(keys, at);
 	}
 	old->changed = true;
-	if (t->r == 0)
-		t->r = ledger_summarize(old, t->e);
+	ledger_summarize(old);
 }
 
 /* A raw key of another crash moves to this crash: triage decided it later. */
-static void put_raw_key(struct note *t, struct record *n, const struct crash_sighting *s)
+static void put_raw_key(const struct note *t, struct record *n, const struct crash_sighting *s)
 {
 	struct ledger_list *keys = &t->c->raw_keys;
 	char key[LEDGER_TEXT_MAX + 1];
 	struct record *old;
 
-	if (t->r < 0 || !ledger_raw_name(s->target, s->raw_key, key))
+	if (!ledger_raw_name(s->target, s->raw_key, key))
 		return;
 	old = ledger_index_get(&t->l->raw_keys, key);
 	if (old && strcmp(old->c.merged_into, n->c.signature) == 0)
 		return; /* the key stays with the merged record, for ledger_split() */
 	ledger_index_drop(&t->l->raw_keys, key);
 	if (old && old != n)
-		give_up_key(t, old, key);
+		give_up_key(old, key);
 	if (old != n && keys->n >= LEDGER_RAW_KEYS)
 		ledger_index_drop(&t->l->raw_keys, keys->v[0]);
-	put_last(t, keys, key, LEDGER_RAW_KEYS);
-	if (t->r == 0)
-		t->r = ledger_index_put(&t->l->raw_keys, keys->v[keys->n - 1], n, NULL, t->e);
-	if (t->r < 0 && keys->n > 0 && strcmp(keys->v[keys->n - 1], key) == 0)
-		ledger_list_drop(keys, keys->n - 1);
+	put_last(keys, key, LEDGER_RAW_KEYS);
+	(void)ledger_index_put(&t->l->raw_keys, keys->v[keys->n - 1], n);
 }
 
-static struct ledger_run *ledger_note_run_of(struct note *t, const char *name)
+static struct ledger_run *ledger_note_run_of(struct known_crash *c, const char *name)
 {
-	struct known_crash *c = t->c;
 	struct ledger_run *v = c->runs;
 
 	for (size_t i = c->n_runs; i > 0; i--)
@@ -434,10 +412,6 @@ static struct ledger_run *ledger_note_run_of(struct note *t, const char *name)
 			return &v[i - 1];
 	if (!v)
 		v = xcalloc(LEDGER_RUNS, sizeof(*v));
-	if (!v) {
-		t->r = err_sys(t->e, "count a sighting");
-		return NULL;
-	}
 	c->runs = v;
 	if (c->n_runs == LEDGER_RUNS) {
 		ledger_unset(&v[0].run);
@@ -445,39 +419,31 @@ static struct ledger_run *ledger_note_run_of(struct note *t, const char *name)
 		c->n_runs--;
 	}
 	v[c->n_runs] = (struct ledger_run){.run = ledger_empty};
-	t->r = ledger_set(&v[c->n_runs].run, name, LEDGER_TEXT_MAX, false, t->e);
-	return t->r < 0 ? NULL : &v[c->n_runs++];
+	ledger_set(&v[c->n_runs].run, name, LEDGER_TEXT_MAX, false);
+	return &v[c->n_runs++];
 }
 
-static void ledger_note_count(struct note *t, const struct crash_sighting *s)
+static void ledger_note_count(struct known_crash *c, const struct crash_sighting *s)
 {
-	struct ledger_run *run = NULL;
 	uint64_t n = s->count ? s->count : 1;
 
 	if (s->by_hand)
 		return;
-	if (t->r == 0 && s->run && *s->run)
-		run = ledger_note_run_of(t, s->run);
-	if (t->r < 0)
-		return;
-	ledger_add(&t->c->count, n);
-	if (run)
-		ledger_add(&run->count, n);
+	ledger_add(&c->count, n);
+	if (s->run && *s->run)
+		ledger_add(&ledger_note_run_of(c, s->run)->count, n);
 }
 
-static void put_seen(struct note *t, struct ledger_seen *seen, const struct crash_sighting *s)
+static void put_seen(struct ledger_seen *seen, const struct crash_sighting *s)
 {
-	if (t->r == 0)
-		t->r = ledger_set_seen(seen, s->time, s->commit, s->run, t->e);
+	ledger_set_seen(seen, s->time, s->commit, s->run);
 }
 
 /* Forgets the target's passes, also in merged records: a sighting invalidates them. */
-static int unpass(const struct ledger *l, struct record *n, struct found *t, struct err *e)
+static void unpass(const struct ledger *l, const struct record *n, struct found *t)
 {
-	int r = 0;
-
 	ledger_unpass(&t->c);
-	for (size_t i = 0; r == 0 && i < n->c.aliases.n; i++) {
+	for (size_t i = 0; i < n->c.aliases.n; i++) {
 		struct record *part = ledger_exact(l, n->c.aliases.v[i]);
 		struct found *own = part ? ledger_entry_of(part, t->c.fuzzer) : NULL;
 
@@ -485,14 +451,13 @@ static int unpass(const struct ledger *l, struct record *n, struct found *t, str
 			continue;
 		part->changed |= *own->c.reproduction.clean_commit;
 		ledger_unpass(&own->c);
-		r = ledger_summarize(part, e);
+		ledger_summarize(part);
 	}
-	return r;
 }
 
 /* A sighting from before the fix does not reopen the crash. */
-static int change_state(const struct ledger *l, struct record *n, struct found *t,
-			const struct crash_sighting *s, struct err *e)
+static void change_state(const struct ledger *l, const struct record *n, struct found *t,
+			 const struct crash_sighting *s)
 {
 	struct known_crash *c = &t->c;
 	bool is_late = c->state == LEDGER_FIXED && s->time > 0 && s->time < c->fixed.time;
@@ -501,46 +466,44 @@ static int change_state(const struct ledger *l, struct record *n, struct found *
 	    strcmp(s->run, c->first_seen.run) != 0)
 		c->state = ledger_next(c->state, EVENT_NEXT_RUN);
 	if (is_late)
-		return 0;
+		return;
 	c->state = ledger_next(c->state, ledger_sighting_of(c));
-	return unpass(l, n, t, e);
+	unpass(l, n, t);
 }
 
 /* Notes which run's exit status counts the entry. */
-static void put_uncounted(struct note *t, const struct crash_sighting *s, bool is_new,
+static void put_uncounted(struct known_crash *c, const struct crash_sighting *s, bool is_new,
 			  enum ledger_state before)
 {
-	bool is_back = before == LEDGER_FIXED && t->c->state == LEDGER_REGRESSED;
+	bool is_back = before == LEDGER_FIXED && c->state == LEDGER_REGRESSED;
 
-	if (t->r == 0 && s->counted_by && (is_new || is_back))
-		t->r = ledger_set(&t->c->uncounted, s->counted_by, LEDGER_TEXT_MAX, false, t->e);
+	if (s->counted_by && (is_new || is_back))
+		ledger_set(&c->uncounted, s->counted_by, LEDGER_TEXT_MAX, false);
 }
 
-static int note_in(struct ledger *l, struct record *n, struct found *of,
-		   const struct crash_sighting *s, bool is_new, struct err *e)
+static void note_in(struct ledger *l, struct record *n, struct found *of,
+		    const struct crash_sighting *s, bool is_new)
 {
-	struct note t = {.l = l, .n = of, .c = &of->c, .e = e};
+	struct note t = {.l = l, .n = of, .c = &of->c};
 	enum ledger_state before = of->c.state;
 
 	ledger_note_describe(&t, s);
 	reproducer(&t, s);
-	put_last(&t, &of->c.artifacts, s->artifact, LEDGER_ARTIFACTS);
+	put_last(&of->c.artifacts, s->artifact, LEDGER_ARTIFACTS);
 	put_raw_key(&t, n, s);
 	if (is_new)
-		put_seen(&t, &of->c.first_seen, s);
+		put_seen(&of->c.first_seen, s);
 	/* A replay by a user counts as a sighting only if the crash was not open. */
 	if (s->time >= of->c.last_seen.time &&
 	    (is_new || !s->by_hand || !ledger_state_open(before)))
-		put_seen(&t, &of->c.last_seen, s);
-	ledger_note_count(&t, s);
-	if (t.r < 0)
-		return t.r;
+		put_seen(&of->c.last_seen, s);
+	ledger_note_count(&of->c, s);
 	if (is_new)
 		of->c.state = ledger_first(ledger_sighting_of(&of->c));
 	else
-		t.r = change_state(l, n, of, s, e);
-	put_uncounted(&t, s, is_new, before);
-	return t.r < 0 ? t.r : ledger_summarize(n, e);
+		change_state(l, n, of, s);
+	put_uncounted(&of->c, s, is_new, before);
+	ledger_summarize(n);
 }
 
 /* Finds or makes the entry of the target.  An entry without a target's name goes to the first
@@ -550,13 +513,12 @@ static int entry_for(struct record *n, const char *target, bool *ret_new, struct
 {
 	char *name = ledger_empty; /* the target's name, cut to the ledger's limit */
 	struct found *t;
-	int r = ledger_set(&name, target, LEDGER_TEXT_MAX, false, e);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	ledger_set(&name, target, LEDGER_TEXT_MAX, false);
 	t = *name ? ledger_entry_of(n, name) : ledger_entry_at(n, n->c.lead);
 	if (!t && (t = ledger_entry_of(n, "")))
-		r = ledger_set(&t->c.fuzzer, name, LEDGER_TEXT_MAX, false, e);
+		ledger_set(&t->c.fuzzer, name, LEDGER_TEXT_MAX, false);
 	*ret_new = !t;
 	if (!t)
 		r = ledger_entry_add(n, name, &t, e);
@@ -569,7 +531,6 @@ static int ledger_note_in_crash(struct ledger *l, struct record *n, const struct
 				struct ledger_noted *ret, struct err *e)
 {
 	struct found *t;
-	struct err again;
 	bool is_new;
 	enum ledger_state before;
 	int r = entry_for(n, s->target, &is_new, &t, e);
@@ -578,15 +539,9 @@ static int ledger_note_in_crash(struct ledger *l, struct record *n, const struct
 		return r;
 	before = t->c.state;
 	l->dirty = n->changed = true;
-	r = note_in(l, n, t, s, is_new, e);
-	if (r == 0) {
-		*ret = (struct ledger_noted){&n->c, &t->c, is_new, is_new ? t->c.state : before};
-		return 0;
-	}
-	if (is_new) /* a new entry is incomplete */
-		ledger_entry_drop(l, n, n->c.n_by - 1);
-	(void)!ledger_summarize(n, &again);
-	return r;
+	note_in(l, n, t, s, is_new);
+	*ret = (struct ledger_noted){&n->c, &t->c, is_new, is_new ? t->c.state : before};
+	return 0;
 }
 
 static int note_new(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
@@ -598,19 +553,12 @@ static int note_new(struct ledger *l, const struct crash_sighting *s, struct led
 
 	if (r < 0)
 		return r;
-	r = ledger_record_new(s->signature, &n, e);
-	if (r == 0)
-		r = ledger_entry_add(n, s->target ? s->target : "", &t, e);
+	n = ledger_record_new(s->signature);
+	r = ledger_entry_add(n, s->target ? s->target : "", &t, e);
 	if (r < 0)
 		return r;
-	assert(t);
-	n->changed = true;
-	r = note_in(l, n, t, s, true, e);
-	if (r < 0) {
-		ledger_entry_drop(l, n, 0);
-		return r;
-	}
-	l->dirty = true;
+	n->changed = l->dirty = true;
+	note_in(l, n, t, s, true);
 	*ret = (struct ledger_noted){&n->c, &t->c, true, t->c.state};
 	ledger_insert(l, take_ptr(&n));
 	return 0;
@@ -647,27 +595,19 @@ static struct record *crash_of_bug(const struct ledger *l, const char *bug)
 static int make_variant(struct ledger *l, const struct crash_sighting *s, const struct record *head,
 			struct record **ret, struct err *e)
 {
-	CLEANUP(ledger_record_free_p) struct record *n = NULL;
-	struct note t = {.l = l, .e = e};
+	CLEANUP(ledger_record_free_p) struct record *n = ledger_record_new(s->signature);
+	struct note t = {.l = l};
+	int r = ledger_entry_add(n, s->target ? s->target : "", &t.n, e);
 
-	t.r = ledger_record_new(s->signature, &n, e);
-	if (t.r == 0)
-		t.r = ledger_entry_add(n, s->target ? s->target : "", &t.n, e);
-	if (t.r < 0)
-		return t.r;
-	assert(t.n);
+	if (r < 0)
+		return r;
 	t.c = &t.n->c;
 	t.c->state = LEDGER_KNOWN;
 	ledger_note_describe(&t, s);
 	reproducer(&t, s);
-	put_seen(&t, &t.c->first_seen, s);
-	if (t.r == 0)
-		t.r =
-		    ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX, true, e);
-	if (t.r == 0)
-		t.r = ledger_summarize(n, e);
-	if (t.r < 0)
-		return t.r;
+	put_seen(&t.c->first_seen, s);
+	ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX, false);
+	ledger_summarize(n);
 	n->changed = true;
 	*ret = take_ptr(&n);
 	return 0;
@@ -684,10 +624,9 @@ static int note_variant(struct ledger *l, struct record *head, const struct cras
 
 	if (r == 0)
 		r = make_variant(l, s, head, &n, e);
-	if (r == 0)
-		r = ledger_list_add(names, s->signature, true, e);
 	if (r < 0)
 		return r;
+	ledger_list_add(names, s->signature);
 	rest.crash_file = rest.minimized = NULL; /* they belong to the variant's record */
 	rest.tries = rest.hits = 0;
 	r = ledger_note_in_crash(l, head, &rest, ret, e);
@@ -705,7 +644,7 @@ static int note_merged(struct ledger *l, struct record *head, struct crash_sight
 		       struct err *e)
 {
 	struct record *own = ledger_exact(l, s->signature);
-	struct note t = {.l = l, .e = e};
+	struct note t = {.l = l};
 	bool is_new;
 	int r;
 
@@ -722,8 +661,8 @@ static int note_merged(struct ledger *l, struct record *head, struct crash_sight
 	own->changed = l->dirty = true;
 	s->crash_file = s->minimized = NULL;
 	s->tries = s->hits = 0;
-	r = ledger_summarize(own, e);
-	return t.r < 0 ? t.r : r;
+	ledger_summarize(own);
+	return 0;
 }
 
 static int ledger_note_sighting(struct ledger *l, const struct crash_sighting *s,

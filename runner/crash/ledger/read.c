@@ -70,40 +70,38 @@ static struct slice ledger_read_text_of(const json_t *j)
 	return (struct slice){json_string_value(j), json_string_length(j)};
 }
 
-static int read_text(const struct reading *rd, const struct field *f, const json_t *j)
+static void read_text(const struct reading *rd, const struct field *f, const json_t *j)
 {
 	bool lines = f->type == FIELD_LINES;
 
 	if (!json_is_string(j)) {
 		mend_field(rd, f, "is no text");
-		return 0;
+		return;
 	}
 	if (!ledger_is_clean(ledger_read_text_of(j), f->max, lines))
 		mend_field(rd, f, "is too long or has control characters");
-	return ledger_set(ledger_field_of(rd->c, f), json_string_value(j), f->max, lines, rd->e);
+	ledger_set(ledger_field_of(rd->c, f), json_string_value(j), f->max, lines);
 }
 
 /* A list that is too long keeps its last entries. */
-static int read_list(const struct reading *rd, const struct field *f, const json_t *j)
+static void read_list(const struct reading *rd, const struct field *f, const json_t *j)
 {
 	struct ledger_list *list = ledger_field_of(rd->c, f);
 	size_t n = json_array_size(j);
-	int r = 0;
 
 	if (!json_is_array(j))
 		mend_field(rd, f, "is no list");
 	if (n > f->max)
 		mend_field(rd, f, "is too long");
-	for (size_t i = n > f->max ? n - f->max : 0; i < n && r == 0; i++) {
+	for (size_t i = n > f->max ? n - f->max : 0; i < n; i++) {
 		const json_t *v = json_array_get(j, i);
 
 		if (!json_is_string(v) ||
 		    !ledger_is_clean(ledger_read_text_of(v), LEDGER_TEXT_MAX, false))
 			mend_field(rd, f, "holds an entry that is no text, too long, or not plain");
 		if (json_is_string(v))
-			r = ledger_list_add(list, json_string_value(v), false, rd->e);
+			ledger_list_add(list, json_string_value(v));
 	}
-	return r;
 }
 
 static bool ledger_read_is_number(const json_t *j)
@@ -111,50 +109,49 @@ static bool ledger_read_is_number(const json_t *j)
 	return json_is_integer(j) && json_integer_value(j) >= 0;
 }
 
-static int ledger_read_field(const struct reading *rd, const struct field *f, const json_t *j)
+static void ledger_read_field(const struct reading *rd, const struct field *f, const json_t *j)
 {
 	switch (f->type) {
 	case FIELD_TEXT:
 	case FIELD_LINES:
-		return read_text(rd, f, j);
+		read_text(rd, f, j);
+		return;
 	case FIELD_LIST:
-		return read_list(rd, f, j);
+		read_list(rd, f, j);
+		return;
 	case FIELD_NUMBER:
 		if (ledger_read_is_number(j))
 			*(uint64_t *)ledger_field_of(rd->c, f) = (uint64_t)json_integer_value(j);
 		else
 			mend_field(rd, f, "is no number from 0 up");
-		return 0;
+		return;
 	case FIELD_FLAG:
 		if (json_is_boolean(j))
 			*(bool *)ledger_field_of(rd->c, f) = json_is_true(j);
 		else
 			mend_field(rd, f, "is neither true nor false");
-		return 0;
+		return;
 	}
-	return 0;
 }
 
 /* Some writers use null for "none". */
-static int take_field(const struct reading *rd, const struct field *f, json_t *crash)
+static void take_field(const struct reading *rd, const struct field *f, json_t *crash)
 {
 	json_t *in = f->group ? json_object_get(crash, f->group) : crash;
 	json_t *j = json_object_get(in, f->key);
-	int r = 0;
 
 	if (f->group && in && !json_is_object(in)) {
 		ledger_mend(rd->l, rd->signature, f->group, "is no object");
 		json_object_del(crash, f->group);
-		return 0;
+		return;
 	}
 	if (!j)
-		return 0;
+		return;
 	if (!json_is_null(j))
-		r = ledger_read_field(rd, f, j);
+		ledger_read_field(rd, f, j);
 	json_object_del(in, f->key);
 	if (f->group && json_object_size(in) == 0)
 		json_object_del(crash, f->group);
-	return r;
 }
 
 static void take_state(const struct reading *rd, json_t *crash)
@@ -170,7 +167,7 @@ static void take_state(const struct reading *rd, json_t *crash)
 	json_object_del(crash, "state");
 }
 
-static int take_run(const struct reading *rd, const json_t *j)
+static void take_run(const struct reading *rd, const json_t *j)
 {
 	const json_t *run = json_object_get(j, "run"), *count = json_object_get(j, "count");
 	struct known_crash *c = rd->c;
@@ -178,32 +175,30 @@ static int take_run(const struct reading *rd, const json_t *j)
 
 	if (!json_is_string(run) || !ledger_read_is_number(count)) {
 		ledger_mend(rd->l, rd->signature, "runs", "holds an invalid run");
-		return 0;
+		return;
 	}
 	if (!ledger_is_clean(ledger_read_text_of(run), LEDGER_TEXT_MAX, false) ||
 	    json_object_size(j) > 2)
 		ledger_mend(rd->l, rd->signature, "runs", "has more than names and counts");
 	*to = (struct ledger_run){ledger_empty, (uint64_t)json_integer_value(count)};
 	c->n_runs++;
-	return ledger_set(&to->run, json_string_value(run), LEDGER_TEXT_MAX, false, rd->e);
+	ledger_set(&to->run, json_string_value(run), LEDGER_TEXT_MAX, false);
 }
 
-static int take_runs(const struct reading *rd, json_t *crash)
+static void take_runs(const struct reading *rd, json_t *crash)
 {
 	const json_t *j = json_object_get(crash, "runs");
 	size_t n = json_array_size(j);
-	int r = 0;
 
 	if (!j)
-		return 0;
+		return;
 	if (!json_is_array(j) || n > LEDGER_RUNS)
 		ledger_mend(rd->l, rd->signature, "runs", "is no list, or too long");
 	if (n > 0)
 		rd->c->runs = xcalloc(LEDGER_RUNS, sizeof(*rd->c->runs));
-	for (size_t i = n > LEDGER_RUNS ? n - LEDGER_RUNS : 0; i < n && r == 0; i++)
-		r = take_run(rd, json_array_get(j, i));
+	for (size_t i = n > LEDGER_RUNS ? n - LEDGER_RUNS : 0; i < n; i++)
+		take_run(rd, json_array_get(j, i));
 	json_object_del(crash, "runs");
-	return r;
 }
 
 static void check_sha1(const struct reading *rd, const char *key, char **p)
@@ -227,24 +222,19 @@ static void check_sense(const struct reading *rd)
 }
 
 /* Reads all other fields, and checks them against each other. */
-static int ledger_read_entry(const struct reading *rd, json_t *from, struct found *t)
+static void ledger_read_entry(const struct reading *rd, json_t *from, struct found *t)
 {
 	struct reading of = *rd;
 	size_t n_fields;
 	const struct field *f = ledger_fields(&n_fields);
-	int r = 0;
 
 	of.c = &t->c;
-	for (size_t i = 0; i < n_fields && r == 0; i++)
+	for (size_t i = 0; i < n_fields; i++)
 		if (!f[i].of_crash)
-			r = take_field(&of, &f[i], from);
-	if (r == 0)
-		r = take_runs(&of, from);
-	if (r < 0)
-		return r;
+			take_field(&of, &f[i], from);
+	take_runs(&of, from);
 	take_state(&of, from);
 	check_sense(&of);
-	return 0;
 }
 
 /* Drops the fields that summarise the entries. */
@@ -267,16 +257,14 @@ static void ledger_drop_summary(json_t *crash)
 }
 
 /* Reads the crash's own fields. */
-static int ledger_read_own(const struct reading *rd, json_t *crash)
+static void ledger_read_own(const struct reading *rd, json_t *crash)
 {
 	size_t n_fields;
 	const struct field *f = ledger_fields(&n_fields);
-	int r = 0;
 
-	for (size_t i = 0; i < n_fields && r == 0; i++)
+	for (size_t i = 0; i < n_fields; i++)
 		if (f[i].of_crash)
-			r = take_field(rd, &f[i], crash);
-	return r;
+			take_field(rd, &f[i], crash);
 }
 
 /* --- records and entries --------------------------------------------------- */
@@ -297,10 +285,10 @@ static int ledger_read_take_found(const struct reading *rd, struct record *n, js
 			ledger_entry_drop(rd->l, n, n->c.n_by - 1);
 		return 0;
 	}
-	r = ledger_read_entry(rd, from, t);
-	if (r == 0 && json_object_size(from) > 0)
+	ledger_read_entry(rd, from, t);
+	if (json_object_size(from) > 0)
 		t->extra = json_incref(from);
-	return r;
+	return 0;
 }
 
 static int take_found_by(const struct reading *rd, struct record *n, json_t *crash)
@@ -327,7 +315,7 @@ static int take_only(const struct reading *rd, struct record *n, json_t *crash)
 	int r = ledger_entry_add(n, "", &first, rd->e);
 
 	if (r == 0)
-		r = ledger_read_entry(rd, crash, first);
+		ledger_read_entry(rd, crash, first);
 	return r;
 }
 
@@ -348,27 +336,21 @@ static int take_version(const struct reading *rd, json_t *crash)
 
 static int read_crash(struct ledger *l, const char *signature, json_t *crash, struct err *e)
 {
-	CLEANUP(ledger_record_free_p) struct record *n = NULL;
-	struct reading rd = {.l = l, .signature = signature, .e = e};
+	CLEANUP(ledger_record_free_p) struct record *n = ledger_record_new(signature);
+	struct reading rd = {.l = l, .signature = signature, .c = &n->c, .e = e};
 	int r = ledger_reserve(l, signature, e);
 
+	if (r == 0)
+		r = take_version(&rd, crash);
 	if (r < 0)
 		return r;
-	r = ledger_record_new(signature, &n, e);
-	if (r < 0)
-		return r;
-	rd.c = &n->c;
-	r = take_version(&rd, crash);
-	if (r == 0)
-		r = ledger_read_own(&rd, crash);
-	if (r == 0)
-		r = take_found_by(&rd, n, crash);
+	ledger_read_own(&rd, crash);
+	r = take_found_by(&rd, n, crash);
 	if (r == 0 && n->c.n_by == 0)
 		r = take_only(&rd, n, crash);
-	if (r == 0)
-		r = ledger_summarize(n, e);
 	if (r < 0)
 		return r;
+	ledger_summarize(n);
 	if (json_object_size(crash) > 0)
 		n->extra = json_incref(crash);
 	l->v[l->n++] = take_ptr(&n); /* sorted after the last one */
@@ -403,8 +385,8 @@ static int ledger_read_all(struct ledger *l, json_t *root, struct err *e)
 		}
 		if (is_ours)
 			r = read_crash(l, key, j, e);
-		else if (json_object_set(l->foreign, key, j) < 0)
-			r = err_set(e, ENOMEM, "read the ledger");
+		else
+			(void)json_object_set(l->foreign, key, j);
 		if (r == -ENOSPC)
 			return err_set(e, EBADMSG, "%s", e->msg);
 		if (r < 0)
@@ -431,73 +413,58 @@ static struct record *end_of_chain(const struct ledger *l, struct record *n)
 	return NULL;
 }
 
-static int straighten(struct ledger *l, struct err *e)
+static void straighten(struct ledger *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct record *n = l->v[i], *head = end_of_chain(l, n);
-		int r = 0;
 
 		if (!head) {
 			ledger_mend(l, n->c.signature, "merged_into", "leads to no crash");
 			ledger_unset(&n->c.merged_into);
 		} else if (head != n) {
-			r = ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX,
-				       true, e);
+			ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX,
+				   false);
 		}
-		if (r < 0)
-			return r;
 	}
-	return 0;
 }
 
 /* Keeps only those aliases of the file that have no record: the others follow from the records. */
-static int ledger_connect_names(struct ledger *l, struct record *n, struct err *e)
+static void ledger_connect_names(struct ledger *l, struct record *n)
 {
 	struct ledger_list all = n->c.aliases;
-	int r = 0;
+	struct err none;
 
 	n->c.aliases = (struct ledger_list){0};
-	while (all.n > 0 && r == 0) {
+	while (all.n > 0) {
 		char *name = ledger_list_steal(&all, 0);
 
 		if (ledger_exact(l, name) || ledger_index_get(&l->aliases, name) ||
-		    ledger_check_signature(name, e) < 0) {
+		    ledger_check_signature(name, &none) < 0) {
 			ledger_unset(&name);
 			continue;
 		}
-		r = ledger_list_take(&n->c.aliases, name, e);
-		if (r == 0)
-			r = ledger_index_put(&l->aliases, name, n, NULL, e);
+		ledger_list_take(&n->c.aliases, name);
+		(void)ledger_index_put(&l->aliases, name, n);
 	}
 	ledger_list_done(&all);
-	return r;
 }
 
-static int take_raw_keys(struct ledger *l, struct record *n, struct found *t, struct err *e)
+static void take_raw_keys(struct ledger *l, struct record *n, struct found *t)
 {
 	struct ledger_list *keys = &t->c.raw_keys;
 
-	for (size_t i = 0; i < keys->n;) {
-		struct record *old;
-		int r = ledger_index_put(&l->raw_keys, keys->v[i], n, &old, e);
-
-		if (r < 0)
-			return r;
-		if (old)
+	for (size_t i = 0; i < keys->n;)
+		if (ledger_index_put(&l->raw_keys, keys->v[i], n))
 			ledger_list_drop(keys, i); /* the first record keeps the key */
 		else
 			i++;
-	}
-	return 0;
 }
 
-static int take_all_raw_keys(struct ledger *l, struct record *n, struct err *e)
+static void take_all_raw_keys(struct ledger *l, struct record *n)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n->c.n_by; i++)
-		r = take_raw_keys(l, n, ledger_entry_at(n, i), e);
-	return r < 0 ? r : ledger_summarize(n, e);
+	for (size_t i = 0; i < n->c.n_by; i++)
+		take_raw_keys(l, n, ledger_entry_at(n, i));
+	ledger_summarize(n);
 }
 
 static int take_merged(struct ledger *l, struct record *n, struct err *e)
@@ -505,9 +472,8 @@ static int take_merged(struct ledger *l, struct record *n, struct err *e)
 	struct record *head = ledger_exact(l, n->c.merged_into);
 
 	if (head->c.aliases.n < LEDGER_ALIASES) {
-		int r = ledger_list_add(&head->c.aliases, n->c.signature, true, e);
-
-		return r < 0 ? r : ledger_join(head, n, true, e);
+		ledger_list_add(&head->c.aliases, n->c.signature);
+		return ledger_join(head, n, true, e);
 	}
 	ledger_mend(l, n->c.signature, "merged_into", "names a crash with too many aliases");
 	ledger_unset(&n->c.merged_into);
@@ -517,12 +483,12 @@ static int take_merged(struct ledger *l, struct record *n, struct err *e)
 /* Builds the indexes of a ledger that has its records, read and sorted. */
 static int ledger_connect(struct ledger *l, struct err *e)
 {
-	int r = straighten(l, e);
+	int r = 0;
 
-	for (size_t i = 0; i < l->n && r == 0; i++) {
-		r = ledger_connect_names(l, l->v[i], e);
-		if (r == 0)
-			r = take_all_raw_keys(l, l->v[i], e);
+	straighten(l);
+	for (size_t i = 0; i < l->n; i++) {
+		ledger_connect_names(l, l->v[i]);
+		take_all_raw_keys(l, l->v[i]);
 	}
 	for (size_t i = 0; i < l->n && r == 0; i++)
 		if (*l->v[i]->c.merged_into)
@@ -568,11 +534,9 @@ static int ledger_read_check_values(struct slice text, struct err *e)
 /* Makes a ledger from root, which is emptied. */
 static int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
 {
-	CLEANUP(ledger_free_p) struct ledger *l = NULL;
-	int r = ledger_new(&l, e);
+	CLEANUP(ledger_free_p) struct ledger *l = ledger_new();
+	int r = ledger_read_all(l, root, e);
 
-	if (r == 0)
-		r = ledger_read_all(l, root, e);
 	if (r < 0)
 		return r;
 	if (l->n > 0)
@@ -627,7 +591,7 @@ struct rebuild {
 /* Errors of this process, which are no damage. */
 static bool ledger_read_is_ours(int r)
 {
-	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+	return r == -EMFILE || r == -ENFILE;
 }
 
 static bool ledger_read_is_record_of(const char *signature, const char *name)

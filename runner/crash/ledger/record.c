@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records in memory: their texts and lists, their fields, their entries. */
-#include "base/cleanup.h"
 #include "base/memory.h"
 #include "runner/crash/ledger/internal.h"
 
@@ -86,7 +85,7 @@ bool ledger_is_clean(struct slice text, size_t max, bool lines)
 	return true;
 }
 
-int ledger_set(char **p, const char *text, size_t max, bool lines, struct err *e)
+void ledger_set(char **p, const char *text, size_t max, bool lines)
 {
 	struct slice in = {text, text ? strnlen(text, max + 4) : 0};
 	char *out;
@@ -94,11 +93,9 @@ int ledger_set(char **p, const char *text, size_t max, bool lines, struct err *e
 
 	if (in.n == 0) {
 		ledger_unset(p);
-		return 0;
+		return;
 	}
 	out = xmalloc(max < in.n ? max + 1 : in.n + 1);
-	if (!out)
-		return err_sys(e, "copy a text");
 	while (in.n > 0) {
 		struct slice c;
 		size_t took = clean_next(in, lines, &c);
@@ -113,7 +110,6 @@ int ledger_set(char **p, const char *text, size_t max, bool lines, struct err *e
 	out[n] = '\0';
 	ledger_unset(p);
 	*p = out;
-	return 0;
 }
 
 void ledger_unset(char **p)
@@ -123,28 +119,20 @@ void ledger_unset(char **p)
 	*p = ledger_empty;
 }
 
-int ledger_list_take(struct ledger_list *l, char *text, struct err *e)
+void ledger_list_take(struct ledger_list *l, char *text)
 {
-	char **v = l->v;
-
 	/* The array doubles at each power of two. */
 	if ((l->n & (l->n - 1)) == 0)
-		v = xreallocarray(l->v, l->n ? l->n * 2 : 1, sizeof(char *));
-	if (!v) {
-		ledger_unset(&text);
-		return err_sys(e, "grow a list");
-	}
-	l->v = v;
+		l->v = xreallocarray(l->v, l->n ? l->n * 2 : 1, sizeof(char *));
 	l->v[l->n++] = text;
-	return 0;
 }
 
-int ledger_list_add(struct ledger_list *l, const char *text, bool lines, struct err *e)
+void ledger_list_add(struct ledger_list *l, const char *text)
 {
 	char *copy = ledger_empty;
-	int r = ledger_set(&copy, text, LEDGER_TEXT_MAX, lines, e);
 
-	return r < 0 ? r : ledger_list_take(l, copy, e);
+	ledger_set(&copy, text, LEDGER_TEXT_MAX, false);
+	ledger_list_take(l, copy);
 }
 
 size_t ledger_list_at(const struct ledger_list *l, const char *text)
@@ -197,16 +185,11 @@ void ledger_add(uint64_t *sum, uint64_t n)
 		*sum = INT64_MAX;
 }
 
-int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit, const char *run,
-		    struct err *e)
+void ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit, const char *run)
 {
-	int r = ledger_set(&seen->commit, commit, LEDGER_TEXT_MAX, false, e);
-
-	if (r == 0)
-		r = ledger_set(&seen->run, run, LEDGER_TEXT_MAX, false, e);
-	if (r == 0)
-		seen->time = time > INT64_MAX ? INT64_MAX : time;
-	return r;
+	ledger_set(&seen->commit, commit, LEDGER_TEXT_MAX, false);
+	ledger_set(&seen->run, run, LEDGER_TEXT_MAX, false);
+	seen->time = time > INT64_MAX ? INT64_MAX : time;
 }
 
 /* --- fields ---------------------------------------------------------------- */
@@ -324,19 +307,13 @@ static void ledger_fields_init(struct known_crash *p)
 	p->signature = ledger_empty;
 }
 
-DEFINE_CLEANUP(struct record *, ledger_record_free)
-
-int ledger_record_new(const char *signature, struct record **ret, struct err *e)
+struct record *ledger_record_new(const char *signature)
 {
-	CLEANUP(ledger_record_free_p) struct record *n = xcalloc(1, sizeof(*n));
-	int r;
+	struct record *n = xcalloc(1, sizeof(*n));
 
 	ledger_fields_init(&n->c);
-	r = ledger_set(&n->c.signature, signature, LEDGER_SIGNATURE_MAX, true, e);
-	if (r < 0)
-		return r;
-	*ret = take_ptr(&n);
-	return 0;
+	ledger_set(&n->c.signature, signature, LEDGER_SIGNATURE_MAX, false);
+	return n;
 }
 
 /* NULL is fine */
@@ -407,16 +384,12 @@ struct found *ledger_entry_of(const struct record *n, const char *target)
 
 static int ledger_entry_reserve(struct known_crash *c, struct err *e)
 {
-	struct known_crash **v = c->by;
-
 	if (c->n_by >= LEDGER_TARGETS)
 		return err_set(e, ENOSPC, "more than %d targets found crash '%.100s'",
 			       LEDGER_TARGETS, c->signature);
 	if ((c->n_by & (c->n_by - 1)) == 0) /* the array doubles at each power of two */
-		v = xreallocarray(c->by, c->n_by ? c->n_by * 2 : 1, sizeof(struct known_crash *));
-	if (!v)
-		return err_sys(e, "grow the entries of a crash");
-	c->by = v;
+		c->by =
+		    xreallocarray(c->by, c->n_by ? c->n_by * 2 : 1, sizeof(struct known_crash *));
 	return 0;
 }
 
@@ -429,11 +402,7 @@ int ledger_entry_add(struct record *n, const char *target, struct found **ret, s
 		return r;
 	t = xcalloc(1, sizeof(*t));
 	ledger_fields_init(&t->c);
-	r = ledger_set(&t->c.fuzzer, target, LEDGER_TEXT_MAX, false, e);
-	if (r < 0) {
-		ledger_entry_free(t);
-		return r;
-	}
+	ledger_set(&t->c.fuzzer, target, LEDGER_TEXT_MAX, false);
 	t->c.signature = n->c.signature;
 	n->c.by[n->c.n_by++] = &t->c;
 	*ret = t;
@@ -480,15 +449,12 @@ static size_t leading(const struct known_crash *c)
 	return kept < c->n_by ? kept : open < c->n_by ? open : 0;
 }
 
-static int list_targets(struct known_crash *c, struct err *e)
+static void list_targets(struct known_crash *c)
 {
-	int r = 0;
-
 	ledger_list_done(&c->targets);
-	for (size_t i = 0; r == 0 && i < c->n_by; i++)
+	for (size_t i = 0; i < c->n_by; i++)
 		if (i != c->lead)
-			r = ledger_list_add(&c->targets, c->by[i]->fuzzer, false, e);
-	return r;
+			ledger_list_add(&c->targets, c->by[i]->fuzzer);
 }
 
 /* Run ids begin with the time, so this is the order of time. */
@@ -499,7 +465,7 @@ static int by_run(const void *a, const void *b)
 
 /* Lists the runs of all entries, each once; the entries own the texts.  A single entry's list is
  * used as it is. */
-static int list_runs(struct record *n, struct err *e)
+static void list_runs(struct record *n)
 {
 	struct known_crash *c = &n->c;
 	struct ledger_run *v;
@@ -510,10 +476,8 @@ static int list_runs(struct record *n, struct err *e)
 	for (size_t i = 0; i < c->n_by; i++)
 		all += c->by[i]->n_runs;
 	if (c->n_by == 1 || all == 0)
-		return 0;
+		return;
 	v = n->runs = xcalloc(all, sizeof(*v));
-	if (!v)
-		return err_sys(e, "sum up a crash");
 	for (size_t i = 0; i < c->n_by; i++)
 		for (size_t m = 0; m < c->by[i]->n_runs; m++)
 			v[k++] = c->by[i]->runs[m];
@@ -526,7 +490,6 @@ static int list_runs(struct record *n, struct err *e)
 			v[++k] = v[i];
 	c->n_runs = k + 1 < LEDGER_RUNS ? k + 1 : LEDGER_RUNS;
 	c->runs = v + (k + 1 - c->n_runs);
-	return 0;
 }
 
 /* Borrows the entry's fields; the crash's own fields stay. */
@@ -578,15 +541,14 @@ static void sum_up_danger(struct known_crash *c)
 	}
 }
 
-int ledger_summarize(struct record *n, struct err *e)
+void ledger_summarize(struct record *n)
 {
 	struct known_crash *c = &n->c;
-	int r;
 
 	c->lead = leading(c);
 	ledger_entry_borrow(c, c->by[c->lead]);
 	sum_up(c);
 	sum_up_danger(c);
-	r = list_targets(c, e);
-	return r == 0 ? list_runs(n, e) : r;
+	list_targets(c);
+	list_runs(n);
 }

@@ -55,37 +55,34 @@ static json_t *field_json(struct known_crash *c, const struct field *f, bool *re
 	return NULL;
 }
 
-static bool ledger_write_put_field(json_t *o, struct known_crash *c, const struct field *f)
+static void ledger_write_put_field(json_t *o, struct known_crash *c, const struct field *f)
 {
 	bool skip;
 	json_t *j = field_json(c, f, &skip);
 	json_t *in = o;
 
 	if (skip)
-		return true;
+		return;
 	if (f->group) {
+		if (!json_object_get(o, f->group))
+			(void)json_object_set_new(o, f->group, json_object());
 		in = json_object_get(o, f->group);
-		if (!in && json_object_set_new(o, f->group, json_object()) == 0)
-			in = json_object_get(o, f->group);
 	}
-	return json_object_set_new(in, f->key, j) == 0;
+	(void)json_object_set_new(in, f->key, j);
 }
 
-static bool put_runs(json_t *o, const struct known_crash *c)
+static void put_runs(json_t *o, const struct known_crash *c)
 {
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < c->n_runs; i++)
-		if (json_array_append_new(a, json_pack("{s:s, s:I}", "run", c->runs[i].run, "count",
-						       (json_int_t)c->runs[i].count)) < 0) {
-			json_decref(a);
-			return false;
-		}
-	return json_object_set_new(o, "runs", a) == 0;
+		(void)json_array_append_new(a, json_pack("{s:s, s:I}", "run", c->runs[i].run,
+							 "count", (json_int_t)c->runs[i].count));
+	(void)json_object_set_new(o, "runs", a);
 }
 
 /* Adds the unknown fields at the end, and in their groups. */
-static bool put_extra(json_t *o, json_t *extra)
+static void put_extra(json_t *o, json_t *extra)
 {
 	const char *key;
 	json_t *j;
@@ -93,13 +90,12 @@ static bool put_extra(json_t *o, json_t *extra)
 	json_object_foreach(extra, key, j)
 	{
 		json_t *have = json_object_get(o, key);
-		int r = have && json_is_object(j) ? json_object_update(have, j)
-						  : json_object_set(o, key, j);
 
-		if (r < 0)
-			return false;
+		if (json_is_object(have) && json_is_object(j))
+			(void)json_object_update(have, j);
+		else
+			(void)json_object_set(o, key, j);
 	}
-	return true;
 }
 
 static json_t *object_json(struct known_crash *c, bool is_entry)
@@ -107,56 +103,44 @@ static json_t *object_json(struct known_crash *c, bool is_entry)
 	json_t *o = json_object();
 	size_t n_fields;
 	const struct field *f = ledger_fields(&n_fields);
-	bool ok =
-	    o && json_object_set_new(o, "state", json_string(ledger_state_name(c->state))) == 0;
 
-	for (size_t i = 0; i < n_fields && ok; i++)
+	(void)json_object_set_new(o, "state", json_string(ledger_state_name(c->state)));
+	for (size_t i = 0; i < n_fields; i++)
 		if (!is_entry || !f[i].of_crash)
-			ok = ledger_write_put_field(o, c, &f[i]);
-	if (ok && c->n_runs > 0)
-		ok = put_runs(o, c);
-	if (ok)
-		return o;
-	json_decref(o);
-	return NULL;
+			ledger_write_put_field(o, c, &f[i]);
+	if (c->n_runs > 0)
+		put_runs(o, c);
+	return o;
 }
 
-static bool put_entries(json_t *o, const struct record *n)
+static void put_entries(json_t *o, const struct record *n)
 {
 	json_t *all = json_array();
-	bool ok = all;
 
-	for (size_t i = 0; ok && i < n->c.n_by; i++) {
+	for (size_t i = 0; i < n->c.n_by; i++) {
 		struct found *t = ledger_entry_at(n, i);
 		json_t *j = object_json(&t->c, true);
 
-		ok = j && (!t->extra || put_extra(j, t->extra));
-		if (ok)
-			ok = json_array_append(all, j) == 0;
-		json_decref(j);
+		if (t->extra)
+			put_extra(j, t->extra);
+		(void)json_array_append_new(all, j);
 	}
 	json_object_del(o, "raw_keys"); /* each target's entry has its own */
 	json_object_del(o, "artifacts");
-	if (ok)
-		ok = json_object_set_new(o, "v", json_integer(LEDGER_VERSION)) == 0;
-	if (ok)
-		return json_object_set_new(o, "found_by", all) == 0;
-	json_decref(all);
-	return false;
+	(void)json_object_set_new(o, "v", json_integer(LEDGER_VERSION));
+	(void)json_object_set_new(o, "found_by", all);
 }
 
 /* The fields of a crash with one target are those of its only entry. */
 static json_t *ledger_write_crash_json(struct record *n)
 {
 	json_t *o = object_json(&n->c, false);
-	bool ok = o && (n->c.n_by == 1 || put_entries(o, n));
 
-	if (ok && n->extra)
-		ok = put_extra(o, n->extra);
-	if (ok)
-		return o;
-	json_decref(o);
-	return NULL;
+	if (n->c.n_by > 1)
+		put_entries(o, n);
+	if (n->extra)
+		put_extra(o, n->extra);
+	return o;
 }
 
 /* --- as text ------------------------------------------------------------------ */
@@ -166,7 +150,7 @@ static int print_digits(const json_t *j, char **ret, struct err *e)
 	char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
 
 	if (!text)
-		return err_set(e, ENOMEM, "print JSON");
+		return err_set(e, EINVAL, "print JSON");
 	*ret = text;
 	return 0;
 }
@@ -299,15 +283,15 @@ static void shorten_entry(struct ledger *l, struct record *n, struct known_crash
 	}
 }
 
-static int ledger_write_shorten(struct ledger *l, struct record *n, struct err *e)
+static void ledger_write_shorten(struct ledger *l, struct record *n)
 {
 	for (size_t i = 0; i < n->c.n_by; i++)
 		shorten_entry(l, n, &ledger_entry_at(n, i)->c);
-	return ledger_summarize(n, e);
+	ledger_summarize(n);
 }
 
 /* Shortens the lists of a share (of 4) of the crashes: those not seen for the longest time. */
-static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
+static void shorten_oldest(struct ledger *l, size_t share)
 {
 	_autofree_ struct record **v = xcalloc(l->n + 1, sizeof(struct record *));
 
@@ -315,13 +299,8 @@ static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
 		memcpy(v, l->v, l->n * sizeof(struct record *));
 		qsort(v, l->n, sizeof(struct record *), by_last_seen);
 	}
-	for (size_t i = 0; i < l->n * share / 4; i++) {
-		int r = ledger_write_shorten(l, v[i], e);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; i < l->n * share / 4; i++)
+		ledger_write_shorten(l, v[i]);
 }
 
 static int print_bounded(struct ledger *l, struct buf *out, struct err *e)
@@ -330,9 +309,8 @@ static int print_bounded(struct ledger *l, struct buf *out, struct err *e)
 
 	for (size_t share = 1; r == -EFBIG && share <= 4; share++) {
 		buf_clear(out);
-		r = shorten_oldest(l, share, e);
-		if (r == 0)
-			r = ledger_write_print(l, out, e);
+		shorten_oldest(l, share);
+		r = ledger_write_print(l, out, e);
 	}
 	return r;
 }
@@ -477,10 +455,10 @@ static int unmark_stale(int state_dirfd, struct err *e)
 static int ledger_write_save(struct ledger *l, int state_dirfd, struct err *e)
 {
 	_autobuf_ struct buf out = BUF_INIT(LEDGER_FILE_MAX);
-	int r = ledger_adopt_inputs(l, state_dirfd, e);
+	int r;
 
-	if (r == 0)
-		r = print_bounded(l, &out, e);
+	ledger_adopt_inputs(l, state_dirfd);
+	r = print_bounded(l, &out, e);
 	if (r == 0 && l->keep_file)
 		r = keep_damaged(state_dirfd, e);
 	if (r >= 0)

@@ -84,7 +84,7 @@ int books_open(struct loop *l, struct state *s, const char *run, struct books **
 	if (r == 0)
 		snprintf(warning, 300, "%.299s", ledger_warning(b->ledger));
 	if (r == 0 && run)
-		r = ledger_next_run(b->ledger, run, e);
+		ledger_next_run(b->ledger, run);
 	/* This sets a damaged file aside once; otherwise each child would do it. */
 	if (r == 0)
 		r = ledger_save(b->ledger, s->dirfd, e);

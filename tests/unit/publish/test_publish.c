@@ -8,7 +8,6 @@
 static void test_new(void **state)
 {
 	_autojson_ json_t *j = NULL;
-	struct err e;
 
 	(void)state;
 	seen(A, "r1", T0, false);
@@ -32,7 +31,7 @@ static void test_new(void **state)
 	all_done(T0);
 	queue(0);
 	/* The next run does not see the crash, the run after it does. */
-	assert_int_equal(ledger_next_run(ledger, "r2", &e), 0);
+	ledger_next_run(ledger, "r2");
 	p.run = "r2";
 	queue(0);
 	p.run = "r3";
@@ -347,7 +346,7 @@ static void test_many(void **state)
 		seen(sig, "r0", T0 - 10 * DAY, false);
 		assert_int_equal(ledger_issue(ledger, sig, "https://x/1", &e), 0);
 	}
-	assert_int_equal(ledger_next_run(ledger, "r1", &e), 0);
+	ledger_next_run(ledger, "r1");
 	began = clock();
 	queue(0);
 	took = (clock() - began) / (CLOCKS_PER_SEC / 1000);
