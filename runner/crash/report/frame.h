@@ -51,5 +51,20 @@ void frame_name(struct slice function, char ret[FRAME_NAME_MAX]);
 /* Copies the function as printed into cap bytes.  If it does not fit, "<...>" replaces template
  * arguments; if that is still too long, its end is cut. */
 void frame_function(struct slice function, char *to, size_t cap);
+/* Removes the hash from the end of a name of Rust; false: there is none. */
+bool frame_rust_drop_hash(struct slice *io);
+
+/* Selects the frames that do not identify a bug: sanitizer runtimes, engines, C libraries, and
+ * functions that abort, allocate or copy for all callers.  The rules are in frame_rules.inc. */
+enum frame_view {
+	FRAME_VIEW_STATE = 1, /* the big platforms' three-frame state */
+	FRAME_VIEW_OWN = 2,   /* our own frames and signatures */
+	FRAME_VIEW_WIDE = 4,  /* the same plus frames of the C++ library, if nothing else is left */
+	/* Functions that report a failure of their caller.  Frames without a name above them belong
+	 * to them, too. */
+	FRAME_VIEW_REPORTER = 8,
+};
+
+bool frame_ignored(const struct frame *f, enum frame_view view);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/crash/report/frame_rules.h"
+#include "runner/crash/report/frame.h"
 
 #include "runner/crash/report/text.h"
 

@@ -3,9 +3,8 @@
 #define RUNNER_CRASH_REPORT_INTERNAL_H
 
 /* Shared by the files of the report parser; other files use report.h. */
-#include "runner/crash/report/frame_rules.h"
+#include "runner/crash/report/frame.h"
 #include "runner/crash/report/report.h"
-#include "runner/crash/report/stack.h"
 #include "runner/crash/report/text.h"
 #include "runner/crash/report/words.h"
 
@@ -55,6 +54,31 @@ struct verdict {
 	bool go, exception, python;
 	/* For the security flag. */
 	bool pc_null, no_bug_signal, miracle, issue;
+};
+
+/* Keeps the lines of one stack of a report.  It begins with the first frame after the stack's
+ * header.  It ends at a blank line, or at a frame number that does not continue the sequence. */
+enum {
+	STACK_FRAMES_MAX = 256, /* sanitizers print at most that many */
+	STACK_TEXT_MAX = 160 * 1024,
+	STACK_LINE_MAX = 4096, /* a longer frame keeps its beginning and its end */
+	STACK_LINE_HEAD = 3072,
+};
+
+struct stack {
+	enum stack_at {
+		STACK_OFF,  /* no stack is wanted */
+		STACK_WAIT, /* the next frame begins the stack */
+		STACK_IN,
+		STACK_GAP, /* after a line that is not a frame: half a line, a note */
+		STACK_DONE,
+	} at;
+	uint64_t last; /* number of the last frame */
+	size_t n;      /* frames kept */
+	size_t total;  /* frames seen */
+	size_t used;   /* bytes used of text */
+	uint32_t ends[STACK_FRAMES_MAX];
+	char text[STACK_TEXT_MAX];
 };
 
 /* A line. */
@@ -124,6 +148,9 @@ void verdict_new(struct crash_parser *p, const char *type, enum crash_kind kind,
 void verdict_cause(struct crash_parser *p, struct slice text);
 /* Forgets everything. */
 void verdict_clear(struct crash_parser *p);
+/* At the end: whether the crash matters for security, and how much. */
+void report_security(const struct crash_parser *p, struct crash_report *r);
+enum crash_severity report_severity(const struct crash_report *r);
 
 /* --- state.c --- */
 void state_clear(struct state *s);
@@ -139,6 +166,22 @@ void state_drop_echo(struct crash_parser *p);
 void state_name(struct crash_parser *p, struct slice name);
 /* Copies the lines of the final state into r. */
 void state_finish(struct crash_parser *p, struct crash_report *r);
+
+/* --- stack.c --- */
+/* Empties the stack.  It then waits for a frame, or (want false) for nothing. */
+void stack_restart(struct stack *s, bool want);
+/* Adds a line of the report; number is valid with is_frame. */
+void stack_line(struct stack *s, struct slice line, bool is_frame, uint64_t number);
+/* Parses the frame of index i < n again. */
+void stack_frame(const struct stack *s, size_t i, struct frame *ret);
+/* Finds the application's frames, as far as a stack without names shows them.  They end before
+ * those of the engine, which end at main().  With by_engine, they begin behind the frames of the
+ * engine that printed the stack.  In a stack with names, all frames count. */
+void stack_application(const struct stack *s, bool by_engine, size_t *ret_begin, size_t *ret_end);
+/* The application's frames of the kept stack. */
+void report_frames(const struct crash_parser *p, struct crash_report *r);
+/* The application's frames of a stack, in new memory (free() it). */
+struct crash_frame *report_stack(const struct stack *s, bool by_engine, size_t *ret_n);
 
 /* --- head.c --- */
 /* Clears the words of headlines that the line only quotes or mentions.  Returns the text that a log
@@ -196,14 +239,9 @@ bool kind_is_echo(struct crash_parser *p, const struct line *l);
 /* Handles frames of Go, Java, Python and JavaScript. */
 bool kind_foreign_frame(struct crash_parser *p, struct slice line);
 
-/* --- signature.c, security.c, frames.c: at the end --- */
-void report_frames(const struct crash_parser *p, struct crash_report *r);
-/* The application's frames of a stack, in new memory (free() it). */
-struct crash_frame *report_stack(const struct stack *s, bool by_engine, size_t *ret_n);
+/* --- signature.c: at the end --- */
 void report_signature(const struct crash_parser *p, struct crash_report *r);
 void report_bug(struct crash_report *r);
 void report_raw_key(const struct crash_parser *p, struct crash_report *r);
-void report_security(const struct crash_parser *p, struct crash_report *r);
-enum crash_severity report_severity(const struct crash_report *r);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/crash/report/frame_rust.h"
 #include "runner/crash/report/internal.h"
 
 /* The big platforms' crash state: up to three lines, an assertion's text or names of frames.

@@ -144,6 +144,16 @@ static inline size_t text_last(struct slice s, char c)
 }
 
 /* Copies s into a string of cap bytes, cut to fit, with '?' for unprintable bytes. */
-void text_copy(char *to, size_t cap, struct slice s);
+static inline void text_copy(char *to, size_t cap, struct slice s)
+{
+	size_t n = s.n < cap ? s.n : cap - 1;
+
+	for (size_t i = 0; i < n; i++) {
+		to[i] = '?';
+		if (s.p[i] >= ' ' && s.p[i] <= '~')
+			to[i] = s.p[i];
+	}
+	to[n] = '\0';
+}
 
 #endif

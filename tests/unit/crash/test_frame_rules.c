@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/crash/report/frame_rules.h"
+#include "runner/crash/report/frame.h"
 
 enum { NEITHER = 0, S = FRAME_VIEW_STATE, O = FRAME_VIEW_OWN, W = FRAME_VIEW_WIDE };
 
