@@ -229,11 +229,6 @@ bool kind_missing(struct crash_parser *p, const struct line *l);
 bool kind_libc(struct crash_parser *p, const struct line *l);
 /* Handles the first frame of a stack: the message of a trap is more precise than its signal. */
 void kind_trap(struct crash_parser *p, const struct frame *f);
-/* UBSan's type of a message; NULL: the message is not known. */
-const char *kind_ubsan_type(struct slice said);
-/* "heap_use-after-free" -> "Heap-use-after-free", the type */
-void kind_set_type(struct crash_parser *p, struct slice type, enum crash_kind kind,
-		   struct slice line);
 /* Whether a signal's line must not replace a better type. */
 bool kind_is_echo(struct crash_parser *p, const struct line *l);
 /* Handles frames of Go, Java, Python and JavaScript. */

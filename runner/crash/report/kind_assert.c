@@ -253,3 +253,326 @@ bool kind_never(struct crash_parser *p, const struct line *l)
 		verdict_new(p, "ASSERT_NOT_REACHED", CRASH_ASSERT, l->text);
 	return false;
 }
+
+/* --- checks ---------------------------------------------------------------- */
+
+/* CHECK() and similar macros, in the logs of Google's libraries, Chrome and V8. */
+
+/* "len > 0 (-1 vs. 0)" -> "len > 0": values are not part of a check. */
+static struct slice without_values(struct slice s)
+{
+	struct slice in = s, rest;
+
+	scan_lit(&in, SLICE("Check failed: "));
+	rest = in;
+	if (text_after(&rest, SLICE("failed: ")) && text_has(rest, SLICE(" vs. ")))
+		in.n = (size_t)(rest.p - in.p) - 1;
+	for (rest = in; text_after(&rest, SLICE(" ("));)
+		if (text_has(rest, SLICE(" vs. "))) {
+			in.n = (size_t)(rest.p - in.p) - 2;
+			break;
+		}
+	/* ": 'text'" and '= "text"' at the end */
+	for (size_t i = 0; i + 2 < in.n; i++) {
+		struct slice value = {in.p + i + 1, in.n - i - 1};
+
+		if (in.p[i] != ':' && in.p[i] != '=')
+			continue;
+		value = text_trim(value);
+		if (value.n > 1 && (value.p[0] == '"' || value.p[0] == '\'') &&
+		    value.p[value.n - 1] == value.p[0]) {
+			in.n = i;
+			break;
+		}
+	}
+	return text_strip(in, " .'\"[]");
+}
+
+/* "../../a/b.cc:24", "b.cc(24)" -> "b.cc" */
+static struct slice file_only(struct slice s)
+{
+	s = text_strip(s, " .'\"[]");
+	text_cut(&s, SLICE("("));
+	text_cut(&s, SLICE(":"));
+	return text_basename(s);
+}
+
+static void set_check(struct crash_parser *p, const char *type, struct slice said,
+		      struct slice file, const struct line *l)
+{
+	said = without_values(said);
+	file = file_only(file);
+	if (said.n > 512)
+		said.n = 512;
+	verdict_new(p, type, CRASH_ASSERT, l->text);
+	state_set(&p->state, said, 1);
+	if (file.n > 0) {
+		state_add(&p->state, SLICE(" in "));
+		state_add(&p->state, (struct slice){file.p, file.n < 128 ? file.n : 128});
+	}
+	state_add(&p->state, SLICE("\n"));
+	verdict_cause(p, said);
+}
+
+/* 'F' and a date: "F0813 ", or since glog 0.5 "F20240813 " */
+static bool begins_fatal(struct slice in)
+{
+	size_t digits = 0;
+
+	if (!scan_lit(&in, SLICE("F")))
+		return false;
+	while (digits < in.n && text_digit(in.p[digits]))
+		digits++;
+	return (digits == 4 || digits == 8) && digits < in.n && in.p[digits] == ' ';
+}
+
+/* "F0813 00:29:27.775753  384244 file.cc:130] text" */
+static bool google_fatal(struct slice in, struct slice *ret_file, struct slice *ret_said)
+{
+	size_t colon;
+
+	if (!begins_fatal(in))
+		return false;
+	*ret_file = in;
+	if (!text_after(&in, SLICE("] ")) || !text_cut(ret_file, SLICE("] ")))
+		return false;
+	colon = text_last(*ret_file, ':');
+	if (colon == ret_file->n)
+		return false;
+	ret_file->n = colon;
+	text_skip(ret_file, text_last(*ret_file, ' ') + 1);
+	*ret_said = in;
+	return true;
+}
+
+/* "[1:1:0308/122440.968711:FATAL:b.cc(243)] Check failed: text" and, newer, "...:FATAL:b.cc:243]
+ * Check failed": the last field that does not begin with a number. */
+static bool chrome_bracket(struct slice *io, struct slice *ret_file)
+{
+	struct slice in = text_trim(*io), inside;
+	size_t close;
+
+	if (!scan_lit(&in, SLICE("[")) || !memchr(in.p, ']', in.n))
+		return false;
+	close = (size_t)((const char *)memchr(in.p, ']', in.n) - in.p);
+	inside = (struct slice){in.p, close};
+	text_skip(&in, close + 1);
+	for (;;) {
+		size_t colon = text_last(inside, ':');
+
+		if (colon == inside.n)
+			return false;
+		if (colon + 1 < inside.n && !text_digit(inside.p[colon + 1])) {
+			*ret_file = (struct slice){inside.p + colon + 1, inside.n - colon - 1};
+			*io = in;
+			return true;
+		}
+		inside.n = colon;
+	}
+}
+
+static bool on_chrome(struct crash_parser *p, const struct line *l)
+{
+	static const struct {
+		struct slice said;
+		const char *type;
+	} kinds[] = {
+	    {{"Security CHECK failed:", 22}, "Security CHECK failure"},
+	    {{"Security DCHECK failed:", 23}, "Security DCHECK failure"},
+	    {{"CHECK failed:", 13}, "CHECK failure"}, /* also matches DCHECK */
+	    {{"Debug check failed:", 19}, "DCHECK failure"},
+	    {{"Check failed:", 13}, "CHECK failure"},
+	};
+	struct slice in = l->text, file = {0};
+
+	if (!chrome_bracket(&in, &file))
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct slice said = in;
+
+		/* Only security checks replace another crash. */
+		if ((i > 1 && verdict_known(p)) || !text_after(&said, kinds[i].said))
+			continue;
+		text_cut(&said, SLICE("; ")); /* the message behind the condition */
+		set_check(p, kinds[i].type, text_trim(said), file, l);
+		return true;
+	}
+	return false;
+}
+
+/* Abseil's "[file.cc : 17] RAW: Check n > 4 failed: text", before its log is ready */
+static void on_raw(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text, file;
+
+	if (verdict_known(p) || !scan_lit(&in, SLICE("[")))
+		return;
+	file = in;
+	if (!text_cut(&file, SLICE(" : ")) || !text_after(&in, SLICE("] RAW: Check ")))
+		return;
+	text_cut(&in, SLICE(" failed: "));
+	set_check(p, "CHECK failure", in, file, l);
+}
+
+bool kind_check(struct crash_parser *p, const struct line *l)
+{
+	struct slice file = {0}, said = {0};
+
+	if (!verdict_known(p) && google_fatal(l->text, &file, &said)) {
+		struct slice rest = text_trim(said);
+		bool check = scan_lit(&rest, SLICE("Check failed:"));
+
+		set_check(p, check ? "CHECK failure" : "Fatal error", text_trim(rest), file, l);
+		return false;
+	}
+	if (words_has(l->words, WORDS_CHECK)) {
+		on_raw(p, l);
+		on_chrome(p, l);
+	}
+	return false;
+}
+
+/* --- V8 ------------------------------------------------------------------- */
+
+/* "# Check failed: text." and other text after "# Fatal error in" */
+static void on_fatal_text(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text;
+	char type[sizeof(p->v.type)], file[sizeof(p->v.check_file)];
+
+	if (!scan_lit(&in, SLICE("#")) || in.n == 0 || (in.p[0] != ' ' && in.p[0] != '\t'))
+		return;
+	in = text_trim(in);
+	if (in.n == 0)
+		return;
+	memcpy(type, p->v.type, sizeof(type));
+	memcpy(file, p->v.check_file, sizeof(file));
+	if (text_begins(in, SLICE("unreachable code")) ||
+	    text_begins(in, SLICE("unimplemented code"))) {
+		verdict_new(p, "Unreachable code", CRASH_ASSERT, l->text);
+		state_set(&p->state, slice_of(file), 0);
+		state_add(&p->state, SLICE("\n"));
+		return;
+	}
+	if (scan_lit(&in, SLICE("Debug check failed: ")))
+		text_copy(type, sizeof(type), SLICE("DCHECK failure"));
+	else if (scan_lit(&in, SLICE("Check failed: ")) ||
+		 text_begins(in, SLICE("RepresentationChangerError: ")))
+		text_copy(type, sizeof(type), SLICE("CHECK failure"));
+	set_check(p, type, in, slice_of(file), l);
+}
+
+/* "# Fatal error in ../../src/vector.h, line 24", or in a function */
+static bool on_fatal(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text;
+	bool has_line;
+
+	if (!scan_lit(&in, SLICE("#")))
+		return false;
+	in = text_trim(in);
+	if (!scan_lit(&in, SLICE("Fatal error in ")))
+		return false;
+	has_line = text_cut(&in, SLICE(", line "));
+	verdict_new(p, "Fatal error", CRASH_ASSERT, l->text);
+	p->v.fatal = true;
+	if (has_line)
+		in = file_only(in);
+	text_copy(p->v.check_file, sizeof(p->v.check_file), has_line ? in : SLICE(""));
+	state_set(&p->state, in, 0);
+	state_add(&p->state, SLICE("\n"));
+	return true;
+}
+
+/* "LLVM ERROR: text", and "UNREACHABLE executed at FILE:LINE!" behind a line of text.  The text can
+ * hold names from the input, so only the stack goes into the signature. */
+static bool on_llvm(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text;
+
+	if (scan_lit(&in, SLICE("LLVM ERROR: "))) {
+		verdict_new(p, "Fatal error", CRASH_ASSERT, l->text);
+		in = text_trim(in);
+		state_set(&p->state, (struct slice){in.p, in.n < 512 ? in.n : 512}, 1);
+	} else if (scan_lit(&in, SLICE("UNREACHABLE executed"))) {
+		verdict_new(p, "Unreachable code", CRASH_ASSERT, l->text);
+		if (!scan_lit(&in, SLICE(" at ")))
+			return true;
+		in = file_only(in);
+		text_copy(p->v.place, sizeof(p->v.place), in);
+		state_set(&p->state, in, 1);
+	} else {
+		return false;
+	}
+	state_add(&p->state, SLICE("\n"));
+	return true;
+}
+
+bool kind_fatal(struct crash_parser *p, const struct line *l)
+{
+	if (words_has(l->words, WORDS_FATAL) && !verdict_known(p) &&
+	    (on_fatal(p, l) || on_llvm(p, l)))
+		return true;
+	if (verdict_known(p) && p->v.fatal)
+		on_fatal_text(p, l);
+	return false;
+}
+
+/* "abort: CSA_ASSERT failed: text [FILE:LINE]" */
+static void on_csa(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text, file = {0};
+	size_t open;
+
+	if (!scan_lit(&in, SLICE("abort: ")) || !text_begins(in, SLICE("CSA_ASSERT failed:")))
+		return;
+	open = text_last(in, '[');
+	if (open < in.n && open > 0 && text_ends(in, SLICE("]"))) {
+		file = file_only((struct slice){in.p + open + 1, in.n - open - 2});
+		in.n = open;
+	}
+	in = text_trim(in);
+	verdict_new(p, "ASSERT", CRASH_ASSERT, l->text);
+	state_set(&p->state, in, CRASH_STATE_MAX);
+	state_add(&p->state, SLICE("\n"));
+	state_add(&p->state, file);
+	verdict_cause(p, in);
+}
+
+/* The lines of a differential fuzzer's finding are its state. */
+static void on_correctness(struct crash_parser *p, struct slice in)
+{
+	if (!scan_lit(&in, SLICE("#")))
+		return;
+	in = text_trim(in);
+	if (scan_lit(&in, SLICE("V8 correctness ")) &&
+	    (text_begins(in, SLICE("configs:")) || text_begins(in, SLICE("sources:")) ||
+	     text_begins(in, SLICE("suppression:"))))
+		state_name(p, in);
+}
+
+bool kind_v8(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text;
+
+	if (!words_has(l->words, WORDS_V8))
+		return false;
+	if (text_begins(in, SLICE("## V8 sandbox violation")))
+		verdict_type(p, SLICE("V8 sandbox violation"), CRASH_OTHER, l->text);
+	if (verdict_is(p, "V8 correctness failure"))
+		on_correctness(p, l->text);
+	if (verdict_known(p))
+		return false;
+	on_csa(p, l);
+	if (text_begins(in, SLICE("#")) && text_has(in, SLICE("V8 correctness failure")))
+		verdict_new(p, "V8 correctness failure", CRASH_OTHER, l->text);
+	if (text_begins(text_trim(in), SLICE("[")) && text_after(&in, SLICE("] V8 error: "))) {
+		in = text_trim(in);
+		text_drop(&in, SLICE("."));
+		verdict_new(p, "V8 API error", CRASH_ASSERT, l->text);
+		state_set(&p->state, in, 0);
+		state_add(&p->state, SLICE("\n"));
+		verdict_cause(p, in);
+	}
+	return false;
+}
