@@ -28,6 +28,11 @@ enum { CRASH_NOT_THERE = 1 };
 
 /* Loads the state's ledger. Problems of its file are printed on stderr. */
 int crash_ledger(const struct state *s, struct ledger **ret);
+/* Finds the crash that a user names: by its signature, an alias, or a unique prefix of a signature.
+ * A crash that was merged into another is found as its own record; ledger_find() returns the other
+ * one. -ENOENT: there is none. -ENOTUNIQ: several match; the error text names them. */
+MUST_CHECK int crash_pick(const struct ledger *l, const char *text, const struct known_crash **ret,
+			  struct err *e);
 /* Like crash_pick(), but prints the error. */
 int crash_find(const struct ledger *l, const char *text, const struct known_crash **ret);
 
@@ -46,6 +51,15 @@ int crash_subject(struct session *s, const char *text, const char *target, bool 
 		  struct crash_subject *ret);
 void crash_subject_done(struct crash_subject *c);
 
+/* --- json --- */
+/* Crashes as in known_crashes.json, including unknown keys, and with their name as "signature". */
+
+/* The whole ledger: signature -> crash. */
+MUST_CHECK int crash_json_all(const struct ledger *l, json_t **ret, struct err *e);
+/* *ret is a new object. -ENOENT: all has no such crash. */
+MUST_CHECK int crash_json_one(const json_t *all, const char *signature, json_t **ret,
+			      struct err *e);
+
 /* --- text --- */
 /* Replaces newlines by blanks, and escapes terminal control characters. */
 enum { CRASH_LINE = 1024 };
@@ -54,6 +68,13 @@ const char *crash_line(const char *text, char out[CRASH_LINE]);
 const char *crash_time(uint64_t seconds, char out[32]);
 /* Prints the kind and type ("asan: Heap-use-after-free READ 4 ..."), the state and the frames. */
 void crash_print_report(const struct crash_report *r);
+/* Finds the lines of a report that are frames of the application. Pass the lines in order; each
+ * frame of r is found once, in its order. Starts as {r}. */
+struct crash_mark {
+	const struct crash_report *r;
+	size_t next; /* the first frame not found so far */
+};
+bool crash_mark_line(struct crash_mark *m, struct slice line);
 /* Prints the text of a report, with '>' before the frames of r, the application's. */
 void crash_print_marked(struct slice text, const struct crash_report *r);
 

@@ -3,7 +3,6 @@
 #include "base/cleanup.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/crash/json.h"
 #include "runner/publish/notify.h"
 
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/crash/json.h"
 #include "runner/status/color.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/crash/json.h"
 #include "runner/crash/ledger/input.h"
 #include "runner/crash/ledger/ledger.h"
 #include "runner/crash/ledger/parsed.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/command/crash/mark.h"
+#include "runner/command/crash/crash.h"
 
 static const char report[] =
     "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x603000000040 at pc "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/command/crash/pick.h"
+#include "runner/command/crash/crash.h"
 
 #include <errno.h>
 #include <stdio.h>
