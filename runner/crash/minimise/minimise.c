@@ -1,8 +1,290 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/crash/minimise/minimise.h"
+
 #include "base/memory.h"
-#include "runner/crash/minimise/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Makes the candidate: the best input so far without the bytes from..to. */
+static void shrink_leave_out(struct shrink *s, size_t from, size_t to)
+{
+	memcpy(s->next, s->best, from);
+	memcpy(s->next + from, s->best + to, s->n - to);
+	s->n_next = s->n - (to - from);
+}
+
+/* --- lengths, counts and offsets ------------------------------------------- */
+
+/* Lengths, counts and offsets.  When a cut shortens the content that a number describes, the number
+ * must shrink with it.  The input's format is unknown, so a cut of one item is tried for every
+ * possible number.  After an accepted cut, the number is cut further.  It is also adjusted for cuts
+ * in the content that it encloses. */
+
+/* The widest and the most common first: the wider a number, the fewer match by chance. */
+static const struct shrink_field forms[] = {
+    {.width = 4, .unit = 1, .big = true},
+    {.width = 4, .unit = 1},
+    {.width = 2, .unit = 1, .big = true},
+    {.width = 2, .unit = 1},
+    {.width = 4, .unit = 1, .big = true, .absolute = true},
+    {.width = 4, .unit = 1, .absolute = true},
+    {.width = 2, .unit = 1, .big = true, .absolute = true},
+    {.width = 2, .unit = 1, .absolute = true},
+    {.width = 4, .unit = 4, .big = true},
+    {.width = 4, .unit = 4},
+    {.width = 2, .unit = 4, .big = true},
+    {.width = 2, .unit = 4},
+    {.width = 1, .unit = 1},
+    {.width = 1, .unit = 1, .absolute = true},
+    {.width = 1, .unit = 4},
+};
+enum { FORMS = sizeof(forms) / sizeof(forms[0]), WIDE_FORMS = 12 };
+/* Above this size too many numbers match by chance. */
+enum { LARGE = 64 << 10 };
+/* The most refused numbers of a phase: they may match by chance. */
+enum { CHANCES_WIDE = 256, CHANCES = 2048 };
+
+static size_t minimise_fields_get(const struct shrink_field *f, const char *p)
+{
+	size_t v = 0;
+
+	for (size_t i = 0; i < f->width; i++) {
+		unsigned char c = (unsigned char)p[f->at + (f->big ? i : f->width - 1 - i)];
+
+		v = v << 8 | c;
+	}
+	return v;
+}
+
+static void minimise_fields_put(const struct shrink_field *f, char *p, size_t v)
+{
+	for (size_t i = 0; i < f->width; i++) {
+		size_t shift = 8 * (f->big ? f->width - 1 - i : i);
+
+		p[f->at + i] = (char)(v >> shift & 0xff);
+	}
+}
+
+static size_t begin_of(const struct shrink_field *f)
+{
+	return f->at + f->width;
+}
+
+/* How many items the number's content has; 0: it cannot be a length, count or offset. */
+static size_t items_of(const struct shrink *s, const struct shrink_field *f)
+{
+	size_t begin = begin_of(f), v;
+
+	if (begin >= s->n)
+		return 0;
+	v = minimise_fields_get(f, s->best);
+	if (f->absolute)
+		return v > begin && v <= s->n ? v - begin : 0;
+	return v <= (s->n - begin) / f->unit ? v : 0;
+}
+
+static bool minimise_fields_is_same(const struct shrink_field *a, const struct shrink_field *b)
+{
+	return a->at == b->at && a->width == b->width && a->unit == b->unit && a->big == b->big &&
+	       a->absolute == b->absolute;
+}
+
+static bool may_chain(const struct shrink_field *f)
+{
+	return f->width > 1 && f->unit == 1 && !f->absolute;
+}
+
+static void next_field(struct shrink *s)
+{
+	struct shrink_field *f = &s->fields.now;
+
+	s->fields.is_true = false;
+	s->fields.tries = 0;
+	if (s->fields.chances == 0) {
+		s->fields.form = s->fields.forms;
+		return;
+	}
+	if (begin_of(f) < s->n) {
+		f->at++;
+		return;
+	}
+	s->fields.form++;
+	if (s->fields.form < s->fields.forms)
+		*f = forms[s->fields.form];
+}
+
+/* In a text the numbers are text as well. */
+static bool minimise_fields_is_text(const struct shrink *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		unsigned char c = (unsigned char)s->best[i];
+
+		if (c >= 0x7f || (c < ' ' && c != '\t' && c != '\n' && c != '\r'))
+			return false;
+	}
+	return true;
+}
+
+/* wide: numbers of two and four bytes, else of one byte. */
+/* wide: numbers of two and four bytes, else of one byte. */
+static void shrink_fields_begin(struct shrink *s, bool wide)
+{
+	memset(&s->fields, 0, sizeof(s->fields));
+	s->fields.form = wide ? 0 : WIDE_FORMS;
+	s->fields.forms = wide ? WIDE_FORMS : FORMS;
+	s->fields.chances = wide ? CHANCES_WIDE : CHANCES;
+	s->fields.now = forms[s->fields.form];
+	if (s->n > LARGE || minimise_fields_is_text(s))
+		s->fields.form = s->fields.forms;
+}
+
+static bool shrink_fields_over(const struct shrink *s)
+{
+	return s->fields.form == s->fields.forms;
+}
+
+/* Chooses the items that the next candidate leaves out: *ret_n items before *ret_end.  False:
+ * none. */
+static bool minimise_fields_choose(struct shrink *s, size_t items, size_t *ret_end, size_t *ret_n)
+{
+	if (items == 0)
+		return false;
+	if (!s->fields.is_true) { /* first the last item, then the first one, then the last one with
+				   * a chain */
+		*ret_end = s->fields.tries == 1 ? 1 : items;
+		*ret_n = 1;
+		return s->fields.tries != 1 || items > 1;
+	}
+	if (s->fields.end > items)
+		s->fields.end = items;
+	*ret_end = s->fields.end;
+	*ret_n = s->fields.chunk < s->fields.end ? s->fields.chunk : s->fields.end;
+	return *ret_n > 0;
+}
+
+static bool minimise_fields_is_known(const struct shrink *s, const struct shrink_field *f)
+{
+	for (size_t i = 0; i < s->fields.n_known; i++)
+		if (minimise_fields_is_same(&s->fields.known[i], f))
+			return true;
+	return false;
+}
+
+/* A length may be valid only together with the lengths around it.  Finds numbers of the same form
+ * that enclose it.  Only wide numbers have chains, since few of them match by chance. */
+static void find_chain(struct shrink *s, size_t to)
+{
+	struct shrink_field f = s->fields.now;
+
+	for (f.at = 0; begin_of(&f) <= s->fields.now.at; f.at++) {
+		size_t at = s->fields.n_known + s->fields.n_chain;
+
+		if (at == SHRINK_KNOWN)
+			return;
+		if (begin_of(&f) + items_of(s, &f) < to || minimise_fields_is_known(s, &f))
+			continue;
+		s->fields.known[at] = f;
+		s->fields.n_chain++;
+		f.at += f.width - 1;
+	}
+}
+
+/* Reduces the known numbers that enclose the cut. */
+static void put_enclosing(struct shrink *s, size_t from, size_t to)
+{
+	for (size_t i = 0; i < s->fields.n_known + s->fields.n_chain; i++) {
+		const struct shrink_field *f = &s->fields.known[i];
+		size_t begin = begin_of(f), items = items_of(s, f);
+
+		if (!minimise_fields_is_same(f, &s->fields.now) && begin <= from &&
+		    begin + items * f->unit >= to && (to - from) % f->unit == 0)
+			minimise_fields_put(
+			    f, s->next, minimise_fields_get(f, s->best) - (to - from) / f->unit);
+	}
+}
+
+/* Makes a candidate; false: the current number has no further one.  In that case, and when the
+ * candidate was refused, call shrink_fields_refused(). */
+static bool shrink_fields_make(struct shrink *s)
+{
+	const struct shrink_field *f = &s->fields.now;
+	size_t end, n;
+
+	if (shrink_fields_over(s) || !minimise_fields_choose(s, items_of(s, f), &end, &n))
+		return false;
+	s->fields.to = begin_of(f) + end * f->unit;
+	s->fields.from = s->fields.to - n * f->unit;
+	s->fields.n_chain = 0;
+	if (s->fields.tries == 2)
+		find_chain(s, s->fields.to);
+	if (s->fields.tries == 2 && s->fields.n_chain == 0)
+		return false;
+	shrink_leave_out(s, s->fields.from, s->fields.to);
+	put_enclosing(s, s->fields.from, s->fields.to);
+	minimise_fields_put(f, s->next, minimise_fields_get(f, s->best) - n);
+	return true;
+}
+
+static void shrink_fields_refused(struct shrink *s)
+{
+	if (!s->fields.is_true) {
+		bool is_number = items_of(s, &s->fields.now) > 0;
+
+		s->fields.chances -= is_number && s->fields.chances > 0;
+		if (++s->fields.tries > (may_chain(&s->fields.now) ? 2 : 1) || !is_number)
+			next_field(s);
+		return;
+	}
+	s->fields.end -= s->fields.chunk < s->fields.end ? s->fields.chunk : s->fields.end;
+	if (s->fields.end > 0)
+		return;
+	s->fields.chunk /= 2;
+	s->fields.end = items_of(s, &s->fields.now);
+	if (s->fields.chunk == 0 || s->fields.end == 0)
+		next_field(s);
+}
+
+/* Moves the known numbers behind the cut. */
+static void move_known(struct shrink *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->fields.n_known; i++) {
+		struct shrink_field f = s->fields.known[i];
+
+		if (f.at >= s->fields.to)
+			f.at -= s->fields.to - s->fields.from;
+		else if (begin_of(&f) > s->fields.from)
+			continue;
+		s->fields.known[n++] = f;
+	}
+	s->fields.n_known = n;
+}
+
+static void shrink_fields_accepted(struct shrink *s)
+{
+	size_t items = items_of(s, &s->fields.now), n;
+
+	s->fields.n_known += s->fields.n_chain;
+	s->fields.n_chain = 0;
+	s->fields.tries = 0;
+	move_known(s);
+	if (!s->fields.is_true) {
+		s->fields.is_true = true;
+		s->fields.chunk = items > 1 ? items / 2 : 1;
+		s->fields.end = items;
+		if (s->fields.n_known < SHRINK_KNOWN)
+			s->fields.known[s->fields.n_known++] = s->fields.now;
+		return;
+	}
+	n = (s->fields.from - begin_of(&s->fields.now)) / s->fields.now.unit;
+	s->fields.end = n;
+	if (n == 0)
+		shrink_fields_refused(s);
+}
+
+/* --- candidates ------------------------------------------------------------ */
 
 enum phase {
 	NOTHING,
@@ -76,13 +358,6 @@ void shrink_done(struct shrink *s)
 static size_t start_of(const struct shrink *s)
 {
 	return s->at > s->chunk ? s->at - s->chunk : 0;
-}
-
-void shrink_leave_out(struct shrink *s, size_t from, size_t to)
-{
-	memcpy(s->next, s->best, from);
-	memcpy(s->next + from, s->best + to, s->n - to);
-	s->n_next = s->n - (to - from);
 }
 
 /* Makes the candidate with the bytes from..to replaced; false: none of them gets simpler. */
