@@ -46,7 +46,7 @@ static int find_all(const struct edit *what, struct edit_args *a, const struct l
 }
 
 /* Prints the new state of the crash. */
-static void crash_edit_say(const struct ledger *l, const struct known_crash *c)
+static void crash_edit_print(const struct ledger *l, const struct known_crash *c)
 {
 	const struct known_crash *is = ledger_find(l, c->signature);
 	char line[CRASH_LINE], into[CRASH_LINE];
@@ -92,7 +92,7 @@ static int change(const struct edit *what, struct edit_args *a, json_t **ret)
 	if (r == EXIT_DONE && ledger_save(l, a->session.state->dirfd, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE)
-		crash_edit_say(l, a->crash[0]);
+		crash_edit_print(l, a->crash[0]);
 	if (r == EXIT_DONE && a->json)
 		r = crash_edit_record(l, a->crash[0], ret);
 	ledger_free(l);

@@ -71,7 +71,7 @@ static int begin_pace(struct minimize *a, uint64_t time_us, struct err *e)
 	return pace_begin(&a->pace, a->cells.trial.exec.loop, e);
 }
 
-static int shrink(struct minimize *a)
+static int crash_minimize_run(struct minimize *a)
 {
 	struct plan_entry *p = &a->session.plan.v[0];
 	struct triage_env env = {.trial = a->cells.trial,
@@ -175,7 +175,7 @@ static int crash_minimize_minimize(struct minimize *a)
 	if (r == EXIT_DONE && *warning)
 		warn("%s", warning);
 	if (r == EXIT_DONE)
-		r = shrink(a);
+		r = crash_minimize_run(a);
 	if (r == EXIT_DONE)
 		r = crash_minimize_conclude(a);
 	pace_end(&a->pace);

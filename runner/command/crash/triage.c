@@ -30,7 +30,7 @@ struct queue {
 	struct triage_parts parts;
 	unsigned begun, active; /* parts */
 	uint64_t until_us;	/* its deadline */
-	bool shrinks;		/* minimising has begun */
+	bool minimises;		/* minimising has begun */
 	struct triage_sum sum;
 };
 
@@ -85,7 +85,7 @@ static bool crash_triage_is_planned(const struct triage_all *a, const char *targ
 }
 
 /* Prints artifacts that wait for targets that no longer exist. */
-static void crash_triage_say_others(const struct triage_all *a)
+static void crash_triage_print_others(const struct triage_all *a)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "triage");
 	const struct dirent *ent;
@@ -230,11 +230,11 @@ static bool crash_triage_begin(struct place *p, struct queue *q, unsigned stages
 }
 
 /* After the last of several parts, starts one triage that minimises the inputs of the crashes. */
-static bool shrinks(struct place *p, struct queue *q)
+static bool crash_triage_begin_minimising(struct place *p, struct queue *q)
 {
-	if (q->parts.n == 1 || q->shrinks || cells_stopped(&p->all->cells))
+	if (q->parts.n == 1 || q->minimises || cells_stopped(&p->all->cells))
 		return false;
-	q->shrinks = true;
+	q->minimises = true;
 	return crash_triage_begin(p, q, TRIAGE_SHRINK);
 }
 
@@ -250,7 +250,7 @@ static void crash_triage_on_done(void *arg, const struct triage_sum *sum)
 	a->active--;
 	if (q == a->open && cells_stopped(&a->cells))
 		a->open = NULL;
-	if (q != a->open && q->active == 0 && !shrinks(p, q))
+	if (q != a->open && q->active == 0 && !crash_triage_begin_minimising(p, q))
 		conclude_queue(a, q);
 	crash_triage_fill(a);
 }
@@ -413,7 +413,7 @@ static int crash_triage_conclude(struct triage_all *a, json_t **ret)
 {
 	char artifacts[UNITS_OF_MAX], crashes[UNITS_OF_MAX], left[UNITS_OF_MAX];
 
-	crash_triage_say_others(a);
+	crash_triage_print_others(a);
 	*ret = json_pack("{s:I, s:I, s:I, s:O, s:O}", "artifacts", (json_int_t)a->sum.artifacts,
 			 "new", (json_int_t)a->sum.found, "left", (json_int_t)a->sum.left,
 			 "targets", a->targets, "not_here", a->others);

@@ -71,7 +71,7 @@ static void add_no_summary(const json_t *run, struct buf *out)
 {
 	bool lost = strcmp(json_get_text(run, "status"), "lost") == 0;
 
-	buf_printf(out, ". It has no summary: it %s. What follows is what its curves say.\n",
+	buf_printf(out, ". It has no summary: it %s. The figures below are from its curves.\n",
 		   lost ? "was killed" : "has not ended, or was killed");
 }
 

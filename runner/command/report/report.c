@@ -62,7 +62,7 @@ int command_report(int argc, char **argv)
 	if (at < 0)
 		return -1 - at;
 	if (at + 1 != argc)
-		return fail(EXIT_USAGE, "report: say which run, or \"last\"");
+		return fail(EXIT_USAGE, "report: give a run, or \"last\"");
 	r = session_load(&a.session);
 	if (r == EXIT_DONE)
 		r = session_read(&a.session);

@@ -348,7 +348,7 @@ bool ledger_next_asked(const struct ledger *l, const struct known_crash *c, cons
  * the crash in the target, under any of its signatures, makes ledger_note() forget the passes of
  * this target in all records of the crash.
  *
- * struct ledger_asked says which inputs must pass, runner/crash/odds.h how often. */
+ * struct ledger_asked has the inputs that must pass, runner/crash/odds.h how often. */
 MUST_CHECK int ledger_passed(struct ledger *l, const char *signature, const char *target,
 			     const char *commit, uint64_t original, uint64_t minimized,
 			     struct err *e);

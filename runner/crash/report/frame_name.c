@@ -44,7 +44,7 @@ bool frame_rust_drop_hash(struct slice *io)
 static char of_two(struct slice s)
 {
 	static const struct {
-		struct slice said;
+		struct slice escape;
 		char is;
 	} known[] = {
 	    {{"$LT$", 4}, '<'}, {{"$GT$", 4}, '>'}, {{"$RF$", 4}, '&'}, {{"$BP$", 4}, '*'},
@@ -52,7 +52,7 @@ static char of_two(struct slice s)
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (slice_eq(s, known[i].said))
+		if (slice_eq(s, known[i].escape))
 			return known[i].is;
 	return '\0';
 }

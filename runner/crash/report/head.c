@@ -242,15 +242,15 @@ static bool is_head(struct slice *io, struct slice words, bool anywhere, struct 
 	return first; /* the words occur only with other capitals */
 }
 
-static void look_for(struct line *io, enum words_bit bit, struct slice said, uint64_t gone,
+static void look_for(struct line *io, enum words_bit bit, struct slice words, uint64_t gone,
 		     struct found *ret)
 {
-	if (words_has(io->words, bit) && !is_head(&io->text, said, bit == WORDS_UBSAN, ret))
+	if (words_has(io->words, bit) && !is_head(&io->text, words, bit == WORDS_UBSAN, ret))
 		io->words &= ~gone;
 }
 
 /* Other runtimes' headlines are only at the beginning of a line. */
-static void look_for_others(struct slice text, uint64_t said, struct found *ret)
+static void look_for_others(struct slice text, uint64_t words, struct found *ret)
 {
 	static const struct {
 		enum words_bit bit;
@@ -268,7 +268,7 @@ static void look_for_others(struct slice text, uint64_t said, struct found *ret)
 		struct before b = {.text = text};
 		const char *at;
 
-		if (!words_has(said, heads[i].bit) || !(at = text_find(text, heads[i].text)))
+		if (!words_has(words, heads[i].bit) || !(at = text_find(text, heads[i].text)))
 			continue;
 		look_up_to(&b, (size_t)(at - text.p));
 		if (!b.quote && head_is_log(&b, b.at))

@@ -40,17 +40,17 @@ struct verdict {
 	uint64_t access_size;
 	uint64_t used_mib; /* of an out-of-memory */
 	enum crash_kind libc_kind;
-	char libc_line[160]; /* the line of libc_said */
-	char libc_said[64];  /* the C library's message before the signal */
-	char thrown[96];     /* an exception's type, and which exception of the library it is */
-	char cause[128];     /* an assertion's expression, without values */
-	char place[64];	     /* the source file, of a report without a stack */
-	char check_file[64]; /* the source file of V8's fatal error */
-	bool cast_open;	     /* a bad cast; its source type may follow */
-	bool fatal;	     /* V8's "Fatal error in" was seen */
-	bool ended;	     /* the sanitizer itself failed: nothing after it counts */
-	bool by_engine;	     /* the engine printed the stack */
-	bool echo;	     /* TSan reported the engine's signal handler */
+	char libc_line[160];   /* the line of libc_message */
+	char libc_message[64]; /* the C library's message before the signal */
+	char thrown[96];       /* an exception's type, and which exception of the library it is */
+	char cause[128];       /* an assertion's expression, without values */
+	char place[64];	       /* the source file, of a report without a stack */
+	char check_file[64];   /* the source file of V8's fatal error */
+	bool cast_open;	       /* a bad cast; its source type may follow */
+	bool fatal;	       /* V8's "Fatal error in" was seen */
+	bool ended;	       /* the sanitizer itself failed: nothing after it counts */
+	bool by_engine;	       /* the engine printed the stack */
+	bool echo;	       /* TSan reported the engine's signal handler */
 	bool go, exception, python;
 	/* For the security flag. */
 	bool pc_null, no_bug_signal, miracle, issue;

@@ -31,14 +31,14 @@ static size_t find_fold_last(struct slice s, struct slice lower)
 	return s.n;
 }
 
-static void set_assert(struct crash_parser *p, struct slice said, const struct line *l)
+static void set_assert(struct crash_parser *p, struct slice message, const struct line *l)
 {
 	char text[512];
-	size_t n = said.n < sizeof(text) - 1 ? said.n : sizeof(text) - 1;
+	size_t n = message.n < sizeof(text) - 1 ? message.n : sizeof(text) - 1;
 
 	if (n == 0)
 		return;
-	memcpy(text, said.p, n);
+	memcpy(text, message.p, n);
 	text[n++] = '\n';
 	p->v.headline[0] = '\0';
 	verdict_type(p, SLICE("ASSERT"), CRASH_ASSERT, l->text);
@@ -74,12 +74,12 @@ static bool on_plain(struct crash_parser *p, const struct line *l)
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t at = find_fold(l->text, words[i]);
-		struct slice said = l->text;
+		struct slice message = l->text;
 
 		if (at == l->text.n || !prefix_ok((struct slice){l->text.p, at}))
 			continue;
-		text_skip(&said, at + words[i].n);
-		set_assert(p, said, l);
+		text_skip(&message, at + words[i].n);
+		set_assert(p, message, l);
 		return true;
 	}
 	return false;
@@ -206,31 +206,31 @@ static bool kind_assert_quoted(struct slice in, struct slice follows, struct sli
  * 'TRAP: FailedAssertion("!(x > 0)", File: "a.c", Line: 3)' */
 static bool on_postgres(struct crash_parser *p, const struct line *l)
 {
-	struct slice in = l->text, said;
+	struct slice in = l->text, message;
 
 	if (!scan_lit(&in, SLICE("TRAP: ")) ||
-	    !(kind_assert_quoted(in, SLICE("), File: "), &said) ||
-	      kind_assert_quoted(in, SLICE(", File: "), &said)))
+	    !(kind_assert_quoted(in, SLICE("), File: "), &message) ||
+	      kind_assert_quoted(in, SLICE(", File: "), &message)))
 		return false;
-	set_assert(p, said, l);
-	verdict_cause(p, said);
+	set_assert(p, message, l);
+	verdict_cause(p, message);
 	return true;
 }
 
 /* 'ASSERT: "x > 0" in file a.cpp, line 3', 'ASSERT failure in f: "text", file a.cpp, line 3' */
 static bool on_qt(struct crash_parser *p, const struct line *l)
 {
-	struct slice in = l->text, said;
+	struct slice in = l->text, message;
 
 	if (scan_lit(&in, SLICE("ASSERT: "))) {
-		if (!kind_assert_quoted(in, SLICE(" in file "), &said))
+		if (!kind_assert_quoted(in, SLICE(" in file "), &message))
 			return false;
 	} else if (!scan_lit(&in, SLICE("ASSERT failure in ")) ||
-		   !kind_assert_quoted(in, SLICE(", file "), &said)) {
+		   !kind_assert_quoted(in, SLICE(", file "), &message)) {
 		return false;
 	}
-	set_assert(p, said, l);
-	verdict_cause(p, said);
+	set_assert(p, message, l);
+	verdict_cause(p, message);
 	return true;
 }
 
@@ -297,21 +297,21 @@ static struct slice file_only(struct slice s)
 	return text_basename(s);
 }
 
-static void set_check(struct crash_parser *p, const char *type, struct slice said,
+static void set_check(struct crash_parser *p, const char *type, struct slice message,
 		      struct slice file, const struct line *l)
 {
-	said = without_values(said);
+	message = without_values(message);
 	file = file_only(file);
-	if (said.n > 512)
-		said.n = 512;
+	if (message.n > 512)
+		message.n = 512;
 	verdict_new(p, type, CRASH_ASSERT, l->text);
-	state_set(&p->state, said, 1);
+	state_set(&p->state, message, 1);
 	if (file.n > 0) {
 		state_add(&p->state, SLICE(" in "));
 		state_add(&p->state, (struct slice){file.p, file.n < 128 ? file.n : 128});
 	}
 	state_add(&p->state, SLICE("\n"));
-	verdict_cause(p, said);
+	verdict_cause(p, message);
 }
 
 /* 'F' and a date: "F0813 ", or since glog 0.5 "F20240813 " */
@@ -327,7 +327,7 @@ static bool begins_fatal(struct slice in)
 }
 
 /* "F0813 00:29:27.775753  384244 file.cc:130] text" */
-static bool google_fatal(struct slice in, struct slice *ret_file, struct slice *ret_said)
+static bool google_fatal(struct slice in, struct slice *ret_file, struct slice *ret_message)
 {
 	size_t colon;
 
@@ -341,7 +341,7 @@ static bool google_fatal(struct slice in, struct slice *ret_file, struct slice *
 		return false;
 	ret_file->n = colon;
 	text_skip(ret_file, text_last(*ret_file, ' ') + 1);
-	*ret_said = in;
+	*ret_message = in;
 	return true;
 }
 
@@ -374,7 +374,7 @@ static bool chrome_bracket(struct slice *io, struct slice *ret_file)
 static bool on_chrome(struct crash_parser *p, const struct line *l)
 {
 	static const struct {
-		struct slice said;
+		struct slice message;
 		const char *type;
 	} kinds[] = {
 	    {{"Security CHECK failed:", 22}, "Security CHECK failure"},
@@ -388,13 +388,13 @@ static bool on_chrome(struct crash_parser *p, const struct line *l)
 	if (!chrome_bracket(&in, &file))
 		return false;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		struct slice said = in;
+		struct slice message = in;
 
 		/* Only security checks replace another crash. */
-		if ((i > 1 && verdict_known(p)) || !text_after(&said, kinds[i].said))
+		if ((i > 1 && verdict_known(p)) || !text_after(&message, kinds[i].message))
 			continue;
-		text_cut(&said, SLICE("; ")); /* the message behind the condition */
-		set_check(p, kinds[i].type, text_trim(said), file, l);
+		text_cut(&message, SLICE("; ")); /* the message behind the condition */
+		set_check(p, kinds[i].type, text_trim(message), file, l);
 		return true;
 	}
 	return false;
@@ -416,10 +416,10 @@ static void on_raw(struct crash_parser *p, const struct line *l)
 
 bool kind_check(struct crash_parser *p, const struct line *l)
 {
-	struct slice file = {0}, said = {0};
+	struct slice file = {0}, message = {0};
 
-	if (!verdict_known(p) && google_fatal(l->text, &file, &said)) {
-		struct slice rest = text_trim(said);
+	if (!verdict_known(p) && google_fatal(l->text, &file, &message)) {
+		struct slice rest = text_trim(message);
 		bool check = scan_lit(&rest, SLICE("Check failed:"));
 
 		set_check(p, check ? "CHECK failure" : "Fatal error", text_trim(rest), file, l);

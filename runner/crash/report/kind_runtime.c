@@ -61,14 +61,14 @@ static void on_live(struct crash_parser *p, struct slice in)
 }
 
 static const struct mark {
-	struct slice said;
+	struct slice message;
 	const char *type;
 	enum crash_kind kind;
 	bool always; /* also if another crash is known */
 } marks[] = {
-#define M(said, type, kind, always)                          \
-	{                                                    \
-		{said, sizeof(said) - 1}, type, kind, always \
+#define M(message, type, kind, always)                             \
+	{                                                          \
+		{message, sizeof(message) - 1}, type, kind, always \
 	}
     M("ERROR: libFuzzer: deadly signal", "Fatal-signal", CRASH_ENGINE, false),
     M("ERROR: libFuzzer: fuzz target exited", "Unexpected-exit", CRASH_ENGINE, false),
@@ -89,7 +89,7 @@ static void on_mark(struct crash_parser *p, const struct line *l)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
 		const struct mark *m = &marks[i];
 
-		if ((verdict_known(p) && !m->always) || !text_has(l->text, m->said))
+		if ((verdict_known(p) && !m->always) || !text_has(l->text, m->message))
 			continue;
 		if (m->always) /* the report after it belongs to it */
 			verdict_type(p, slice_of(m->type), m->kind, l->text);
@@ -291,8 +291,9 @@ bool kind_libc(struct crash_parser *p, const struct line *l)
 		if (p->stale)
 			verdict_clear(p);
 		/* "pure virtual method called" is followed by "terminate called". */
-		if (!p->v.libc_said[0]) {
-			text_copy(p->v.libc_said, sizeof(p->v.libc_said), slice_of(words[i].name));
+		if (!p->v.libc_message[0]) {
+			text_copy(p->v.libc_message, sizeof(p->v.libc_message),
+				  slice_of(words[i].name));
 			text_copy(p->v.libc_line, sizeof(p->v.libc_line), text_trim(l->text));
 			p->v.libc_kind = words[i].kind;
 		}
@@ -308,12 +309,12 @@ bool kind_libc(struct crash_parser *p, const struct line *l)
  * (Python).  Their frames have names only. */
 
 static const struct {
-	struct slice said;
+	struct slice message;
 	const char *type;
 } go_panics[] = {
-#define M(said, type)                          \
-	{                                      \
-		{said, sizeof(said) - 1}, type \
+#define M(message, type)                             \
+	{                                            \
+		{message, sizeof(message) - 1}, type \
 	}
     M("panic: runtime error: integer divide by zero", "Integer divide by zero"),
     M("panic: runtime error: index out of range", "Index out of range"),
@@ -355,7 +356,7 @@ bool kind_go(struct crash_parser *p, const struct line *l)
 		return false;
 	text = go_panic(l->text);
 	for (size_t i = 0; i < sizeof(go_panics) / sizeof(go_panics[0]); i++)
-		if (text_begins(text, go_panics[i].said)) {
+		if (text_begins(text, go_panics[i].message)) {
 			verdict_new(p, go_panics[i].type, CRASH_PANIC, text);
 			p->v.go = true;
 		}

@@ -25,7 +25,7 @@ static enum crash_kind tool_kind(struct slice line)
 }
 
 static const struct {
-	struct slice said;
+	struct slice message;
 	const char *signal;
 } signals[] = {
     {{"Sanitizer: SEGV", 15}, "SIGSEGV"},
@@ -40,7 +40,7 @@ static const struct {
 static const char *signal_of(struct slice line)
 {
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (text_has(line, signals[i].said))
+		if (text_has(line, signals[i].message))
 			return signals[i].signal;
 	return "";
 }
@@ -393,13 +393,13 @@ static uint64_t pid_in(struct slice line)
 
 /* libFuzzer's signal handler allocates, and TSan reports that.  The crash is the reason for the
  * signal, and this stack is also the crash's. */
-static bool is_signals_echo(struct crash_parser *p, struct slice said, const struct line *l)
+static bool is_signals_echo(struct crash_parser *p, struct slice message, const struct line *l)
 {
 	enum crash_kind k = p->v.kind;
 
-	if (!text_begins(said, SLICE("signal-unsafe call inside of a signal")))
+	if (!text_begins(message, SLICE("signal-unsafe call inside of a signal")))
 		return false;
-	if (!verdict_known(p) && p->v.libc_said[0] && !p->stale)
+	if (!verdict_known(p) && p->v.libc_message[0] && !p->stale)
 		verdict_new(p, "Fatal-signal", CRASH_ENGINE, l->text);
 	else if (!verdict_known(p) || (k != CRASH_ENGINE && k != CRASH_ASSERT && k != CRASH_PANIC))
 		return false;

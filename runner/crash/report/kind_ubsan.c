@@ -6,13 +6,13 @@
 
 /* In the platforms' order; the first match counts. */
 static const struct {
-	struct slice said;
+	struct slice message;
 	struct slice also; /* "", or a text that must follow anywhere */
 	const char *type;
 } messages[] = {
-#define M(said, also, type)                                              \
-	{                                                                \
-		{said, sizeof(said) - 1}, {also, sizeof(also) - 1}, type \
+#define M(message, also, type)                                                 \
+	{                                                                      \
+		{message, sizeof(message) - 1}, {also, sizeof(also) - 1}, type \
 	}
     M("division by zero", "", "Divide-by-zero"),
     M("outside the range of representable values", "", "Float-cast-overflow"),
@@ -56,12 +56,12 @@ static const struct {
 };
 
 /* UBSan's type of a message; NULL: the message is not known. */
-static const char *kind_ubsan_type(struct slice said)
+static const char *kind_ubsan_type(struct slice message)
 {
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
-		struct slice rest = said;
+		struct slice rest = message;
 
-		if (text_after(&rest, messages[i].said) &&
+		if (text_after(&rest, messages[i].message) &&
 		    (messages[i].also.n == 0 || text_has(rest, messages[i].also)))
 			return messages[i].type;
 	}
@@ -191,12 +191,12 @@ enum { TRAP_MESSAGE_MAX = 400 };
 /* UBSan's messages in trap mode, in lower case; the first match counts (LLVM 20 to 22: short
  * messages, and longer ones with the expression). */
 static const struct {
-	struct slice said;
+	struct slice message;
 	const char *type;
 } trap_messages[] = {
-#define M(said, type)                          \
-	{                                      \
-		{said, sizeof(said) - 1}, type \
+#define M(message, type)                             \
+	{                                            \
+		{message, sizeof(message) - 1}, type \
 	}
     M("division by zero", "Divide-by-zero"),
     M("unsigned integer", "Unsigned-integer-overflow"),
@@ -229,12 +229,12 @@ static const struct {
 static const char *trap_ubsan_type(struct slice message)
 {
 	char lower[TRAP_MESSAGE_MAX];
-	struct slice said = {lower, message.n};
+	struct slice lowered = {lower, message.n};
 
 	for (size_t i = 0; i < message.n; i++)
 		lower[i] = text_lower(message.p[i]);
 	for (size_t i = 0; i < sizeof(trap_messages) / sizeof(trap_messages[0]); i++)
-		if (text_has(said, trap_messages[i].said))
+		if (text_has(lowered, trap_messages[i].message))
 			return trap_messages[i].type;
 	return kind_ubsan_type(message);
 }

@@ -185,7 +185,7 @@ static void read_held(struct crash_parser *p)
 
 	for (struct line l = {0}; prefix_release(&p->prefix, &l.text); first = false) {
 		if (first && !verdict_known(p))
-			p->v.libc_said[0] = '\0';
+			p->v.libc_message[0] = '\0';
 		l.words = words_in(&p->words, l.text);
 		one_line(p, &l, NULL);
 	}

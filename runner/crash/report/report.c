@@ -180,9 +180,9 @@ static void fold(struct verdict *v)
 	fold_address(v->address);
 	fold_null(v);
 	/* The C library ended the process, and no handler reported its signal. */
-	if (!v->type[0] && v->libc_said[0])
+	if (!v->type[0] && v->libc_message[0])
 		text_copy(v->type, sizeof(v->type), SLICE("Fatal-signal"));
-	if (v->libc_said[0] && strcmp(v->type, "Fatal-signal") == 0) {
+	if (v->libc_message[0] && strcmp(v->type, "Fatal-signal") == 0) {
 		text_copy(v->signal, sizeof(v->signal), SLICE("SIGABRT"));
 		text_copy(v->headline, sizeof(v->headline), slice_of(v->libc_line));
 		v->kind = v->libc_kind;

@@ -65,8 +65,8 @@ static void add_type(struct key *k, const struct crash_parser *p, const struct c
 			break; /* a race may be reported from either side */
 		signature_add(k, first ? line : text_first_word(line));
 	}
-	if (p->v.libc_said[0])
-		signature_add(k, slice_of(p->v.libc_said));
+	if (p->v.libc_message[0])
+		signature_add(k, slice_of(p->v.libc_message));
 }
 
 /* The class of a memory error.  An index that is too large hits a redzone, another object, freed

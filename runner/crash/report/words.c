@@ -64,7 +64,7 @@ static void words_add_word(struct words *w, const char *text, enum words_bit bit
 
 		at = next ? next : add_child(w, at, class);
 	}
-	w->node[at].said |= UINT64_C(1) << bit;
+	w->node[at].bits |= UINT64_C(1) << bit;
 }
 
 static uint16_t words_step(const struct words *w, uint16_t at, unsigned char class)
@@ -94,7 +94,7 @@ static void link_nodes(struct words *w)
 			struct words_node *n = &w->node[i];
 
 			n->fail = words_step(w, w->node[at].fail, n->class);
-			n->said |= w->node[n->fail].said;
+			n->bits |= w->node[n->fail].bits;
 			queue[tail++] = i;
 		}
 	}
@@ -140,7 +140,7 @@ uint64_t words_in(const struct words *w, struct slice line)
 			at = w->pair[before][class];
 		} else {
 			at = words_step(w, at, class);
-			bits |= w->node[at].said;
+			bits |= w->node[at].bits;
 		}
 		before = class;
 	}

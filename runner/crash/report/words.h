@@ -57,7 +57,7 @@ struct words {
 		uint16_t child, sibling; /* 0: none */
 		uint16_t fail;	     /* the longest other prefix that this node's text ends with */
 		unsigned char class; /* of the step that leads here */
-		uint64_t said;	     /* bits of the words that end here */
+		uint64_t bits;	     /* bits of the words that end here */
 	} node[WORDS_NODES_MAX];
 	unsigned n, classes;
 	unsigned shallow; /* the last node at the root's side */
