@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Makes the candidate: the best input so far without the bytes from..to. */
-static void shrink_leave_out(struct shrink *s, size_t from, size_t to)
+static void minimise_leave_out(struct minimise *s, size_t from, size_t to)
 {
 	memcpy(s->next, s->best, from);
 	memcpy(s->next + from, s->best + to, s->n - to);
@@ -17,12 +17,12 @@ static void shrink_leave_out(struct shrink *s, size_t from, size_t to)
 /* --- lengths, counts and offsets ------------------------------------------- */
 
 /* Lengths, counts and offsets.  When a cut shortens the content that a number describes, the number
- * must shrink with it.  The input's format is unknown, so a cut of one item is tried for every
+ * must get smaller with it.  The input's format is unknown, so a cut of one item is tried for every
  * possible number.  After an accepted cut, the number is cut further.  It is also adjusted for cuts
  * in the content that it encloses. */
 
 /* The widest and the most common first: the wider a number, the fewer match by chance. */
-static const struct shrink_field forms[] = {
+static const struct minimise_field forms[] = {
     {.width = 4, .unit = 1, .big = true},
     {.width = 4, .unit = 1},
     {.width = 2, .unit = 1, .big = true},
@@ -45,7 +45,7 @@ enum { LARGE = 64 << 10 };
 /* The most refused numbers of a phase: they may match by chance. */
 enum { CHANCES_WIDE = 256, CHANCES = 2048 };
 
-static size_t minimise_fields_get(const struct shrink_field *f, const char *p)
+static size_t minimise_fields_get(const struct minimise_field *f, const char *p)
 {
 	size_t v = 0;
 
@@ -57,7 +57,7 @@ static size_t minimise_fields_get(const struct shrink_field *f, const char *p)
 	return v;
 }
 
-static void minimise_fields_put(const struct shrink_field *f, char *p, size_t v)
+static void minimise_fields_put(const struct minimise_field *f, char *p, size_t v)
 {
 	for (size_t i = 0; i < f->width; i++) {
 		size_t shift = 8 * (f->big ? f->width - 1 - i : i);
@@ -66,13 +66,13 @@ static void minimise_fields_put(const struct shrink_field *f, char *p, size_t v)
 	}
 }
 
-static size_t begin_of(const struct shrink_field *f)
+static size_t begin_of(const struct minimise_field *f)
 {
 	return f->at + f->width;
 }
 
 /* How many items the number's content has; 0: it cannot be a length, count or offset. */
-static size_t items_of(const struct shrink *s, const struct shrink_field *f)
+static size_t items_of(const struct minimise *s, const struct minimise_field *f)
 {
 	size_t begin = begin_of(f), v;
 
@@ -84,20 +84,20 @@ static size_t items_of(const struct shrink *s, const struct shrink_field *f)
 	return v <= (s->n - begin) / f->unit ? v : 0;
 }
 
-static bool minimise_fields_is_same(const struct shrink_field *a, const struct shrink_field *b)
+static bool minimise_fields_is_same(const struct minimise_field *a, const struct minimise_field *b)
 {
 	return a->at == b->at && a->width == b->width && a->unit == b->unit && a->big == b->big &&
 	       a->absolute == b->absolute;
 }
 
-static bool may_chain(const struct shrink_field *f)
+static bool may_chain(const struct minimise_field *f)
 {
 	return f->width > 1 && f->unit == 1 && !f->absolute;
 }
 
-static void next_field(struct shrink *s)
+static void next_field(struct minimise *s)
 {
-	struct shrink_field *f = &s->fields.now;
+	struct minimise_field *f = &s->fields.now;
 
 	s->fields.is_true = false;
 	s->fields.tries = 0;
@@ -115,7 +115,7 @@ static void next_field(struct shrink *s)
 }
 
 /* In a text the numbers are text as well. */
-static bool minimise_fields_is_text(const struct shrink *s)
+static bool minimise_fields_is_text(const struct minimise *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		unsigned char c = (unsigned char)s->best[i];
@@ -128,7 +128,7 @@ static bool minimise_fields_is_text(const struct shrink *s)
 
 /* wide: numbers of two and four bytes, else of one byte. */
 /* wide: numbers of two and four bytes, else of one byte. */
-static void shrink_fields_begin(struct shrink *s, bool wide)
+static void minimise_fields_begin(struct minimise *s, bool wide)
 {
 	memset(&s->fields, 0, sizeof(s->fields));
 	s->fields.form = wide ? 0 : WIDE_FORMS;
@@ -139,14 +139,14 @@ static void shrink_fields_begin(struct shrink *s, bool wide)
 		s->fields.form = s->fields.forms;
 }
 
-static bool shrink_fields_over(const struct shrink *s)
+static bool minimise_fields_over(const struct minimise *s)
 {
 	return s->fields.form == s->fields.forms;
 }
 
 /* Chooses the items that the next candidate leaves out: *ret_n items before *ret_end.  False:
  * none. */
-static bool minimise_fields_choose(struct shrink *s, size_t items, size_t *ret_end, size_t *ret_n)
+static bool minimise_fields_choose(struct minimise *s, size_t items, size_t *ret_end, size_t *ret_n)
 {
 	if (items == 0)
 		return false;
@@ -163,7 +163,7 @@ static bool minimise_fields_choose(struct shrink *s, size_t items, size_t *ret_e
 	return *ret_n > 0;
 }
 
-static bool minimise_fields_is_known(const struct shrink *s, const struct shrink_field *f)
+static bool minimise_fields_is_known(const struct minimise *s, const struct minimise_field *f)
 {
 	for (size_t i = 0; i < s->fields.n_known; i++)
 		if (minimise_fields_is_same(&s->fields.known[i], f))
@@ -173,14 +173,14 @@ static bool minimise_fields_is_known(const struct shrink *s, const struct shrink
 
 /* A length may be valid only together with the lengths around it.  Finds numbers of the same form
  * that enclose it.  Only wide numbers have chains, since few of them match by chance. */
-static void find_chain(struct shrink *s, size_t to)
+static void find_chain(struct minimise *s, size_t to)
 {
-	struct shrink_field f = s->fields.now;
+	struct minimise_field f = s->fields.now;
 
 	for (f.at = 0; begin_of(&f) <= s->fields.now.at; f.at++) {
 		size_t at = s->fields.n_known + s->fields.n_chain;
 
-		if (at == SHRINK_KNOWN)
+		if (at == MINIMISE_KNOWN)
 			return;
 		if (begin_of(&f) + items_of(s, &f) < to || minimise_fields_is_known(s, &f))
 			continue;
@@ -191,10 +191,10 @@ static void find_chain(struct shrink *s, size_t to)
 }
 
 /* Reduces the known numbers that enclose the cut. */
-static void put_enclosing(struct shrink *s, size_t from, size_t to)
+static void put_enclosing(struct minimise *s, size_t from, size_t to)
 {
 	for (size_t i = 0; i < s->fields.n_known + s->fields.n_chain; i++) {
-		const struct shrink_field *f = &s->fields.known[i];
+		const struct minimise_field *f = &s->fields.known[i];
 		size_t begin = begin_of(f), items = items_of(s, f);
 
 		if (!minimise_fields_is_same(f, &s->fields.now) && begin <= from &&
@@ -205,13 +205,13 @@ static void put_enclosing(struct shrink *s, size_t from, size_t to)
 }
 
 /* Makes a candidate; false: the current number has no further one.  In that case, and when the
- * candidate was refused, call shrink_fields_refused(). */
-static bool shrink_fields_make(struct shrink *s)
+ * candidate was refused, call minimise_fields_refused(). */
+static bool minimise_fields_make(struct minimise *s)
 {
-	const struct shrink_field *f = &s->fields.now;
+	const struct minimise_field *f = &s->fields.now;
 	size_t end, n;
 
-	if (shrink_fields_over(s) || !minimise_fields_choose(s, items_of(s, f), &end, &n))
+	if (minimise_fields_over(s) || !minimise_fields_choose(s, items_of(s, f), &end, &n))
 		return false;
 	s->fields.to = begin_of(f) + end * f->unit;
 	s->fields.from = s->fields.to - n * f->unit;
@@ -220,13 +220,13 @@ static bool shrink_fields_make(struct shrink *s)
 		find_chain(s, s->fields.to);
 	if (s->fields.tries == 2 && s->fields.n_chain == 0)
 		return false;
-	shrink_leave_out(s, s->fields.from, s->fields.to);
+	minimise_leave_out(s, s->fields.from, s->fields.to);
 	put_enclosing(s, s->fields.from, s->fields.to);
 	minimise_fields_put(f, s->next, minimise_fields_get(f, s->best) - n);
 	return true;
 }
 
-static void shrink_fields_refused(struct shrink *s)
+static void minimise_fields_refused(struct minimise *s)
 {
 	if (!s->fields.is_true) {
 		bool is_number = items_of(s, &s->fields.now) > 0;
@@ -246,12 +246,12 @@ static void shrink_fields_refused(struct shrink *s)
 }
 
 /* Moves the known numbers behind the cut. */
-static void move_known(struct shrink *s)
+static void move_known(struct minimise *s)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->fields.n_known; i++) {
-		struct shrink_field f = s->fields.known[i];
+		struct minimise_field f = s->fields.known[i];
 
 		if (f.at >= s->fields.to)
 			f.at -= s->fields.to - s->fields.from;
@@ -262,7 +262,7 @@ static void move_known(struct shrink *s)
 	s->fields.n_known = n;
 }
 
-static void shrink_fields_accepted(struct shrink *s)
+static void minimise_fields_accepted(struct minimise *s)
 {
 	size_t items = items_of(s, &s->fields.now), n;
 
@@ -274,14 +274,14 @@ static void shrink_fields_accepted(struct shrink *s)
 		s->fields.is_true = true;
 		s->fields.chunk = items > 1 ? items / 2 : 1;
 		s->fields.end = items;
-		if (s->fields.n_known < SHRINK_KNOWN)
+		if (s->fields.n_known < MINIMISE_KNOWN)
 			s->fields.known[s->fields.n_known++] = s->fields.now;
 		return;
 	}
 	n = (s->fields.from - begin_of(&s->fields.now)) / s->fields.now.unit;
 	s->fields.end = n;
 	if (n == 0)
-		shrink_fields_refused(s);
+		minimise_fields_refused(s);
 }
 
 /* --- candidates ------------------------------------------------------------ */
@@ -310,12 +310,12 @@ static bool is_fields(unsigned phase)
 }
 
 /* Begins a phase: sets the size of its first change, and starts at the end of the input. */
-static void minimise_enter(struct shrink *s, unsigned phase)
+static void minimise_enter(struct minimise *s, unsigned phase)
 {
 	if (is_fields(s->phase) && s->fields.any)
 		phase = TAIL; /* the number that kept these bytes necessary is smaller now */
 	if (is_fields(phase))
-		shrink_fields_begin(s, phase == WIDE);
+		minimise_fields_begin(s, phase == WIDE);
 	if (phase == END && s->changed) {
 		phase = BYTES;
 		s->again = true;
@@ -336,9 +336,9 @@ static void minimise_enter(struct shrink *s, unsigned phase)
 		minimise_enter(s, phase + 1);
 }
 
-void shrink_init(struct shrink *s, struct slice input, unsigned max_tries)
+void minimise_init(struct minimise *s, struct slice input, unsigned max_tries)
 {
-	*s = (struct shrink){.max_tries = max_tries, .n = input.n};
+	*s = (struct minimise){.max_tries = max_tries, .n = input.n};
 	s->best = xmalloc(input.n + 1);
 	s->next = xmalloc(input.n + 1);
 	if (input.n > 0)
@@ -346,7 +346,7 @@ void shrink_init(struct shrink *s, struct slice input, unsigned max_tries)
 	minimise_enter(s, NOTHING);
 }
 
-void shrink_done(struct shrink *s)
+void minimise_done(struct minimise *s)
 {
 	free(s->best);
 	free(s->next);
@@ -355,13 +355,13 @@ void shrink_done(struct shrink *s)
 	s->phase = END;
 }
 
-static size_t start_of(const struct shrink *s)
+static size_t start_of(const struct minimise *s)
 {
 	return s->at > s->chunk ? s->at - s->chunk : 0;
 }
 
 /* Makes the candidate with the bytes from..to replaced; false: none of them gets simpler. */
-static bool minimise_replace(struct shrink *s, size_t from, size_t to, char by)
+static bool minimise_replace(struct minimise *s, size_t from, size_t to, char by)
 {
 	bool simpler = false;
 
@@ -382,32 +382,32 @@ static bool minimise_replace(struct shrink *s, size_t from, size_t to, char by)
 
 /* Leaving out either of two equal neighbours gives the same candidate.  The later neighbour was
  * just refused. */
-static bool is_repeated(const struct shrink *s)
+static bool is_repeated(const struct minimise *s)
 {
 	return s->refused > 0 && s->at >= s->chunk && s->n - s->at >= s->chunk &&
 	       memcmp(s->best + s->at - s->chunk, s->best + s->at, s->chunk) == 0;
 }
 
-static bool minimise_make(struct shrink *s)
+static bool minimise_make(struct minimise *s)
 {
 	switch ((enum phase)s->phase) {
 	case NOTHING:
 	case TAIL:
-		shrink_leave_out(s, s->n - s->chunk, s->n);
+		minimise_leave_out(s, s->n - s->chunk, s->n);
 		return true;
 	case HEAD:
-		shrink_leave_out(s, 0, s->chunk);
+		minimise_leave_out(s, 0, s->chunk);
 		return true;
 	case PARTS:
 	case CHUNKS:
 	case BYTES:
 		if (is_repeated(s))
 			return false;
-		shrink_leave_out(s, start_of(s), s->at);
+		minimise_leave_out(s, start_of(s), s->at);
 		return true;
 	case WIDE:
 	case NARROW:
-		return shrink_fields_make(s);
+		return minimise_fields_make(s);
 	case BLANKS:
 	case SPACES:
 		return minimise_replace(s, start_of(s), s->at, ' ');
@@ -440,16 +440,16 @@ static uint64_t minimise_hash_of(const char *p, size_t n)
 }
 
 /* Skips known candidates, at most max_tries of them: making a candidate costs time as well. */
-static bool minimise_is_known(struct shrink *s)
+static bool minimise_is_known(struct minimise *s)
 {
 	s->hash = minimise_hash_of(s->next, s->n_next);
-	if (s->skips >= s->max_tries || s->seen[s->hash % SHRINK_SEEN] != s->hash)
+	if (s->skips >= s->max_tries || s->seen[s->hash % MINIMISE_SEEN] != s->hash)
 		return false;
 	s->skips++;
 	return true;
 }
 
-static size_t least_chunk(const struct shrink *s)
+static size_t least_chunk(const struct minimise *s)
 {
 	size_t part = s->phase == PARTS ? s->n / PARTS_MOST : 1;
 
@@ -457,7 +457,7 @@ static size_t least_chunk(const struct shrink *s)
 }
 
 /* Begins the next, finer sweep over the input. */
-static void next_sweep(struct shrink *s)
+static void next_sweep(struct minimise *s)
 {
 	s->at = s->n;
 	if (s->phase == BYTES) /* repeats until every byte was refused */
@@ -472,7 +472,7 @@ static void next_sweep(struct shrink *s)
 		minimise_enter(s, s->phase + 1);
 }
 
-static void minimise_refuse(struct shrink *s)
+static void minimise_refuse(struct minimise *s)
 {
 	s->refused++;
 	switch ((enum phase)s->phase) {
@@ -496,9 +496,9 @@ static void minimise_refuse(struct shrink *s)
 		break;
 	case WIDE:
 	case NARROW:
-		if (!shrink_fields_over(s))
-			shrink_fields_refused(s);
-		if (shrink_fields_over(s))
+		if (!minimise_fields_over(s))
+			minimise_fields_refused(s);
+		if (minimise_fields_over(s))
 			minimise_enter(s, s->phase + 1);
 		break;
 	case NOTHING:
@@ -508,7 +508,7 @@ static void minimise_refuse(struct shrink *s)
 	}
 }
 
-static void accept(struct shrink *s)
+static void accept(struct minimise *s)
 {
 	char *old = s->best;
 	size_t from = start_of(s);
@@ -522,8 +522,8 @@ static void accept(struct shrink *s)
 		minimise_enter(s, END);
 	} else if (is_fields(s->phase)) {
 		s->fields.any = true;
-		shrink_fields_accepted(s);
-		if (shrink_fields_over(s))
+		minimise_fields_accepted(s);
+		if (minimise_fields_over(s))
 			minimise_enter(s, s->phase + 1);
 	} else if (s->phase == TAIL || s->phase == HEAD) {
 		/* After a refusal this is a binary search for the longest cut. */
@@ -538,10 +538,10 @@ static void accept(struct shrink *s)
 	}
 }
 
-bool shrink_next(struct shrink *s, struct slice *candidate)
+bool minimise_next(struct minimise *s, struct slice *candidate)
 {
 	if (s->asked)
-		shrink_tell(s, false);
+		minimise_judge(s, false);
 	while (s->phase != END && s->tries < s->max_tries) {
 		if (minimise_make(s) && !minimise_is_known(s)) {
 			s->tries++;
@@ -554,7 +554,7 @@ bool shrink_next(struct shrink *s, struct slice *candidate)
 	return false;
 }
 
-void shrink_tell(struct shrink *s, bool accepted)
+void minimise_judge(struct minimise *s, bool accepted)
 {
 	if (!s->asked)
 		return;
@@ -563,16 +563,16 @@ void shrink_tell(struct shrink *s, bool accepted)
 		accept(s);
 		return;
 	}
-	s->seen[s->hash % SHRINK_SEEN] = s->hash;
+	s->seen[s->hash % MINIMISE_SEEN] = s->hash;
 	minimise_refuse(s);
 }
 
-struct slice shrink_best(const struct shrink *s)
+struct slice minimise_best(const struct minimise *s)
 {
 	return (struct slice){s->best ? s->best : "", s->n};
 }
 
-bool shrink_complete(const struct shrink *s)
+bool minimise_complete(const struct minimise *s)
 {
 	return s->phase == END;
 }

@@ -38,7 +38,7 @@ enum { MISSES_MAX = 8 };
 static struct slice current(const struct triage *t)
 {
 	return t->engine.best ? (struct slice){t->engine.best, t->engine.n}
-			      : shrink_best(&t->shrink.s);
+			      : minimise_best(&t->shrink.s);
 }
 
 static uint64_t step_s(const struct triage *t)
@@ -61,12 +61,12 @@ static bool is_out_of_reach(const struct known_crash *c)
 bool triage_engine_helps(const struct triage *t, const struct known_crash *c)
 {
 	return t->spec.target->engine->shorten && t->spec.cfg->minimize_us >= TIME_LEAST_US &&
-	       shrink_best(&t->shrink.s).n >= INPUT_LEAST && !is_out_of_reach(c);
+	       minimise_best(&t->shrink.s).n >= INPUT_LEAST && !is_out_of_reach(c);
 }
 
 bool triage_engine_helps_again(const struct triage *t)
 {
-	size_t n = shrink_best(&t->shrink.s).n;
+	size_t n = minimise_best(&t->shrink.s).n;
 
 	return t->engine.least > 0 && n < t->engine.least && n >= INPUT_LEAST &&
 	       clock_mono_us() < t->shrink.end_us;

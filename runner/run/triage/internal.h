@@ -72,7 +72,7 @@ struct triage {
 	} check;
 
 	struct {
-		struct shrink s;
+		struct minimise s;
 		bool open; /* s was initialised */
 		char signature[LEDGER_SIGNATURE_MAX + 1];
 		char raw[16][CRASH_KEY_HEX]; /* cheap keys of other failures */

@@ -43,7 +43,7 @@ static bool triage_minimise_wanted(const struct triage *t, const struct known_cr
 void triage_shrink_done(struct triage *t)
 {
 	if (t->shrink.open)
-		shrink_done(&t->shrink.s);
+		minimise_done(&t->shrink.s);
 	t->shrink.open = false;
 }
 
@@ -105,7 +105,7 @@ static void triage_minimise_on_vaulted(void *arg, struct slice result, const cha
 {
 	struct triage *t = arg;
 	char path[VAULT_PATH];
-	struct slice best = shrink_best(&t->shrink.s);
+	struct slice best = minimise_best(&t->shrink.s);
 	struct err e;
 
 	if (!failed && (result.n == 0 || result.n >= sizeof(path)))
@@ -131,7 +131,7 @@ static int triage_minimise_fill_vault(void *arg, struct buf *out, struct err *e)
 	char place[VAULT_PLACE], path[VAULT_PATH];
 	int r;
 
-	item.file[VAULT_MINIMIZED] = shrink_best(&t->shrink.s);
+	item.file[VAULT_MINIMIZED] = minimise_best(&t->shrink.s);
 	r = vault_save(t->env->state->dirfd, &item, place, e);
 	if (r < 0)
 		return r;
@@ -196,7 +196,7 @@ bool triage_shrink_cut(struct triage *t)
 static void triage_minimise_answer(struct triage *t, bool accepted)
 {
 	t->shrink.named = false;
-	shrink_tell(&t->shrink.s, accepted);
+	minimise_judge(&t->shrink.s, accepted);
 	triage_shrink_passes(t);
 }
 
@@ -310,7 +310,7 @@ void triage_shrink_passes(struct triage *t)
 		finish_one(t, now >= t->shrink.limit_us);
 		return;
 	}
-	if (!shrink_next(&t->shrink.s, &candidate)) {
+	if (!minimise_next(&t->shrink.s, &candidate)) {
 		if (triage_engine_helps_again(t))
 			triage_engine_begin(t);
 		else
@@ -328,7 +328,7 @@ void triage_shrink_passes(struct triage *t)
 void triage_shrink_restart(struct triage *t, struct slice bytes)
 {
 	triage_shrink_done(t);
-	shrink_init(&t->shrink.s, bytes, TRIES_MAX);
+	minimise_init(&t->shrink.s, bytes, TRIES_MAX);
 	t->shrink.open = t->shrink.shorter = true;
 }
 
@@ -347,7 +347,7 @@ static int triage_minimise_begin(struct triage *t, const struct known_crash *c, 
 	triage_shrink_done(t);
 	snprintf(t->shrink.signature, sizeof(t->shrink.signature), "%s", c->signature);
 	if (r == 0)
-		shrink_init(&t->shrink.s, (struct slice){input, n}, TRIES_MAX);
+		minimise_init(&t->shrink.s, (struct slice){input, n}, TRIES_MAX);
 	t->shrink.open = r == 0;
 	free(input);
 	finding_done(&t->f);
@@ -423,7 +423,7 @@ static void try_first(struct triage *t)
 {
 	struct err e;
 
-	if (triage_write_file(t->f.path, shrink_best(&t->shrink.s), &e) < 0 ||
+	if (triage_write_file(t->f.path, minimise_best(&t->shrink.s), &e) < 0 ||
 	    triage_try(t, t->f.path, t->shrink.named, on_first, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);

@@ -10,7 +10,7 @@ enum { MANY = 100000 };
 
 typedef bool fails_fn(struct slice input);
 
-static struct shrink shrink;
+static struct minimise search;
 
 static bool has_abc(struct slice in)
 {
@@ -109,24 +109,24 @@ static unsigned reduce(struct slice in, unsigned max_tries, fails_fn *fails)
 {
 	struct slice c;
 
-	shrink_init(&shrink, in, max_tries);
-	while (shrink_next(&shrink, &c)) {
-		assert_true(is_simpler(c, shrink_best(&shrink)));
-		shrink_tell(&shrink, fails(c));
+	minimise_init(&search, in, max_tries);
+	while (minimise_next(&search, &c)) {
+		assert_true(is_simpler(c, minimise_best(&search)));
+		minimise_judge(&search, fails(c));
 	}
-	assert_true(shrink.tries <= max_tries);
-	assert_false(shrink_next(&shrink, &c)); /* a second call returns the same */
-	return shrink.tries;
+	assert_true(search.tries <= max_tries);
+	assert_false(minimise_next(&search, &c)); /* a second call returns the same */
+	return search.tries;
 }
 
 /* No byte can be left out or simplified. */
 static void check_minimal(fails_fn *fails)
 {
-	struct slice b = shrink_best(&shrink);
+	struct slice b = minimise_best(&search);
 	char *p = malloc(b.n + 1);
 
 	assert_non_null(p);
-	assert_true(shrink_complete(&shrink));
+	assert_true(minimise_complete(&search));
 	assert_true(fails(b));
 	for (size_t i = 0; i < b.n; i++) {
 		memcpy(p, b.p, i);
@@ -192,16 +192,16 @@ static void test_minimal(void **state)
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		char *p = planted(t[i].n, t[i].fails);
 		unsigned tries = reduce((struct slice){p, t[i].n}, MANY, t[i].fails);
-		struct slice b = shrink_best(&shrink);
+		struct slice b = minimise_best(&search);
 
 		print_message("# %s: %zu bytes in %u tries, %u accepted\n", t[i].name, b.n, tries,
-			      shrink.accepted);
+			      search.accepted);
 		assert_int_equal(b.n, t[i].want_n);
 		if (t[i].want)
 			assert_memory_equal(b.p, t[i].want, b.n);
 		assert_in_range(tries, 1, t[i].most);
 		check_minimal(t[i].fails);
-		shrink_done(&shrink);
+		minimise_done(&search);
 		free(p);
 	}
 }
@@ -220,10 +220,10 @@ static void test_checksum(void **state)
 	in[34] = (char)sum;
 	assert_true(has_checksum((struct slice){in, 35}));
 	tries = reduce((struct slice){in, 35}, MANY, has_checksum);
-	print_message("# a checksum: %zu bytes in %u tries\n", shrink_best(&shrink).n, tries);
+	print_message("# a checksum: %zu bytes in %u tries\n", minimise_best(&search).n, tries);
 	assert_true(tries < 35 * 6);
 	check_minimal(has_checksum);
-	shrink_done(&shrink);
+	minimise_done(&search);
 }
 
 /* Bytes that need other bytes: needed[b] has a bit for each byte that must be present if b is; the
@@ -262,7 +262,7 @@ static void test_dependent(void **state)
 		core = 1U << (x >> 20) % LETTERS;
 		(void)reduce((struct slice){in, LETTERS}, MANY, has_needed);
 		check_minimal(has_needed);
-		shrink_done(&shrink);
+		minimise_done(&search);
 	}
 }
 
@@ -274,13 +274,13 @@ static void test_nothing_helps(void **state)
 	(void)state;
 	tries = reduce((struct slice){p, 1000}, MANY, never);
 	print_message("# 1000 bytes that are all needed: %u tries\n", tries);
-	assert_true(shrink_best(&shrink).n == 1000 && !memcmp(shrink_best(&shrink).p, p, 1000));
+	assert_true(minimise_best(&search).n == 1000 && !memcmp(minimise_best(&search).p, p, 1000));
 	/* Each byte is left out, replaced by a space, by a zero; and 2048 candidates for length
 	 * fields. */
 	assert_in_range(tries, 3000, 6600);
-	assert_true(shrink_complete(&shrink));
-	assert_int_equal(shrink.accepted, 0);
-	shrink_done(&shrink);
+	assert_true(minimise_complete(&search));
+	assert_int_equal(search.accepted, 0);
+	minimise_done(&search);
 	free(p);
 }
 
@@ -379,12 +379,12 @@ static void test_fields(void **state)
 
 		assert_true(t[i].fails((struct slice){t[i].p, t[i].n}));
 		tries = reduce((struct slice){t[i].p, t[i].n}, MANY, t[i].fails);
-		print_message("# %s: %zu bytes in %u tries\n", t[i].name, shrink_best(&shrink).n,
+		print_message("# %s: %zu bytes in %u tries\n", t[i].name, minimise_best(&search).n,
 			      tries);
-		assert_int_equal(shrink_best(&shrink).n, t[i].want);
+		assert_int_equal(minimise_best(&search).n, t[i].want);
 		assert_in_range(tries, 1, t[i].most);
-		assert_true(shrink_complete(&shrink));
-		shrink_done(&shrink);
+		assert_true(minimise_complete(&search));
+		minimise_done(&search);
 	}
 }
 
@@ -410,8 +410,8 @@ static void test_any_bytes(void **state)
 			in[i] = (char)(coin_state >> 24 & (seed % 2 ? 0x0f : 0xff));
 		}
 		(void)reduce((struct slice){in, sizeof(in)}, MANY, tosses_a_coin);
-		assert_true(shrink_complete(&shrink));
-		shrink_done(&shrink);
+		assert_true(minimise_complete(&search));
+		minimise_done(&search);
 	}
 }
 
@@ -419,18 +419,18 @@ static void test_small(void **state)
 {
 	(void)state;
 	assert_int_equal(reduce((struct slice){NULL, 0}, MANY, always), 0);
-	assert_true(shrink_complete(&shrink));
-	shrink_done(&shrink);
+	assert_true(minimise_complete(&search));
+	minimise_done(&search);
 	for (size_t n = 1; n <= 9; n++) {
 		assert_int_equal(reduce((struct slice){"abcdefghi", n}, MANY, always), 1);
-		assert_int_equal(shrink_best(&shrink).n, 0);
+		assert_int_equal(minimise_best(&search).n, 0);
 		check_minimal(always);
-		shrink_done(&shrink);
+		minimise_done(&search);
 		(void)reduce((struct slice){"abcdefghi", n}, MANY, never);
-		assert_int_equal(shrink_best(&shrink).n, n);
-		assert_true(shrink_complete(&shrink));
-		shrink_done(&shrink);
-		shrink_done(&shrink); /* a second call is allowed */
+		assert_int_equal(minimise_best(&search).n, n);
+		assert_true(minimise_complete(&search));
+		minimise_done(&search);
+		minimise_done(&search); /* a second call is allowed */
 	}
 }
 
@@ -444,17 +444,17 @@ static void test_moody_judge(void **state)
 		char *p = noise(round);
 		struct slice c;
 
-		shrink_init(&shrink, (struct slice){p, round}, MANY);
-		while (shrink_next(&shrink, &c)) {
+		minimise_init(&search, (struct slice){p, round}, MANY);
+		while (minimise_next(&search, &c)) {
 			x ^= x << 13;
 			x ^= x >> 7;
 			x ^= x << 17;
-			assert_true(is_simpler(c, shrink_best(&shrink)));
+			assert_true(is_simpler(c, minimise_best(&search)));
 			if (x % 8 != 7)
-				shrink_tell(&shrink, x % 8 == 0);
+				minimise_judge(&search, x % 8 == 0);
 		}
-		assert_true(shrink_complete(&shrink));
-		shrink_done(&shrink);
+		assert_true(minimise_complete(&search));
+		minimise_done(&search);
 		free(p);
 	}
 }
@@ -467,13 +467,13 @@ static void test_budget(void **state)
 	(void)state;
 	for (unsigned max = 0; max < 300; max += max < 20 ? 1 : 20) {
 		assert_true(reduce((struct slice){p, 1 << 16}, max, has_words) <= max);
-		assert_true(has_words(shrink_best(&shrink)));
-		assert_true(shrink_best(&shrink).n <=
+		assert_true(has_words(minimise_best(&search)));
+		assert_true(minimise_best(&search).n <=
 			    before); /* more replays, and no worse result */
-		before = shrink_best(&shrink).n;
+		before = minimise_best(&search).n;
 		if (max < 19)
-			assert_false(shrink_complete(&shrink));
-		shrink_done(&shrink);
+			assert_false(minimise_complete(&search));
+		minimise_done(&search);
 	}
 	assert_int_equal(before, 19);
 	free(p);
@@ -484,13 +484,13 @@ static void test_deterministic(void **state)
 {
 	char *p = planted(5000, is_balanced);
 	unsigned tries = reduce((struct slice){p, 5000}, MANY, is_balanced);
-	unsigned accepted = shrink.accepted;
+	unsigned accepted = search.accepted;
 
 	(void)state;
-	shrink_done(&shrink);
+	minimise_done(&search);
 	assert_int_equal(reduce((struct slice){p, 5000}, MANY, is_balanced), tries);
-	assert_int_equal(shrink.accepted, accepted);
-	shrink_done(&shrink);
+	assert_int_equal(search.accepted, accepted);
+	minimise_done(&search);
 	free(p);
 }
 
@@ -506,14 +506,14 @@ static void test_repeated(void **state)
 	memset(p, 'a', n);
 	tries = reduce((struct slice){p, n}, 500, never);
 	assert_int_equal(tries, 500);
-	assert_false(shrink_complete(&shrink));
-	shrink_done(&shrink);
+	assert_false(minimise_complete(&search));
+	minimise_done(&search);
 	memset(p, ' ', n);
 	tries = reduce((struct slice){p, 1000}, 500, never);
 	print_message("# 1000 spaces that are all needed: %u tries\n", tries);
-	assert_true(shrink_complete(&shrink));
+	assert_true(minimise_complete(&search));
 	assert_in_range(tries, 1, 30);
-	shrink_done(&shrink);
+	minimise_done(&search);
 	free(p);
 }
 
