@@ -119,7 +119,7 @@ report() {
 	crash show "${SIG:0:5}"
 	[ "$status" -eq 0 ]
 	[[ $output == *"crash $SIG of uaf_fuzzer"* ]]
-	[[ $output == *"reproduces"*"3 of 3 tries: reproduces"* ]]
+	[[ $output == *"reproduces"*"3 of 3 replays: reproduces"* ]]
 	[[ $output == *"crashes/$SIG/minimized (2 bytes)"* ]]
 	named grep -q '^>     #0 0x[0-9a-f]* in session_is_open' <<<"$output"
 	[ "$(grep -c '^>.* in main ' <<<"$output")" -eq 0 ]
@@ -138,12 +138,12 @@ report() {
 	for what in p t s l m M u y n z o i; do
 		printf 'B%s' "$what" >"$WORK/input"
 		crash reproduce "$WORK/input" --target remains_fuzzer --times 4
-		[[ $output == *"0 of 4 tries"* ]]
+		[[ $output == *"0 of 4 replays"* ]]
 	done
 	# An input behaves as in a cell of its own.
 	printf 'K' >"$WORK/input"
 	crash reproduce "$WORK/input" --target remains_fuzzer --times 4
-	[[ $output == *"4 of 4 tries"* ]]
+	[[ $output == *"4 of 4 replays"* ]]
 }
 
 # bats test_tags=slow
@@ -178,12 +178,12 @@ two_at_once() {
 	know uaf_fuzzer 'UA first'
 	crash reproduce "${SIG:0:6}"
 	[ "$status" -eq 0 ]
-	[[ $output == *"3 of 3 tries: reproduces"* ]]
+	[[ $output == *"3 of 3 replays: reproduces"* ]]
 	[[ $output == *"signature  $SIG"* ]]
 	[[ $output == *"==ABORTING"* ]]
 	crash reproduce "$SIG" --times 2 --original
 	[ "$status" -eq 0 ]
-	[[ $output == *"2 of 2 tries"* ]]
+	[[ $output == *"2 of 2 replays"* ]]
 	# The input file may be private (mode 0600).
 	(umask 077 && printf 'UA' >"$WORK/input")
 	crash reproduce "$WORK/input"
@@ -195,7 +195,7 @@ two_at_once() {
 	[ "$status" -eq 0 ]
 	crash reproduce "$WORK/input" --target healthy_fuzzer
 	[ "$status" -eq 1 ]
-	[[ $output == *"0 of 6 tries"* ]]
+	[[ $output == *"0 of 6 replays"* ]]
 	crash reproduce "$WORK/input" --target no_such_fuzzer
 	[ "$status" -eq 2 ]
 	# A file works before any fuzzing; a crash is not found, and no state directory is made for
@@ -218,7 +218,7 @@ two_at_once() {
 	printf healthy >"$WORK/input"
 	"$FUZZCELL" crash reproduce --target healthy_fuzzer --times 1000 "$WORK/input" >"$WORK/out" 2>"$WORK/told" 3>&- &
 	PID=$!
-	wait_until 60 grep -Eq '^crash reproduce: [0-9]+ of 1000 tries, [0-9.]+/s, about [0-9a-z]+ to go$' "$WORK/told"
+	wait_until 60 grep -Eq '^crash reproduce: [0-9]+ of 1000 replays, [0-9.]+/s, about [0-9a-z]+ to go$' "$WORK/told"
 	kill -TERM "$PID"
 	wait "$PID" || true
 	! grep -q 'to go' "$WORK/out" || false
@@ -229,7 +229,7 @@ two_at_once() {
 	"$FUZZCELL" crash triage --targets "$OUT"
 	"$FUZZCELL" crash minimize --targets "$OUT" --time 60s "$(jq -r 'keys[0]' "$STATE/known_crashes.json")" >"$WORK/out" 2>"$WORK/told" 3>&- &
 	PID=$!
-	wait_until 60 grep -Eq '^crash minimize, at most 1m00s: [0-9]+ tries' "$WORK/told"
+	wait_until 60 grep -Eq '^crash minimize, at most 1m00s: [0-9]+ replays' "$WORK/told"
 	kill -TERM "$PID"
 	wait "$PID" || true
 }

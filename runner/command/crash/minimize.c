@@ -67,7 +67,7 @@ static int begin_pace(struct minimize *a, uint64_t time_us, struct err *e)
 	snprintf(a->at_most, sizeof(a->at_most), "crash minimize, at most %s",
 		 units_time(time_us, time));
 	a->pace = (struct pace){
-	    .look = crash_minimize_look, .arg = a, .what = a->at_most, .unit = "tries"};
+	    .look = crash_minimize_look, .arg = a, .what = a->at_most, .unit = "replays"};
 	return pace_begin(&a->pace, a->cells.trial.exec.loop, e);
 }
 
@@ -119,14 +119,14 @@ static int crash_minimize_conclude(struct minimize *a)
 	if (*a->sum.note)
 		return fail(EXIT_NOT_FUZZED, "crash %s: %s", sig, a->sum.note);
 	if (a->sum.trials == 0)
-		return fail(EXIT_NOT_FUZZED, "crash %s: its input could not be tried", sig);
+		return fail(EXIT_NOT_FUZZED, "crash %s: its input could not be replayed", sig);
 	a->answer = crash_minimize_answer(a, c);
 	if (!*c->minimized) {
-		printf("crash %s: no smaller input than its %llu bytes in %llu tries\n", sig,
+		printf("crash %s: no smaller input than its %llu bytes in %llu replays\n", sig,
 		       (unsigned long long)c->input_bytes, (unsigned long long)a->sum.trials);
 		return EXIT_DONE;
 	}
-	printf("crash %s: %llu bytes -> %llu bytes%s in %llu tries: %s\n", sig,
+	printf("crash %s: %llu bytes -> %llu bytes%s in %llu replays: %s\n", sig,
 	       (unsigned long long)c->input_bytes, (unsigned long long)c->minimized_bytes,
 	       c->minimized_bytes < c->input_bytes ? "" : ", but simpler ones,",
 	       (unsigned long long)a->sum.trials, crash_line(c->minimized, path));

@@ -26,7 +26,7 @@ struct reproduce {
 	struct trial *trial;
 	struct trial_seat *seat;
 	char input[PATH_MAX]; /* path that the cells read */
-	uint64_t tries, hits, others;
+	uint64_t replays, hits, others;
 	struct crash_report report; /* of the first hit, else of the first other failure */
 	bool is_hit;		    /* report is that of a hit */
 	char *output;
@@ -115,8 +115,8 @@ static void crash_reproduce_keep(struct reproduce *a, struct trial_end *end, boo
 static bool crash_reproduce_is_decided(const struct reproduce *a)
 {
 	if (a->times)
-		return a->tries >= a->times;
-	return odds_reproduce(a->tries, a->hits) != ODDS_UNDECIDED;
+		return a->replays >= a->times;
+	return odds_reproduce(a->replays, a->hits) != ODDS_UNDECIDED;
 }
 
 static void crash_reproduce_on_closed(void *arg)
@@ -137,9 +137,9 @@ static void crash_reproduce_finish(struct reproduce *a)
 		crash_reproduce_on_closed(a);
 }
 
-static void try_once(struct reproduce *a);
+static void crash_reproduce_replay(struct reproduce *a);
 
-static void on_tried(void *arg, struct trial_end *end)
+static void crash_reproduce_on_replayed(void *arg, struct trial_end *end)
 {
 	struct reproduce *a = arg;
 	bool hit;
@@ -150,7 +150,7 @@ static void on_tried(void *arg, struct trial_end *end)
 		crash_reproduce_finish(a);
 		return;
 	}
-	a->tries++;
+	a->replays++;
 	if (end->failed) {
 		hit = crash_reproduce_is_the_crash(a, end->report);
 		a->hits += hit;
@@ -160,10 +160,10 @@ static void on_tried(void *arg, struct trial_end *end)
 	if (crash_reproduce_is_decided(a) || cells_stopped(&a->cells))
 		crash_reproduce_finish(a);
 	else
-		try_once(a);
+		crash_reproduce_replay(a);
 }
 
-static void try_once(struct reproduce *a)
+static void crash_reproduce_replay(struct reproduce *a)
 {
 	const struct plan_entry *p = &a->session.plan.v[0];
 	struct trial_spec s = {
@@ -173,7 +173,7 @@ static void try_once(struct reproduce *a)
 	    .seat = a->seat,
 	    .symbolize = true,
 	    .ub_goes_on = trial_goes_past_ub(a->subject.entry),
-	    .done = on_tried,
+	    .done = crash_reproduce_on_replayed,
 	    .arg = a,
 	};
 	struct err e;
@@ -194,11 +194,11 @@ static void crash_reproduce_on_stop(void *arg)
 
 static int crash_reproduce_answer(const struct reproduce *a, json_t **ret)
 {
-	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
+	enum odds_verdict v = odds_reproduce(a->replays, a->hits);
 
 	*ret = json_pack("{s:o, s:o, s:I, s:I, s:I, s:s?, s:o, s:o}", "crash",
 			 a->subject.crash ? answer_text(a->subject.crash->signature) : json_null(),
-			 "target", answer_text(a->subject.target), "tries", (json_int_t)a->tries,
+			 "target", answer_text(a->subject.target), "tries", (json_int_t)a->replays,
 			 "hits", (json_int_t)a->hits, "others", (json_int_t)a->others, "verdict",
 			 v == ODDS_UNDECIDED ? NULL : odds_verdict_name(v), "problem",
 			 *a->why ? answer_text(a->why) : json_null(), "report",
@@ -210,13 +210,13 @@ static void crash_reproduce_look(void *arg, uint64_t *ret_done, uint64_t *ret_of
 {
 	const struct reproduce *a = arg;
 
-	*ret_done = a->tries;
+	*ret_done = a->replays;
 	*ret_of = a->times ? a->times : TIMES_USUAL; /* upper bound */
 }
 
 static int crash_reproduce_conclude(const struct reproduce *a)
 {
-	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
+	enum odds_verdict v = odds_reproduce(a->replays, a->hits);
 	char name[CRASH_LINE];
 
 	if (a->report.found) {
@@ -230,8 +230,9 @@ static int crash_reproduce_conclude(const struct reproduce *a)
 	if (a->report.found && !a->is_hit)
 		printf("it fails in another way than crash %s\n",
 		       crash_line(a->subject.crash->signature, name));
-	printf("%llu of %llu tries%s%s", (unsigned long long)a->hits, (unsigned long long)a->tries,
-	       v == ODDS_UNDECIDED ? "" : ": ", v == ODDS_UNDECIDED ? "" : odds_verdict_name(v));
+	printf("%llu of %llu replays%s%s", (unsigned long long)a->hits,
+	       (unsigned long long)a->replays, v == ODDS_UNDECIDED ? "" : ": ",
+	       v == ODDS_UNDECIDED ? "" : odds_verdict_name(v));
 	if (a->others)
 		printf("; %llu failed in another way", (unsigned long long)a->others);
 	putchar('\n');
@@ -250,11 +251,11 @@ static int run_in_cells(struct reproduce *a, json_t **ret)
 	if (r == EXIT_DONE && trial_seat_new(a->cells.path, 0, &a->seat, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	a->pace = (struct pace){
-	    .look = crash_reproduce_look, .arg = a, .what = "crash reproduce", .unit = "tries"};
+	    .look = crash_reproduce_look, .arg = a, .what = "crash reproduce", .unit = "replays"};
 	if (r == EXIT_DONE && pace_begin(&a->pace, a->cells.trial.exec.loop, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE) {
-		try_once(a);
+		crash_reproduce_replay(a);
 		if (!*a->why)
 			r = cells_run(&a->cells, crash_reproduce_on_stop, a);
 	}

@@ -117,7 +117,7 @@ static void print_rate(const struct known_crash *c)
 	uint64_t tries = c->reproduction.tries, hits = c->reproduction.hits;
 
 	if (tries)
-		printf("  %-13s %llu of %llu tries: %s\n", "reproduces", (unsigned long long)hits,
+		printf("  %-13s %llu of %llu replays: %s\n", "reproduces", (unsigned long long)hits,
 		       (unsigned long long)tries, odds_verdict_name(odds_reproduce(tries, hits)));
 }
 
