@@ -84,8 +84,9 @@ int options_parse(int argc, char **argv, const char *usage, const struct option_
 		  void *args);
 
 /* Prints "fuzzcell: text" to stderr, always as one line, and returns code. With a console log
- * (base/log.h), writes a log event instead. */
-int fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+ * (base/log.h), writes a log event instead.  (cmocka has a macro of this
+ * name, so the declaration has parentheses.) */
+int(fail)(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same, as "warning: text" on stdout. */
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -4,10 +4,7 @@
 
 #include "tests/unit/scratch.h"
 
-/* A function there, a macro here. */
-#undef fail
 #include "runner/command/command.h"
-#define fail() _fail(__FILE__, __LINE__)
 
 #include <ctype.h>
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-/* A function there, a macro here. */
-#undef fail
 #include "runner/command/command.h"
-#define fail() _fail(__FILE__, __LINE__)
 
 #include <stdio.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/control/status.h" /* before cmocka's fail() */
-
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
+#include "runner/command/control/status.h"
 
 #include <errno.h>
 
