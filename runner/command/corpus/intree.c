@@ -75,7 +75,7 @@ static void intree_remark(const struct intree_one *o, const char *what, const ch
 	_autofree_ char *text = xasprintf("%s%s%s", what, escape(name, shown), then);
 
 	intree_print(o, what, name, then);
-	(void)json_array_append_new(o->notes, repos_text(text));
+	(void)json_array_append_new(o->notes, answer_text(text));
 }
 
 /* --- --prune: other targets with the same directory ----------------------- */
@@ -190,15 +190,15 @@ static void on_name(void *arg, enum intree_what what, const char *name)
 	case INTREE_REMOVED:
 		intree_print(o, o->a->dry_run ? "would remove " : "removed ", name,
 			     o->how.pruned >= 0 ? " (its content is kept in pruned/)" : "");
-		(void)json_array_append_new(o->removed, repos_text(name));
+		(void)json_array_append_new(o->removed, answer_text(name));
 		break;
 	case INTREE_TAKEN:
 		intree_print(o, "left alone: ", name, " exists with other content");
-		(void)json_array_append_new(o->taken, repos_text(name));
+		(void)json_array_append_new(o->taken, answer_text(name));
 		break;
 	case INTREE_KEPT:
 		intree_print(o, "kept: ", name, ": not measured yet, or it failed");
-		(void)json_array_append_new(o->kept, repos_text(name));
+		(void)json_array_append_new(o->kept, answer_text(name));
 		break;
 	}
 }
@@ -317,8 +317,8 @@ static void note_sum(const struct intree_one *o)
 	const struct intree_sum *s = &o->sum;
 	json_t *j = json_pack(
 	    "{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O}", "name",
-	    repos_text(o->target->name), "directory", o->dir ? repos_text(o->dir) : json_null(),
-	    "repository", o->repo ? repos_text(o->repo->git.top) : json_null(), "added",
+	    answer_text(o->target->name), "directory", o->dir ? answer_text(o->dir) : json_null(),
+	    "repository", o->repo ? answer_text(o->repo->git.top) : json_null(), "added",
 	    (json_int_t)s->added, "bytes", (json_int_t)s->bytes, "known", (json_int_t)s->known,
 	    "spare", (json_int_t)s->spare, "skipped", (json_int_t)s->skipped, "removed", o->removed,
 	    "taken", o->taken, "kept", o->kept, "notes", o->notes);

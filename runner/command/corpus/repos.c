@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/escape.h"
 #include "base/memory.h"
+#include "runner/command/common/answer.h"
 #include "runner/command/common/shell.h"
 #include "runner/targets/names.h"
 
@@ -230,14 +230,6 @@ int repo_commands(const struct repo *r, struct strv *out, struct err *e)
 
 /* --- for programs -------------------------------------------------------------------- */
 
-json_t *repos_text(const char *s)
-{
-	char shown[ESCAPE_ASCII_MAX];
-	json_t *j = json_string(s);
-
-	return j ? j : json_string(escape_ascii(slice_of(s), shown));
-}
-
 static int repo_json(const struct repo *r, json_t *to, struct err *e)
 {
 	_autojson_ json_t *list = json_array();
@@ -247,10 +239,10 @@ static int repo_json(const struct repo *r, json_t *to, struct err *e)
 	if (x < 0)
 		return x;
 	for (size_t i = 0; i < all.n; i++)
-		(void)json_array_append_new(list, repos_text(all.v[i]));
+		(void)json_array_append_new(list, answer_text(all.v[i]));
 	(void)json_array_append_new(
-	    to, json_pack("{s:o, s:o, s:s*, s:b, s:O}", "path", repos_text(r->git.top), "branch",
-			  repos_text(r->name), "commit", *r->commit ? r->commit : NULL,
+	    to, json_pack("{s:o, s:o, s:s*, s:b, s:O}", "path", answer_text(r->git.top), "branch",
+			  answer_text(r->name), "commit", *r->commit ? r->commit : NULL,
 			  "uncommitted_changes", r->dirty, "commands", list));
 	return 0;
 }

@@ -40,8 +40,6 @@ MUST_CHECK int repo_commit(struct repo *r, struct err *e);
 MUST_CHECK int repo_commands(const struct repo *r, struct strv *out, struct err *e);
 /* *ret: the repository of which this one is a submodule, or NULL. */
 MUST_CHECK int repo_super(const struct repo *r, char **ret, struct err *e);
-/* Makes a JSON string of arbitrary bytes; invalid UTF-8 becomes \\xNN. */
-json_t *repos_text(const char *s);
 MUST_CHECK int repos_json(const struct repos *r, json_t **ret, struct err *e);
 
 #endif
