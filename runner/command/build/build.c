@@ -59,7 +59,7 @@ static void sweep_logs(int logs)
 	}
 }
 
-static int open_log(const struct state *s, char name[LOG_NAME_MAX])
+static int build_open_log(const struct state *s, char name[LOG_NAME_MAX])
 {
 	_autoclose_ int logs = sys_openat(s->dirfd, "logs", O_RDONLY | O_DIRECTORY, 0);
 	time_t t = (time_t)(clock_real_us() / USEC_PER_SEC);
@@ -77,7 +77,7 @@ static int open_log(const struct state *s, char name[LOG_NAME_MAX])
 	return fd;
 }
 
-static void print_begin(const struct config_source *s)
+static void print_build_begin(const struct config_source *s)
 {
 	char shown[ESCAPE_MAX];
 
@@ -97,7 +97,7 @@ static void print_begin(const struct config_source *s)
 	fflush(stdout);
 }
 
-static void print_result(const struct build_result *r, const char *log)
+static void print_build(const struct build_result *r, const char *log)
 {
 	char time[UNITS_MAX], shown[ESCAPE_MAX], more[ESCAPE_MAX];
 
@@ -122,7 +122,7 @@ static json_t *texts_json(const struct strv *v)
 	return all;
 }
 
-static json_t *failures_json(const struct discover_built *f)
+static json_t *build_failures_json(const struct discover_built *f)
 {
 	json_t *all = json_array();
 
@@ -140,7 +140,7 @@ static void note_build(const struct config_source *src, const struct build_resul
 	(void)json_array_append_new(
 	    all, json_pack("{s:o, s:b, s:f, s:o, s:o, s:o}", "path", answer_text(src->path), "ok",
 			   r->ok, "seconds", (double)r->us / USEC_PER_SEC, "built",
-			   texts_json(&r->built), "failed", failures_json(&r->failed), "why",
+			   texts_json(&r->built), "failed", build_failures_json(&r->failed), "why",
 			   answer_text(r->ok ? "" : r->why)));
 }
 
@@ -173,12 +173,12 @@ static int build_one(struct session *s, const struct config_source *src, int log
 
 	if (rc != EXIT_DONE)
 		return rc;
-	print_begin(src);
+	print_build_begin(src);
 	rc = build_named(s, src, group, log, &r, &e);
 	if (rc < 0)
 		return fail(rc == -EINTR ? EXIT_BUILD : EXIT_MACHINE, "%s", e.msg);
 	snprintf(where, sizeof(where), "%.300s/logs/%s", s->state->path, log_name);
-	print_result(&r, log >= 0 ? where : "the log could not be created");
+	print_build(&r, log >= 0 ? where : "the log could not be created");
 	note_build(src, &r, io->sources_json);
 	io->sources++;
 	io->failed += !r.ok;
@@ -195,7 +195,7 @@ int builds_all(struct session *s, struct builds *io)
 	size_t n;
 	const struct config_source *v = config_sources(s->common.config, &n);
 	char log_name[LOG_NAME_MAX];
-	_autoclose_ int log = open_log(s->state, log_name);
+	_autoclose_ int log = build_open_log(s->state, log_name);
 	int r = EXIT_DONE;
 
 	*io = (struct builds){.sources_json = io->sources_json};

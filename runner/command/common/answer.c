@@ -23,7 +23,7 @@
 enum { MESSAGE_MAX = 8192 }; /* longer messages are truncated */
 
 /* Prints one line, whatever text contains. */
-static void print_line(FILE *to, const char *before, const char *text)
+static void print_message(FILE *to, const char *before, const char *text)
 {
 	struct slice s = slice_of(text);
 
@@ -48,7 +48,7 @@ int fail(int code, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (log_console == LOG_CONSOLE_OFF)
-		print_line(stderr, "fuzzcell: ", text);
+		print_message(stderr, "fuzzcell: ", text);
 	else
 		LOG(code == EXIT_DONE ? LOG_WARN : LOG_ERROR, "failed", f_str("text", text),
 		    f_int("status", code));
@@ -64,7 +64,7 @@ void warn(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (log_console == LOG_CONSOLE_OFF)
-		print_line(stdout, "warning: ", text);
+		print_message(stdout, "warning: ", text);
 	else
 		LOG(LOG_WARN, "warning", f_str("text", text));
 }

@@ -56,7 +56,7 @@ static int byhand_add_path(const char *path, struct strv *to, struct err *e)
 	return buf_check(&b, e);
 }
 
-static int print(const struct byhand *b, struct buf *out, struct err *e)
+static int byhand_print_marked(const struct byhand *b, struct buf *out, struct err *e)
 {
 	struct engine_cmd cmd = {0};
 	struct shell_command c = {.dir = b->dir, .cmd = &cmd, .stack_kib = stack_kib()};
@@ -80,7 +80,7 @@ int byhand_print(const struct byhand *b, struct buf *out, struct err *e)
 	if (r == 0) {
 		struct byhand marked = {b->target, path.v[0], path.v[1], path.v[2], b->ub_goes_on};
 
-		r = print(&marked, out, e);
+		r = byhand_print_marked(&marked, out, e);
 	}
 	strv_done(&path);
 	return r;

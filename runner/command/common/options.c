@@ -168,7 +168,7 @@ static bool lacks_unit(const struct option_spec *s)
 }
 
 /* Returns 0, or -1 - exit status. */
-static int store(const struct parsing *p, const struct option_spec *s)
+static int options_store(const struct parsing *p, const struct option_spec *s)
 {
 	int words = (int)strcspn(p->usage, "[") - 1; /* of the usage: the command */
 	void *to = (char *)p->args + s->at;
@@ -211,7 +211,7 @@ static int use(const struct parsing *p, size_t i)
 		return -1 - fail(EXIT_USAGE, "%s: --%s: '%s' has no unit: %ss, %sm or %sh?",
 				 p->command, options_name_of(&p->specs[i]), optarg, optarg, optarg,
 				 optarg);
-	return store(p, &p->specs[i]);
+	return options_store(p, &p->specs[i]);
 }
 
 int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
@@ -274,7 +274,8 @@ static void print_build(const struct config_source *s, const char *dir, struct b
 /* Describes how a user builds the targets of a configured source, and in which repository, for
  * discover_source.shown_build and .top. Both are new strings. NULL: the source has no `build`, or
  * is in no repository. */
-static int origin_of(const struct config_source *s, char **ret_build, char **ret_top, struct err *e)
+static int origin_find(const struct config_source *s, char **ret_build, char **ret_top,
+		       struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX);
 	_autofree_ char *top = NULL;
@@ -407,7 +408,7 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	struct err e;
 	int r = strcmp(src->type, "bazel") == 0 ? common_group(c, src, &s.group) : EXIT_DONE;
 
-	if (r == EXIT_DONE && origin_of(src, &build, &top, &e) < 0)
+	if (r == EXIT_DONE && origin_find(src, &build, &top, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	s.shown_build = build;
 	s.top = top;

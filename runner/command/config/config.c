@@ -36,7 +36,7 @@ static bool is_unset(const json_t *j, const char *key)
 }
 
 /* Takes value. */
-static void put_value(json_t *j, const char *key, json_t *value, const char *from)
+static void config_put_value(json_t *j, const char *key, json_t *value, const char *from)
 {
 	(void)json_object_set_new(
 	    j, key, json_pack("{s:o, s:o}", "value", value, "from", answer_text(from)));
@@ -51,11 +51,11 @@ static void put_limits(const struct common *c, const struct target *t,
 
 	snprintf(value, sizeof(value), "%llus", (unsigned long long)t->input_timeout_s);
 	if (t->input_timeout_s && !config_sets(c->config, t->name, "timeout"))
-		put_value(j, "timeout", json_string(value), options);
+		config_put_value(j, "timeout", json_string(value), options);
 	snprintf(value, sizeof(value), "%lluMiB", (unsigned long long)t->rss_limit_mib);
 	if (t->rss_limit_mib && cfg->rss_limit == t->rss_limit_mib << 20 &&
 	    !config_sets(c->config, t->name, "rss_limit"))
-		put_value(j, "rss_limit", json_string(value), options);
+		config_put_value(j, "rss_limit", json_string(value), options);
 }
 
 static void put_flag_key(const char *flag, const char *from, json_t *j)
@@ -71,9 +71,9 @@ static void put_flag_key(const char *flag, const char *from, json_t *j)
 			continue;
 		value = slice_of(flag + n + 2);
 		if (k > 0 && scan_u64(&value, 10, INT64_MAX, &number))
-			put_value(j, keys[k], json_integer((json_int_t)number), from);
+			config_put_value(j, keys[k], json_integer((json_int_t)number), from);
 		else
-			put_value(j, keys[k], answer_text(flag + n + 2), from);
+			config_put_value(j, keys[k], answer_text(flag + n + 2), from);
 		return;
 	}
 }
@@ -101,7 +101,7 @@ static void put_list(json_t *j, const char *key, json_t *all, const struct strv 
 		(void)json_array_append_new(all, answer_text(configured->v[i]));
 	snprintf(both, sizeof(both), "%s%s%s", from, configured->n ? "; then " : "",
 		 configured->n ? from_of(j, key) : "");
-	put_value(j, key, all, both);
+	config_put_value(j, key, all, both);
 }
 
 static void put_seeds(const struct target *t, const struct target_config *cfg, json_t *j)
@@ -147,7 +147,7 @@ static void put_env(const struct target *t, json_t *j)
 	snprintf(both, sizeof(both), "%s%s%s", options, is_unset(j, "env") ? "" : "; then ",
 		 is_unset(j, "env") ? "" : from_of(j, "env"));
 	add_own_env(all, own);
-	put_value(j, "env", all, both);
+	config_put_value(j, "env", all, both);
 }
 
 static void put_flags(const struct target *t, const struct target_config *cfg, json_t *j)
@@ -163,7 +163,7 @@ static void put_flags(const struct target *t, const struct target_config *cfg, j
 static void put_lists(const struct target *t, const struct target_config *cfg, json_t *j)
 {
 	if (t->dict && is_unset(j, "dictionary"))
-		put_value(j, "dictionary", answer_text(t->dict), beside);
+		config_put_value(j, "dictionary", answer_text(t->dict), beside);
 	if (t->flags.n)
 		put_flags(t, cfg, j);
 	if (t->env.n)

@@ -23,7 +23,7 @@ static bool control_take(void *arg, const char *name, const char *value)
 }
 
 /* Prints the result of a request. */
-static void print_result(const struct control_request *q, const json_t *answer)
+static void control_print_result(const struct control_request *q, const json_t *answer)
 {
 	const char *state = json_string_value(json_object_get(answer, "state"));
 	const char *note = json_string_value(json_object_get(answer, "note"));
@@ -54,7 +54,7 @@ static int ask(const struct control_args *a, const struct control_request *q)
 			    escape(e.msg, why));
 	if (a->json)
 		return answer_print_line(answer);
-	print_result(q, answer);
+	control_print_result(q, answer);
 	return EXIT_DONE;
 }
 

@@ -427,7 +427,7 @@ static int doctor_check_names(const struct doctor *d)
 	return EXIT_DONE;
 }
 
-static int print(const struct doctor *d)
+static int doctor_print_report(const struct doctor *d)
 {
 	if (d->json)
 		return answer_print(d->report);
@@ -469,7 +469,7 @@ static int doctor(struct doctor *d)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	r = doctor_check_names(d);
 	if (r == EXIT_DONE)
-		r = print(d);
+		r = doctor_print_report(d);
 	return r == EXIT_DONE ? doctor_verdict(d) : r;
 }
 

@@ -93,7 +93,7 @@ static int trigger_open(struct trigger_repo *r, bool several)
 }
 
 /* Opens the log. A large log is renamed to .old, so that the logs do not grow without bound. */
-static void open_log(struct trigger_repo *r)
+static void trigger_open_log(struct trigger_repo *r)
 {
 	struct stat st;
 	struct err e;
@@ -115,7 +115,7 @@ static int trigger_take_lock(struct trigger_repo *r)
 		return fail(EXIT_LOCKED, "%s", e.msg);
 	if (rc < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
-	open_log(r);
+	trigger_open_log(r);
 	return EXIT_DONE;
 }
 

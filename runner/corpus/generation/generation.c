@@ -663,8 +663,8 @@ int generation_recover(struct generation *g, unsigned keep, enum generation_foun
 	return 0;
 }
 
-static int recover_target(int state, const char *target, unsigned keep, struct generation_sum *sum,
-			  struct err *e)
+static int generation_recover_target(int state, const char *target, unsigned keep,
+				     struct generation_sum *sum, struct err *e)
 {
 	struct generation g = {.corpora = -1, .dir = -1};
 	enum generation_found found = GENERATION_CLEAN;
@@ -688,8 +688,9 @@ static int recover_dir(int state, const char *path, unsigned keep, struct genera
 	if (!d)
 		return errno == ENOENT ? 0 : err_sys(e, "open directory '%s'", path);
 	while ((ent = sys_readdir(d))) {
-		int r =
-		    ent->d_name[0] == '.' ? 0 : recover_target(state, ent->d_name, keep, sum, e);
+		int r = ent->d_name[0] == '.'
+			    ? 0
+			    : generation_recover_target(state, ent->d_name, keep, sum, e);
 
 		if (r < 0)
 			return r;

@@ -688,7 +688,7 @@ static int intree_branch_prune(struct target *t, struct err *e)
 	return r;
 }
 
-static int update(struct target *t, struct err *e)
+static int branch_update(struct target *t, struct err *e)
 {
 	int r = intree_tree_read(t->b->git, t->b->base, t->prefix, &t->tree, e);
 
@@ -712,7 +712,7 @@ int intree_branch_update(struct intree_branch *b, const struct intree *how, cons
 	if (r < 0)
 		return r;
 	ret->spare = t.corpus.spare.n;
-	r = update(&t, e);
+	r = branch_update(&t, e);
 	intree_corpus_close(&t.corpus);
 	return r < 0 ? err_wrap(e, "repository '%s'", b->git->top) : 0;
 }

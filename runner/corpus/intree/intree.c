@@ -378,8 +378,8 @@ static int intree_add_all(struct intree_corpus *c, const struct rights *as, int 
 
 /* --- a directory ------------------------------------------------------------------------ */
 
-static int update(struct intree_corpus *c, const struct rights *as, int dir, struct intree_sum *sum,
-		  struct err *e)
+static int intree_update_files(struct intree_corpus *c, const struct rights *as, int dir,
+			       struct intree_sum *sum, struct err *e)
 {
 	struct walk l = {.c = c, .as = as, .sum = sum};
 	int r = walk_dir(dir, ".", "", 0, &l, e);
@@ -413,7 +413,7 @@ int intree_update(const struct intree *t, const char *dir, struct intree_sum *re
 	if (r < 0)
 		return r;
 	ret->spare = c.spare.n;
-	r = update(&c, &as, fd, ret, e);
+	r = intree_update_files(&c, &as, fd, ret, e);
 	intree_corpus_close(&c);
 	return r < 0 ? err_wrap(e, "'%s'", dir) : 0;
 }
