@@ -97,7 +97,7 @@ static void print_build_begin(const struct config_source *s)
 	fflush(stdout);
 }
 
-static void print_build(const struct build_result *r, const char *log)
+static void print_build_end(const struct build_result *r, const char *log)
 {
 	char time[UNITS_MAX], shown[ESCAPE_MAX], more[ESCAPE_MAX];
 
@@ -178,7 +178,7 @@ static int build_one(struct session *s, const struct config_source *src, int log
 	if (rc < 0)
 		return fail(rc == -EINTR ? EXIT_BUILD : EXIT_MACHINE, "%s", e.msg);
 	snprintf(where, sizeof(where), "%.300s/logs/%s", s->state->path, log_name);
-	print_build(&r, log >= 0 ? where : "the log could not be created");
+	print_build_end(&r, log >= 0 ? where : "the log could not be created");
 	note_build(src, &r, io->sources_json);
 	io->sources++;
 	io->failed += !r.ok;
