@@ -194,7 +194,7 @@ static bool issue_has_larger(const struct publish_case *k)
 	struct err e;
 
 	return json_is_false(json_object_get(k->record, "minimized")) &&
-	       strcmp(outbox_chain_text(k->record, "target"), lead->fuzzer) == 0 &&
+	       strcmp(json_get_text(k->record, "target"), lead->fuzzer) == 0 &&
 	       ledger_input_open(k->p->state_dirfd, lead, LEDGER_MINIMIZED, &fd, &e) == 0;
 }
 

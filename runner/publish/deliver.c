@@ -79,7 +79,7 @@ static int publish_deliver_note(const struct publish_deliver *d, struct attempt 
 	if (v->result == DELIVERY_DONE) {
 		sum->done++;
 		sum->ignored += v->ignored;
-		return outbox_told(a->o, &a->work, &c, e);
+		return outbox_sent(a->o, &a->work, &c, e);
 	}
 	publish_deliver_say_failed(a->work.entry->place, v->why, sum);
 	if (v->result == DELIVERY_REFUSED)

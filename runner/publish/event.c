@@ -214,7 +214,7 @@ static bool is_elsewhere(const struct publish_case *k)
 /* An issue stays where it was filed. */
 static const char *repository(const struct publish_case *k)
 {
-	const char *was = outbox_chain_text(k->record, "repository");
+	const char *was = json_get_text(k->record, "repository");
 
 	if (*was)
 		return was;

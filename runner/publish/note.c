@@ -96,8 +96,8 @@ static int learned_one(void *arg, const json_t *record, struct err *e)
 {
 	const struct learning *g = arg;
 	const struct publish_learned l = {
-	    .chain = outbox_chain_text(record, "chain"),
-	    .signature = outbox_chain_text(record, "subject"),
+	    .chain = json_get_text(record, "chain"),
+	    .signature = json_get_text(record, "subject"),
 	    .url = outbox_chain_url(record),
 	    .ignored = json_is_true(json_object_get(record, "ignored")),
 	    .labelled = json_get_u64(record, "labelled"),

@@ -37,7 +37,7 @@ enum {
 	OUTBOX_PLACE = 80, /* a destination's name with its NUL: "github", "hook-<name>" */
 	OUTBOX_ENTRIES_MAX = 20000,
 	OUTBOX_ENTRY_BYTES_MAX = 1 << 20, /* of a file */
-	OUTBOX_TOLD_MAX = 32,		  /* a chain remembers its last entries */
+	OUTBOX_SENT_MAX = 32,		  /* a chain remembers its last entries */
 };
 
 /* Read-only; valid until the entry is done or dropped. */
@@ -84,13 +84,12 @@ void outbox_line(char *to, size_t cap, const char *from);
 
 /* A chain's record; json_decref() it.  Empty when nothing was sent. */
 MUST_CHECK int outbox_chain(struct outbox *o, const char *chain, json_t **ret, struct err *e);
-bool outbox_chain_told(const json_t *record, const char *id);
+bool outbox_chain_has(const json_t *record, const char *id);
 /* "told" (sent), "ignored" (by a user's label), "deleted" (a user deleted the issue), "dropped"
  * (by a user); "": none of these. */
 const char *outbox_chain_how(const json_t *record, const char *id);
-bool outbox_chain_empty(const json_t *record);			      /* nothing was sent */
-const char *outbox_chain_url(const json_t *record);		      /* of its issue, or "" */
-const char *outbox_chain_text(const json_t *record, const char *key); /* "" when not there */
+bool outbox_chain_empty(const json_t *record);	    /* nothing was sent */
+const char *outbox_chain_url(const json_t *record); /* of its issue, or "" */
 /* Calls fn with the record of each chain of a place; place: the beginning of the chains' names. */
 MUST_CHECK int outbox_each_chain(struct outbox *o, const char *place,
 				 int (*fn)(void *arg, const json_t *record, struct err *e),
@@ -148,9 +147,9 @@ struct outbox_outcome {
 	const char *why;
 	uint64_t retry_max_s;
 };
-/* Both end the attempt and finish `work`: outbox_told() removes the entry, outbox_later() makes
+/* Both end the attempt and finish `work`: outbox_sent() removes the entry, outbox_later() makes
  * it wait again. */
-MUST_CHECK int outbox_told(struct outbox *o, struct outbox_work *w, const struct outbox_outcome *c,
+MUST_CHECK int outbox_sent(struct outbox *o, struct outbox_work *w, const struct outbox_outcome *c,
 			   struct err *e);
 MUST_CHECK int outbox_later(struct outbox *o, struct outbox_work *w, const struct outbox_outcome *c,
 			    struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/publish/outboxes.h"
 
-#include "runner/publish/outbox/backoff.h"
+#include "runner/publish/outbox/internal.h"
 
 #include <time.h>
 
@@ -45,7 +45,7 @@ static void told(const char *id, uint64_t now, const char *url, bool ignored)
 	struct err e;
 
 	assert_int_equal(outbox_begin(box, at(id), &w, &e), 0);
-	assert_int_equal(outbox_told(box, &w, &c, &e), 0);
+	assert_int_equal(outbox_sent(box, &w, &c, &e), 0);
 	outbox_work_done(&w);
 }
 
@@ -369,10 +369,10 @@ static void test_told_is_bounded(void **state)
 		told(id, T0 + i, i == 50 ? "https://x/1" : "", i == 60);
 	}
 	assert_int_equal(outbox_chain(box, "github-a", &record, &e), 0);
-	assert_true(outbox_chain_told(record, "github-again-a-99"));
-	assert_true(outbox_chain_told(record, "github-again-a-69"));
-	assert_false(outbox_chain_told(record, "github-again-a-68"));
-	assert_true(outbox_chain_told(record, "github-regressed-a-2"));
+	assert_true(outbox_chain_has(record, "github-again-a-99"));
+	assert_true(outbox_chain_has(record, "github-again-a-69"));
+	assert_false(outbox_chain_has(record, "github-again-a-68"));
+	assert_true(outbox_chain_has(record, "github-regressed-a-2"));
 	assert_string_equal(outbox_chain_url(record), "https://x/1");
 	assert_true(json_is_true(json_object_get(record, "ignored")));
 	assert_int_equal(outbox_chain_noted(box, "github-a", &e), 0);

@@ -35,7 +35,7 @@ static int story(void)
 	if (r == 0 && outbox_count(o) == 2) {
 		r = outbox_begin(o, 0, &w, &e);
 		if (r == 0)
-			r = outbox_told(o, &w, &c, &e);
+			r = outbox_sent(o, &w, &c, &e);
 		outbox_work_done(&w);
 	}
 	if (r < 0 && r != -ENOENT)
