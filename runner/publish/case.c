@@ -5,7 +5,7 @@
 #include "base/sys.h"
 #include "runner/crash/ledger/input.h"
 #include "runner/publish/internal.h"
-#include "runner/publish/webhook/webhook.h"
+#include "runner/publish/webhook.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "runner/crash/vault.h"
 #include "runner/publish/internal.h"
 #include "runner/publish/render/render.h"
-#include "runner/publish/webhook/webhook.h"
+#include "runner/publish/webhook.h"
 
 #include <errno.h>
 #include <limits.h>

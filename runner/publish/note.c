@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "runner/publish/internal.h"
 #include "runner/publish/render/render.h"
-#include "runner/publish/webhook/webhook.h"
+#include "runner/publish/webhook.h"
 
 #include <errno.h>
 #include <stdio.h>

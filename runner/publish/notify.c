@@ -9,7 +9,7 @@
 #include "runner/publish/github/github.h"
 #include "runner/publish/http/token.h"
 #include "runner/publish/past.h"
-#include "runner/publish/webhook/webhook.h"
+#include "runner/publish/webhook.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "runner/publish/http/http.h"
-#include "runner/publish/webhook/webhook.h"
+#include "runner/publish/webhook.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

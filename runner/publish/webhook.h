@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_PUBLISH_WEBHOOK_WEBHOOK_H
-#define RUNNER_PUBLISH_WEBHOOK_WEBHOOK_H
+#ifndef RUNNER_PUBLISH_WEBHOOK_H
+#define RUNNER_PUBLISH_WEBHOOK_H
 
 #include "base/json.h"
 #include "runner/config/config.h"
