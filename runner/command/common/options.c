@@ -11,7 +11,6 @@
 #include "runner/command/build/builder.h"
 #include "runner/command/common/shell.h"
 #include "runner/publish/http/token.h"
-#include "runner/publish/http/token_env.h"
 #include "runner/state/state.h"
 #include "runner/status/color.h"
 #include "runner/targets/names.h"

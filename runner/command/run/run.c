@@ -17,7 +17,6 @@
 #include "runner/command/run/after.h"
 #include "runner/command/run/record.h"
 #include "runner/publish/http/token.h"
-#include "runner/publish/http/token_env.h"
 #include "runner/publish/notifier.h"
 #include "runner/run/job/reason.h"
 #include "runner/run/triage/symbolizer.h"

@@ -19,7 +19,7 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/common/machine.h"
 #include "runner/command/common/notify.h"
-#include "runner/publish/http/token_env.h"
+#include "runner/publish/http/token.h"
 #include "runner/publish/notifier.h"
 #include "runner/state/lock.h"
 #include "runner/trigger/drive.h"

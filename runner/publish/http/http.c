@@ -21,13 +21,13 @@ DEFINE_CLEANUP(CURLU *, curl_url_cleanup)
 DEFINE_CLEANUP(char *, curl_free)
 
 /* Wipes the headers, which may contain secrets. */
-static void list_free(struct curl_slist *l)
+static void http_list_free(struct curl_slist *l)
 {
 	for (struct curl_slist *i = l; i; i = i->next)
 		explicit_bzero(i->data, strlen(i->data));
 	curl_slist_free_all(l);
 }
-DEFINE_CLEANUP(struct curl_slist *, list_free)
+DEFINE_CLEANUP(struct curl_slist *, http_list_free)
 
 void http_reply_done(struct http_reply *r)
 {
@@ -55,7 +55,7 @@ static bool http_part(CURLU *u, CURLUPart what, unsigned flags, char *out, size_
 	return true;
 }
 
-static bool is_loopback(const char *host)
+static bool http_is_loopback(const char *host)
 {
 	struct in_addr a;
 
@@ -77,7 +77,7 @@ static bool http_place_of(CURLU *u, struct place *out)
 	    !http_part(u, CURLUPART_HOST, 0, out->host, sizeof(out->host)) ||
 	    !http_part(u, CURLUPART_PORT, CURLU_DEFAULT_PORT, out->port, sizeof(out->port)))
 		return false;
-	out->loopback = is_loopback(out->host);
+	out->loopback = http_is_loopback(out->host);
 	return true;
 }
 
@@ -117,13 +117,123 @@ bool http_same_origin(const char *a, const char *b)
 }
 
 /* The URL of a redirect, which may be relative. */
-static bool resolve(const char *from, const char *to, char out[HTTP_URL_MAX])
+static bool http_resolve(const char *from, const char *to, char out[HTTP_URL_MAX])
 {
 	CLEANUP(curl_url_cleanup_p) CURLU *u = curl_url();
 
 	return u && curl_url_set(u, CURLUPART_URL, from, 0) == CURLUE_OK &&
 	       curl_url_set(u, CURLUPART_URL, to, 0) == CURLUE_OK &&
 	       http_part(u, CURLUPART_URL, 0, out, HTTP_URL_MAX) && http_same_origin(from, out);
+}
+
+static bool http_is_unreserved(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("._-~", c));
+}
+
+void http_path(const char *path, struct buf *out)
+{
+	for (; *path; path++)
+		if (http_is_unreserved(*path) || *path == '/')
+			buf_put(out, (struct slice){path, 1});
+		else
+			buf_printf(out, "%%%02X", (unsigned char)*path);
+}
+
+/* --- the headers ---------------------------------------------------------------- */
+
+#define LAST_DATE INT64_C(253402300799) /* the end of the year 9999 */
+
+/* 0: the text is no date, or a date before 1970 or after the year 9999. */
+static uint64_t headers_date(const char *text)
+{
+	time_t t = curl_getdate(text, NULL);
+
+	return t > 0 && t <= LAST_DATE ? (uint64_t)t : 0;
+}
+
+static bool headers_whole_number(struct slice text, uint64_t *out)
+{
+	uint64_t v;
+
+	if (!scan_u64(&text, 10, UINT64_MAX, &v) || text.n > 0)
+		return false;
+	*out = v;
+	return true;
+}
+
+static void headers_copy_url(struct slice text, char out[HTTP_URL_MAX])
+{
+	if (text.n == 0 || text.n >= HTTP_URL_MAX)
+		return;
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] <= ' ' || text.p[i] > '~')
+			return;
+	memcpy(out, text.p, text.n);
+	out[text.n] = '\0';
+}
+
+/* <URL>; rel="next", <URL>; rel="last" */
+static void headers_read_link(struct http_headers *h, struct slice text)
+{
+	struct slice url, rest;
+
+	while (text.n > 0) {
+		scan_blanks(&text);
+		if (!scan_lit(&text, SLICE("<")) || !scan_until(&text, '>', HTTP_URL_MAX, &url) ||
+		    !scan_lit(&text, SLICE(">")))
+			return;
+		if (!scan_until(&text, ',', text.n, &rest)) {
+			rest = text;
+			text.n = 0;
+		}
+		(void)scan_lit(&text, SLICE(",")); /* the last has no comma */
+		if (memmem(rest.p, rest.n, "rel=\"next\"", 10))
+			headers_copy_url(url, h->next);
+	}
+}
+
+/* Computes retry_after_s from a date, once both headers were read, in either order. */
+static void headers_count_from_date(struct http_headers *h)
+{
+	if (h->retry_at_s == 0 || h->date_s == 0)
+		return;
+	h->retry_after_s = h->retry_at_s > h->date_s ? h->retry_at_s - h->date_s : 0;
+	h->has_retry_after = true;
+}
+
+static void headers_read_retry_after(struct http_headers *h, const char *text)
+{
+	uint64_t v;
+
+	if (headers_whole_number(slice_of(text), &v)) {
+		h->retry_after_s = v;
+		h->has_retry_after = true;
+	} else if ((v = headers_date(text))) {
+		h->retry_at_s = v;
+		headers_count_from_date(h);
+	}
+}
+
+void http_headers_field(struct http_headers *h, const char *name, const char *value)
+{
+	uint64_t v;
+
+	if (strcasecmp(name, "date") == 0 && (v = headers_date(value))) {
+		h->date_s = v;
+		headers_count_from_date(h);
+	} else if (strcasecmp(name, "retry-after") == 0)
+		headers_read_retry_after(h, value);
+	else if (strcasecmp(name, "x-ratelimit-remaining") == 0)
+		h->has_remaining = headers_whole_number(slice_of(value), &h->remaining);
+	else if (strcasecmp(name, "x-ratelimit-reset") == 0 &&
+		 headers_whole_number(slice_of(value), &v))
+		h->reset_s = v;
+	else if (strcasecmp(name, "location") == 0)
+		headers_copy_url(slice_of(value), h->location);
+	else if (strcasecmp(name, "link") == 0)
+		headers_read_link(h, slice_of(value));
 }
 
 /* --- the answer ------------------------------------------------------------------ */
@@ -145,7 +255,7 @@ static size_t http_take_body(char *p, size_t one, size_t n, void *arg)
 }
 
 /* libcurl keeps the headers; this only limits their size. */
-static size_t count_header(char *p, size_t one, size_t n, void *arg)
+static size_t http_count_header(char *p, size_t one, size_t n, void *arg)
 {
 	struct sink *s = arg;
 
@@ -160,7 +270,7 @@ static size_t count_header(char *p, size_t one, size_t n, void *arg)
 }
 
 /* Not those of a 100 answer, and no trailers. */
-static void read_headers(CURL *c, struct http_headers *to)
+static void http_read_headers(CURL *c, struct http_headers *to)
 {
 	struct curl_header *h = NULL;
 
@@ -170,7 +280,7 @@ static void read_headers(CURL *c, struct http_headers *to)
 
 /* --- a request ------------------------------------------------------------------- */
 
-static int add_header(struct curl_slist **io, const char *line, struct err *e)
+static int http_add_header(struct curl_slist **io, const char *line, struct err *e)
 {
 	struct curl_slist *l = curl_slist_append(*io, line);
 
@@ -180,17 +290,17 @@ static int add_header(struct curl_slist **io, const char *line, struct err *e)
 	return 0;
 }
 
-static int make_headers(const struct http_request *q, struct curl_slist **io, struct err *e)
+static int http_make_headers(const struct http_request *q, struct curl_slist **io, struct err *e)
 {
 	/* Without "Expect: 100-continue", which would cost a round trip. */
-	int r = add_header(io, "Expect:", e);
+	int r = http_add_header(io, "Expect:", e);
 
 	for (const char *const *h = q->headers; r == 0 && h && *h; h++)
-		r = add_header(io, *h, e);
+		r = http_add_header(io, *h, e);
 	if (r == 0 && q->authorization) {
 		_autofree_ char *line = xasprintf("Authorization: %s", q->authorization);
 
-		r = add_header(io, line, e);
+		r = http_add_header(io, line, e);
 		explicit_bzero(line, strlen(line));
 	}
 	return r;
@@ -219,7 +329,7 @@ static CURLcode http_set_limits(CURL *c, const struct http_limits *l, const stru
 	return rc;
 }
 
-static CURLcode set_body(CURL *c, const struct http_request *q)
+static CURLcode http_set_body(CURL *c, const struct http_request *q)
 {
 	CURLcode rc = CURLE_OK;
 
@@ -232,16 +342,16 @@ static CURLcode set_body(CURL *c, const struct http_request *q)
 	return rc;
 }
 
-static CURLcode set_request(CURL *c, const struct http_request *q, const char *url,
-			    struct curl_slist *headers, struct sink *sink)
+static CURLcode http_set_request(CURL *c, const struct http_request *q, const char *url,
+				 struct curl_slist *headers, struct sink *sink)
 {
-	CURLcode rc = strcmp(q->method, "GET") == 0 ? CURLE_OK : set_body(c, q);
+	CURLcode rc = strcmp(q->method, "GET") == 0 ? CURLE_OK : http_set_body(c, q);
 
 	SET(CURLOPT_URL, url);
 	SET(CURLOPT_HTTPHEADER, headers);
 	SET(CURLOPT_WRITEFUNCTION, http_take_body);
 	SET(CURLOPT_WRITEDATA, sink);
-	SET(CURLOPT_HEADERFUNCTION, count_header);
+	SET(CURLOPT_HEADERFUNCTION, http_count_header);
 	SET(CURLOPT_HEADERDATA, sink);
 	return rc;
 }
@@ -263,10 +373,10 @@ static int http_failed(struct http *h, const struct http_request *q, const struc
 		       curl_easy_strerror(rc));
 }
 
-static int perform(struct http *h, const struct http_request *q, const char *url,
-		   struct http_reply *ret, struct err *e)
+static int http_perform(struct http *h, const struct http_request *q, const char *url,
+			struct http_reply *ret, struct err *e)
 {
-	CLEANUP(list_free_p) struct curl_slist *headers = NULL;
+	CLEANUP(http_list_free_p) struct curl_slist *headers = NULL;
 	struct sink sink = {.reply = ret, .headers_left = h->limits.header_max};
 	struct place p;
 	long status = 0;
@@ -275,13 +385,13 @@ static int perform(struct http *h, const struct http_request *q, const char *url
 
 	if (r < 0)
 		return r;
-	r = make_headers(q, &headers, e);
+	r = http_make_headers(q, &headers, e);
 	if (r < 0)
 		return r;
 	curl_easy_reset(h->curl); /* connections stay */
 	ret->body = BUF_INIT(h->limits.reply_max);
 	rc = http_set_limits(h->curl, &h->limits, &p);
-	rc = rc ? rc : set_request(h->curl, q, url, headers, &sink);
+	rc = rc ? rc : http_set_request(h->curl, q, url, headers, &sink);
 	if (rc)
 		return err_set(e, ENOMEM, "libcurl: %s", curl_easy_strerror(rc));
 	if (fault_hit("http request", ECONNREFUSED))
@@ -295,14 +405,14 @@ static int perform(struct http *h, const struct http_request *q, const char *url
 	if (rc)
 		return http_failed(h, q, &p, &sink, rc, e);
 	ret->status = status > 0 && status < 1000 ? (unsigned)status : 0;
-	read_headers(h->curl, &ret->headers);
+	http_read_headers(h->curl, &ret->headers);
 	return 0;
 }
 
 /* A 303 redirect, and by convention 301 and 302, turns a changing request into a GET.  So 302
  * and 303 are followed for a GET only.  301 is always followed, because GitHub uses it for moved
  * repositories. */
-static bool to_follow(const struct http_request *q, const struct http_reply *r)
+static bool http_is_followed(const struct http_request *q, const struct http_reply *r)
 {
 	bool get = strcmp(q->method, "GET") == 0;
 
@@ -322,14 +432,14 @@ int http_request(struct http *h, const struct http_request *q, struct http_reply
 		return err_set(e, EINVAL, "a URL of %zu bytes", strlen(q->url));
 	memcpy(url, q->url, strlen(q->url) + 1);
 	for (int hop = 0;; hop++) {
-		r = perform(h, q, url, ret, e);
+		r = http_perform(h, q, url, ret, e);
 		if (r < 0) {
 			http_reply_done(ret);
 			return r;
 		}
-		if (hop == REDIRECTS_MAX || !to_follow(q, ret))
+		if (hop == REDIRECTS_MAX || !http_is_followed(q, ret))
 			return 0;
-		ret->elsewhere = !resolve(url, ret->headers.location, next);
+		ret->elsewhere = !http_resolve(url, ret->headers.location, next);
 		if (ret->elsewhere)
 			return 0;
 		memcpy(url, next, strlen(next) + 1);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* HTTP requests, one at a time, with libcurl (only http.c and headers.c use it).  Requests block,
+/* HTTP requests, one at a time, with libcurl (only http.c uses it).  Requests block,
  * so they run in a forked child, never in the supervisor.
  *
  * HTTPS uses the machine's certificates and TLS 1.2 or later.  Plain HTTP is allowed only to the

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"
-#include "runner/publish/http/token_env.h"
+#include "runner/publish/http/token.h"
 
 #include <errno.h>
 #include <fcntl.h>
