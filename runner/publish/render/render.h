@@ -91,7 +91,7 @@ void render_comment(const struct render_crash *r, enum render_event what, struct
 /* r->crash: the entry of the target that also found it; c: the crash. */
 void render_found(const struct render_crash *r, const struct known_crash *c, struct buf *out);
 
-/* --- parts of texts: text.c -------------------------------------------- */
+/* --- parts of texts ------------------------------------------------------- */
 
 enum render_how {
 	RENDER_LINE,  /* newlines and tabs become blanks */

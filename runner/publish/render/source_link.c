@@ -15,11 +15,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char form_of_github[] = "https://github.com/%s/blob/{commit}/{path}#L{line}";
+static const char source_form_of_github[] = "https://github.com/%s/blob/{commit}/{path}#L{line}";
 
 /* --- the configuration ---------------------------------------------------------- */
 
-static void find_link(const struct config *c, struct sources *s)
+static void source_find_link(const struct config *c, struct sources *s)
 {
 	const struct github_config *g = config_github(c);
 	const char *link = config_source_link(c);
@@ -27,10 +27,10 @@ static void find_link(const struct config *c, struct sources *s)
 	if (link)
 		s->link = xstrdup(link);
 	else if (g->repository && strcmp(g->api, "https://api.github.com") == 0)
-		s->link = xasprintf(form_of_github, g->repository);
+		s->link = xasprintf(source_form_of_github, g->repository);
 }
 
-static void find_dir(const struct config *c, struct sources *s)
+static void source_find_dir(const struct config *c, struct sources *s)
 {
 	const char *dir = config_source_dir(c);
 
@@ -46,8 +46,8 @@ static void find_dir(const struct config *c, struct sources *s)
 void sources_open(const struct config *c, struct sources *ret)
 {
 	*ret = (struct sources){.dirfd = -1};
-	find_link(c, ret);
-	find_dir(c, ret);
+	source_find_link(c, ret);
+	source_find_dir(c, ret);
 }
 
 void sources_close(struct sources *s)
@@ -62,7 +62,7 @@ void sources_close(struct sources *s)
 /* --- paths ------------------------------------------------------------------------ */
 
 /* The length of a path of n bytes without its last component. */
-static size_t parent(const char *path, size_t n)
+static size_t source_parent(const char *path, size_t n)
 {
 	while (n > 0 && path[--n] != '/')
 		;
@@ -72,7 +72,7 @@ static size_t parent(const char *path, size_t n)
 /* Normalises a path as text: removes "." and empty components, and resolves "..".  A leading
  * ".." is dropped, because it leaves an unknown directory.  The caller checks whether the file
  * exists.  False: the result is empty or too long. */
-static bool render_source_link_tidy(const char *file, char out[SOURCE_PATH_MAX])
+static bool source_normalise(const char *file, char out[SOURCE_PATH_MAX])
 {
 	struct slice rest = slice_of(file), part;
 	size_t n = 0;
@@ -88,7 +88,7 @@ static bool render_source_link_tidy(const char *file, char out[SOURCE_PATH_MAX])
 		if (part.n == 0 || slice_eq(part, SLICE(".")))
 			continue;
 		if (slice_eq(part, SLICE(".."))) {
-			n = parent(out, n);
+			n = source_parent(out, n);
 			continue;
 		}
 		if (n + part.n + 2 > SOURCE_PATH_MAX)
@@ -102,7 +102,7 @@ static bool render_source_link_tidy(const char *file, char out[SOURCE_PATH_MAX])
 	return n > 0;
 }
 
-static bool render_source_link_is_file(int dirfd, const char *path)
+static bool source_is_file(int dirfd, const char *path)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
@@ -117,15 +117,14 @@ bool source_path(const struct sources *s, const char *file, char ret[SOURCE_PATH
 	size_t n;
 	const char *at;
 
-	if (!s->dir || s->dirfd < 0 || !render_source_link_tidy(file, ret))
+	if (!s->dir || s->dirfd < 0 || !source_normalise(file, ret))
 		return false;
 	n = strlen(s->dir);
-	if (strncmp(file, s->dir, n) == 0 && file[n] == '/' &&
-	    render_source_link_tidy(file + n, ret))
-		return render_source_link_is_file(s->dirfd, ret);
+	if (strncmp(file, s->dir, n) == 0 && file[n] == '/' && source_normalise(file + n, ret))
+		return source_is_file(s->dirfd, ret);
 	if (strncmp(file, "/usr/", 5) == 0 && strncmp(file, "/usr/src/", 9) != 0)
 		return false;
-	for (at = ret; !render_source_link_is_file(s->dirfd, at); at++) {
+	for (at = ret; !source_is_file(s->dirfd, at); at++) {
 		at = strchr(at, '/');
 		if (!at)
 			return false;

@@ -12,7 +12,8 @@
 
 enum { CLEAN_MAX = 1 << 20, LINE_OF_BASE64 = 57 /* bytes: 76 characters */ };
 
-static void add_char(struct slice s, size_t n, uint32_t c, enum render_how how, struct buf *out)
+static void text_add_char(struct slice s, size_t n, uint32_t c, enum render_how how,
+			  struct buf *out)
 {
 	if (n == 0)
 		buf_printf(out, "\\x%02x", (unsigned char)s.p[0]);
@@ -38,7 +39,7 @@ void render_visible(struct slice text, enum render_how how, struct buf *out)
 			continue;
 		}
 		n = utf8_next(text, &c);
-		add_char(text, n, c, how, out);
+		text_add_char(text, n, c, how, out);
 		text = (struct slice){text.p + (n ? n : 1), text.n - (n ? n : 1)};
 	}
 }
@@ -48,7 +49,7 @@ struct word {
 	struct slice text, as;
 };
 
-static const struct word *render_text_word_at(struct slice s, const struct word *words, size_t n)
+static const struct word *text_word_at(struct slice s, const struct word *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (words[i].text.n > 0 && scan_lit(&s, words[i].text))
@@ -57,37 +58,38 @@ static const struct word *render_text_word_at(struct slice s, const struct word 
 }
 
 /* Characters that continue a path's last component. */
-static bool is_of_name(char c)
+static bool text_continues_name(char c)
 {
 	return isalnum((unsigned char)c) || strchr("._-", c);
 }
 
 /* Does the whole `path` begin here (also after a flag: "-I/src")?  begin: the start of the text. */
-static bool is_path_at(const char *begin, struct slice rest, struct slice path)
+static bool text_is_path_at(const char *begin, struct slice rest, struct slice path)
 {
 	size_t before = (size_t)(rest.p - begin);
 	bool flag = before > 1 && rest.p[-2] == '-' && isupper((unsigned char)rest.p[-1]);
 
-	if (before > 0 && !flag && (rest.p[-1] == '/' || is_of_name(rest.p[-1])))
+	if (before > 0 && !flag && (rest.p[-1] == '/' || text_continues_name(rest.p[-1])))
 		return false;
-	return path.n > 0 && scan_lit(&rest, path) && (rest.n == 0 || !is_of_name(*rest.p));
+	return path.n > 0 && scan_lit(&rest, path) &&
+	       (rest.n == 0 || !text_continues_name(*rest.p));
 }
 
 enum { SOURCE_DIR = 4, WORDS };
 
-static const struct word *word_here(const char *begin, struct slice rest,
-				    const struct word words[WORDS])
+static const struct word *text_word_here(const char *begin, struct slice rest,
+					 const struct word words[WORDS])
 {
 	const struct word *w =
-	    strchr("<%`/", *rest.p) ? render_text_word_at(rest, words, SOURCE_DIR) : NULL;
+	    strchr("<%`/", *rest.p) ? text_word_at(rest, words, SOURCE_DIR) : NULL;
 
 	if (w)
 		return w;
-	return is_path_at(begin, rest, words[SOURCE_DIR].text) ? &words[SOURCE_DIR] : NULL;
+	return text_is_path_at(begin, rest, words[SOURCE_DIR].text) ? &words[SOURCE_DIR] : NULL;
 }
 
 /* No replacement, and no junction of two parts, creates one of the words again. */
-static void render_text_replace(struct slice s, const struct render_hide *hide, struct buf *out)
+static void text_replace(struct slice s, const struct render_hide *hide, struct buf *out)
 {
 	const struct word words[WORDS] = {
 	    {SLICE("<!--"), SLICE("<! --")},
@@ -99,9 +101,10 @@ static void render_text_replace(struct slice s, const struct render_hide *hide, 
 	};
 	const char *begin = s.p;
 	size_t run = 0;
+
 	while (run < s.n) {
 		struct slice rest = {s.p + run, s.n - run};
-		const struct word *w = word_here(begin, rest, words);
+		const struct word *w = text_word_here(begin, rest, words);
 
 		if (!w) {
 			run++;
@@ -119,10 +122,10 @@ void render_clean(struct slice text, enum render_how how, const struct render_hi
 		  struct buf *out)
 {
 	_autobuf_ struct buf seen = BUF_INIT(CLEAN_MAX);
-	render_visible(text, how, &seen);
 
+	render_visible(text, how, &seen);
 	out->full |= seen.full;
-	render_text_replace(buf_slice(&seen), hide, out);
+	text_replace(buf_slice(&seen), hide, out);
 }
 
 struct slice render_cut(struct slice text, size_t max)
@@ -135,7 +138,7 @@ struct slice render_cut(struct slice text, size_t max)
 	return text;
 }
 
-static size_t longest_run(struct slice s, char c)
+static size_t text_longest_run(struct slice s, char c)
 {
 	size_t best = 0, run = 0;
 
@@ -146,7 +149,7 @@ static size_t longest_run(struct slice s, char c)
 	return best;
 }
 
-static void add_run(char c, size_t n, struct buf *out)
+static void text_add_run(char c, size_t n, struct buf *out)
 {
 	for (size_t i = 0; i < n; i++)
 		buf_put(out, (struct slice){&c, 1});
@@ -159,35 +162,35 @@ void render_code(const char *text, size_t max, struct buf *out)
 	struct slice in = {text, strnlen(text, max + 1)}, s;
 	bool blank;
 	size_t ticks;
+
 	render_clean(in, RENDER_LINE, NULL, &clean);
 	out->full |= clean.full;
-
 	s = render_cut(buf_slice(&clean), max);
 	if (s.n == 0)
 		s = SLICE("?");
-	ticks = longest_run(s, '`') + 1;
+	ticks = text_longest_run(s, '`') + 1;
 	blank = s.p[0] == '`' || s.p[s.n - 1] == '`';
-	add_run('`', ticks, out);
+	text_add_run('`', ticks, out);
 	buf_printf(out, "%s%.*s%s%s", blank ? " " : "", (int)s.n, s.p, in.n > max ? "..." : "",
 		   blank ? " " : "");
-	add_run('`', ticks, out);
+	text_add_run('`', ticks, out);
 }
 
 void render_fence(struct slice clean, const char *language, struct buf *out)
 {
-	size_t ticks = longest_run(clean, '`') + 1;
+	size_t ticks = text_longest_run(clean, '`') + 1;
 
 	ticks = ticks < 3 ? 3 : ticks;
-	add_run('`', ticks, out);
+	text_add_run('`', ticks, out);
 	buf_printf(out, "%s\n", language);
 	buf_put(out, clean);
 	if (clean.n == 0 || clean.p[clean.n - 1] != '\n')
 		buf_puts(out, "\n");
-	add_run('`', ticks, out);
+	text_add_run('`', ticks, out);
 	buf_puts(out, "\n");
 }
 
-static bool render_text_needs_quotes(const char *s)
+static bool text_needs_quotes(const char *s)
 {
 	for (; *s; s++)
 		if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
@@ -198,7 +201,7 @@ static bool render_text_needs_quotes(const char *s)
 
 void render_word(const char *text, struct buf *out)
 {
-	if (*text && *text != '-' && !render_text_needs_quotes(text)) {
+	if (*text && *text != '-' && !text_needs_quotes(text)) {
 		buf_puts(out, text);
 		return;
 	}
