@@ -116,7 +116,7 @@ static bool publish_case_is_told(const struct publish_case *k, struct outbox *o,
 	return outbox_has(o, id, k->record);
 }
 
-/* --- GitHub ------------------------------------------------------------------- */
+/* --- GitHub --------------------------------------------------------------------- */
 
 static bool never_failed_again(const struct known_crash *c)
 {

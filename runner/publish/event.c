@@ -38,7 +38,7 @@ static void gathered_done(struct gathered *g)
 	json_decref(g->meta);
 }
 
-/* --- gathering: unreadable parts are left out -------------------------------- */
+/* --- gathering: unreadable parts are left out ----------------------------------- */
 
 static void gather_report(const struct publish_case *k, struct gathered *g)
 {
@@ -202,7 +202,7 @@ static void gather(const struct publish_case *k, const struct known_crash *crash
 	gather_past(k, g);
 }
 
-/* --- for GitHub ------------------------------------------------------------------ */
+/* --- for GitHub ----------------------------------------------------------------- */
 
 static bool is_elsewhere(const struct publish_case *k)
 {
@@ -379,7 +379,7 @@ int publish_preview(const struct publish *p, struct outbox *o, const struct know
 	return r;
 }
 
-/* --- for a webhook ------------------------------------------------------------------ */
+/* --- for a webhook -------------------------------------------------------------- */
 
 /* A webhook gets a target's entry while the entry is new. */
 static const struct known_crash *publish_event_told_of(const struct publish_case *k,

@@ -14,7 +14,7 @@
 
 #define U(n) ((unsigned long long)(n))
 
-/* --- notes ------------------------------------------------------------------------- */
+/* --- notes ---------------------------------------------------------------------- */
 
 int publish_plain_queue(const struct publish *p, struct outbox *o, const struct webhook_config *h,
 			const struct publish_plain *v, struct err *e)
@@ -85,7 +85,7 @@ int publish_note(const struct publish *p, struct outbox *o, const struct publish
 	return r < 0 ? err_wrap(e, "publish") : 0;
 }
 
-/* --- learned facts -------------------------------------------------------------------- */
+/* --- learned facts -------------------------------------------------------------- */
 
 struct learning {
 	int (*fn)(void *arg, const struct publish_learned *l, struct err *e);
@@ -122,7 +122,7 @@ int publish_noted(struct outbox *o, const char *chain, struct err *e)
 	return outbox_chain_noted(o, chain, e);
 }
 
-/* --- the alarm -------------------------------------------------------------------------- */
+/* --- the alarm ------------------------------------------------------------------ */
 
 static bool is_stuck(const struct publish *p, const struct outbox_entry *t)
 {

@@ -154,7 +154,7 @@ void notifier_free(struct notifier *n)
 	free(n);
 }
 
-/* --- after the run --------------------------------------------------------------- */
+/* --- after the run -------------------------------------------------------------- */
 
 struct last {
 	struct loop *loop;

@@ -30,7 +30,7 @@ static uint64_t notify_now_s(void)
 	return clock_real_us() / USEC_PER_SEC;
 }
 
-/* --- senders ------------------------------------------------------------------ */
+/* --- senders -------------------------------------------------------------------- */
 
 static void to_github(void *arg, struct delivery *d)
 {
@@ -106,7 +106,7 @@ static void outbox_close_p(struct outbox **o)
 	outbox_close(*o);
 }
 
-/* --- queueing ----------------------------------------------------------------- */
+/* --- queueing ------------------------------------------------------------------- */
 
 static struct publish publish_of(const struct notify *t)
 {
@@ -227,7 +227,7 @@ int notify_preview(const struct notify *t, const struct known_crash *c, struct b
 	return r;
 }
 
-/* --- sending ------------------------------------------------------------------- */
+/* --- sending -------------------------------------------------------------------- */
 
 static int send_due(const struct notify *t, struct outbox *o, struct publish_delivered *ret,
 		    struct err *e)
@@ -251,7 +251,7 @@ static int send_due(const struct notify *t, struct outbox *o, struct publish_del
 	return 0; /* another process sends */
 }
 
-/* --- learned facts --------------------------------------------------------------- */
+/* --- learned facts -------------------------------------------------------------- */
 
 struct learning {
 	const struct ledger *ledger; /* as on disk */
@@ -363,7 +363,7 @@ int notify_round(const struct notify *t, struct buf *result, struct err *e)
 	return r < 0 ? r : add_result(o, t, l, &(struct both){&d, &sum}, result, e);
 }
 
-/* --- the decision of a user ------------------------------------------------------------- */
+/* --- the decision of a user ----------------------------------------------------- */
 
 struct unignored {
 	const struct ledger *ledger;
@@ -395,7 +395,7 @@ int notify_unignored(const struct state *s, const struct ledger *l, const char *
 	return r == 0 ? publish_learned(o, forget_label, &u, e) : r;
 }
 
-/* --- in the parent --------------------------------------------------------------- */
+/* --- in the parent -------------------------------------------------------------- */
 
 static void notify_text_of(const json_t *j, const char *key, char *out, size_t n)
 {

@@ -13,7 +13,7 @@
 
 enum { STATS_MAX = 1 << 20, RUNS = 200 };
 
-/* --- statistics of the run that found it ------------------------------------------ */
+/* --- statistics of the run that found it ---------------------------------------- */
 
 static bool from_stats(const struct state *s, const struct known_crash *c, struct publish_past *ret)
 {
@@ -60,7 +60,7 @@ static bool past_from_series(const struct state *s, const struct known_crash *c,
 	return true;
 }
 
-/* --- the last commit without it ---------------------------------------------------- */
+/* --- the last commit without it ------------------------------------------------- */
 
 /* A run's name is the time at which it began. */
 static bool past_is_before(const json_t *line, const struct known_crash *c)

@@ -26,7 +26,7 @@ static void first_error(int now, const struct err *why, int *io_r, struct err *e
 	*io_r = now;
 }
 
-/* --- new issues: a daily limit ---------------------------------------------------- */
+/* --- new issues: a daily limit -------------------------------------------------- */
 
 /* turn: the number of worse crashes of the same target. */
 struct fresh_crash {

@@ -144,7 +144,7 @@ static int payload_line(const struct webhook_message *m, bool is_slack, struct b
 	return buf_check(out, e);
 }
 
-/* --- the body for Slack -------------------------------------------------------- */
+/* --- the body for Slack --------------------------------------------------------- */
 
 static int slack_add_field(json_t *fields, const char *name, const char *value, struct err *e)
 {
@@ -202,7 +202,7 @@ static int payload_slack(const struct webhook_message *m, json_t **ret, struct e
 	return 0;
 }
 
-/* --- the generic body ---------------------------------------------------------- */
+/* --- the generic body ----------------------------------------------------------- */
 
 static json_t *payload_text_json(const char *s)
 {

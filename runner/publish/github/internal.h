@@ -20,7 +20,7 @@ enum {
 	REPO_MAX = 142, /* 39 of an owner, 100 of a name */
 };
 
-/* --- answer.c: what an answer means; pure ----------------------------------- */
+/* --- call.c: what an answer means; pure ----------------------------------------- */
 
 enum answer_kind {
 	ANSWER_OK,
@@ -52,7 +52,7 @@ void answer_judge(const struct http_reply *reply, const struct token *t, struct 
 void answer_failed(int code, const char *why, struct answer *out);
 void answer_done(struct answer *a); /* leaves ANSWER_INIT */
 
-/* --- text.c: pure ----------------------------------------------------------- */
+/* --- text.c: pure --------------------------------------------------------------- */
 
 /* A server's text as one printable line, cut to n bytes. */
 void text_clean(const char *from, char *out, size_t n);
@@ -75,7 +75,7 @@ void text_title(const char *title, struct buf *out);
 MUST_CHECK int text_body(const char *body, const char *reproducer, const char *key, struct buf *out,
 			 struct err *e);
 
-/* --- call.c, auth.c: requests ---------------------------------------- */
+/* --- call.c: requests ----------------------------------------------------------- */
 
 struct index;
 struct github {
@@ -90,7 +90,7 @@ struct github {
 	uint64_t wrote_ms;   /* monotonic, because o.now's clock can jump */
 	uint64_t paused_until_s;
 	char paused_why[200];
-	struct index *index; /* of the repository used last */
+	struct index *index; /* of the repository used last (find.c) */
 };
 
 uint64_t github_now(const struct github *g);
@@ -101,20 +101,12 @@ uint64_t github_server_now(const struct github *g);
  * NULL.  Fills *a (ANSWER_INIT). */
 void github_call(struct github *g, const char *method, const char *path, const json_t *body,
 		 struct answer *a);
-/* One request with this authorization: github_call() without pauses, retries and pacing. */
-void github_ask(struct github *g, const char *method, const char *path, const char *bearer,
-		const json_t *body, struct answer *a);
-/* Remembers an answer that applies to the whole host: no request is sent until the time that it
- * names. */
-void github_remember(struct github *g, const struct answer *a);
-/* *ret: the Authorization value of a request.  False: *a has the reason why there is none. */
-bool auth_bearer(struct github *g, const char **ret, struct answer *a);
 /* Fills g->login, once. */
 bool auth_login(struct github *g, struct answer *a);
 /* Do markers in this issue or comment count, by its author? */
 bool auth_trusts(struct github *g, const json_t *item);
 
-/* --- work.c: one delivery --------------------------------------------------- */
+/* --- github.c: one delivery ----------------------------------------------------- */
 
 enum event_kind {
 	EVENT_NEW,
@@ -147,13 +139,11 @@ struct work {
 };
 
 /* All of these return true to continue, false when the delivery's result is set. */
-bool work_init(struct work *w, struct github *g, struct delivery *d);
 /* Is a OK?  If not, a becomes the delivery's result, as "what: why". */
 bool work_ok(struct work *w, const struct answer *a, const char *what);
 bool work_refuse(struct work *w, const char *why);    /* always false */
 bool work_error(struct work *w, const struct err *e); /* always false; LATER */
 bool work_later(struct work *w, uint64_t wait_s, const char *why);
-void work_end(struct work *w); /* DONE */
 /* Progress; 0: not set. */
 uint64_t work_get(const struct work *w, const char *name);
 bool work_set(struct work *w, const char *name, uint64_t v); /* and saves */
@@ -161,42 +151,22 @@ bool work_unset(struct work *w, const char *name);
 /* The request that began at `name` may have been carried out.  True: it is time to check. */
 bool work_settled(struct work *w, const char *name);
 
-bool issue_find(struct work *w); /* find.c; w->issue.number 0: no issue exists (any more) */
-bool issue_open(struct work *w); /* issue.c */
+/* --- find.c, issue.c, upload.c: the issue --------------------------------------- */
+
+bool issue_find(struct work *w); /* w->issue.number 0: no issue exists (any more) */
+/* Puts the issue into the index of its repository, for later deliveries. */
+void issue_remember(struct work *w);
+void index_free(struct index *i); /* NULL is fine */
+
+bool issue_open(struct work *w);
 bool issue_set_state(struct work *w, bool open);
 /* Replaces the issue's reproducer by the event's, if the issue's is still marked. */
 bool issue_edit(struct work *w);
-bool comment_once(struct work *w); /* comment.c */
-/* Sets the text for %REPRODUCER% in progress (upload.c).  Without an upload the text begins with
+bool comment_once(struct work *w);
+
+/* Sets the text for %REPRODUCER% in progress.  Without an upload the text begins with
  * UPLOAD_NOT. */
 #define UPLOAD_NOT "It is not attached"
 bool upload_reproducer(struct work *w);
-bool upload_branch(struct work *w, struct answer *a); /* branch.c */
-
-/* --- index.c, scan.c: which issue has which marker ------------------- */
-
-struct index {
-	char name[64]; /* outbox/<name> */
-	char repo[REPO_MAX];
-	json_t *issues;		 /* marker's key -> number */
-	uint64_t since_s;	 /* the list was read up to this time, by the server's clock */
-	uint64_t fresh_s;	 /* when the last complete reading began, by our clock; 0: none */
-	char next[HTTP_URL_MAX]; /* where an unfinished reading continues */
-	uint64_t began_s, began_server_s;
-	unsigned per_page;
-};
-
-/* Sets g->index to the index of w->repo, from the cache. */
-bool index_open(struct work *w);
-void index_free(struct index *i);			    /* NULL is fine */
-uint64_t index_get(const struct index *i, const char *key); /* 0: none */
-void index_put(struct index *i, const char *key, uint64_t number);
-/* Forgets everything: the list is read again from the beginning. */
-void index_reset(struct index *i);
-/* Best effort: the file is a cache. */
-void index_save(struct work *w);
-/* Updates the index.  The reading that counts began at not_before_s (by our clock) or later, and
- * not long ago. */
-bool index_refresh(struct work *w, uint64_t not_before_s);
 
 #endif

@@ -16,7 +16,7 @@ void text_clean(const char *from, char *out, size_t n)
 	out[at] = '\0';
 }
 
-/* --- names ----------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------- */
 
 static bool github_text_plain(char c, const char *also)
 {
@@ -52,7 +52,7 @@ bool text_id_ok(const char *id)
 	return n > 0 && n <= 150;
 }
 
-/* --- times ----------------------------------------------------------------------- */
+/* --- times ---------------------------------------------------------------------- */
 
 void text_iso(uint64_t s, char out[ISO_MAX])
 {
@@ -96,7 +96,7 @@ uint64_t text_iso_read(const char *s)
 	return t > 0 ? (uint64_t)t : 0;
 }
 
-/* --- markers --------------------------------------------------------------------- */
+/* --- markers -------------------------------------------------------------------- */
 
 /* Strips blanks around a line, and the '\r' that browsers' forms add. */
 static struct slice bare(struct slice s)
@@ -146,7 +146,7 @@ bool text_input(const char *body, struct slice *ret)
 	return true;
 }
 
-/* --- for GitHub ------------------------------------------------------------------ */
+/* --- for GitHub ----------------------------------------------------------------- */
 
 void text_base64(struct slice data, struct buf *out)
 {

@@ -37,7 +37,7 @@ void http_reply_done(struct http_reply *r)
 	*r = HTTP_REPLY_INIT;
 }
 
-/* --- URLs ------------------------------------------------------------------------ */
+/* --- URLs ----------------------------------------------------------------------- */
 
 struct place {
 	char host[HOST_MAX];
@@ -236,7 +236,7 @@ void http_headers_field(struct http_headers *h, const char *name, const char *va
 		headers_read_link(h, slice_of(value));
 }
 
-/* --- the answer ------------------------------------------------------------------ */
+/* --- the answer ----------------------------------------------------------------- */
 
 struct sink {
 	struct http_reply *reply;
@@ -278,7 +278,7 @@ static void http_read_headers(CURL *c, struct http_headers *to)
 		http_headers_field(to, h->name, h->value);
 }
 
-/* --- a request ------------------------------------------------------------------- */
+/* --- a request ------------------------------------------------------------------ */
 
 static int http_add_header(struct curl_slist **io, const char *line, struct err *e)
 {
@@ -447,7 +447,7 @@ int http_request(struct http *h, const struct http_request *q, struct http_reply
 	}
 }
 
-/* --- the public functions -------------------------------------------------------- */
+/* --- the public functions ------------------------------------------------------- */
 
 int http_new(const struct http_limits *limits, struct http **ret, struct err *e)
 {

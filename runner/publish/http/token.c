@@ -502,7 +502,7 @@ void token_free(struct token *t)
 	free(t);
 }
 
-/* --- hiding ----------------------------------------------------------------------- */
+/* --- hiding --------------------------------------------------------------------- */
 
 void token_hide_secret(const char *secret, char *text)
 {
@@ -533,7 +533,7 @@ void token_hide(const struct token *t, char *text)
 	token_hide_bearer(t->s->app_bearer, text);
 }
 
-/* --- using ----------------------------------------------------------------------- */
+/* --- using ---------------------------------------------------------------------- */
 
 uint64_t token_number(const struct token *t)
 {

@@ -15,7 +15,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* --- names and entries; no files -------------------------------------------- */
+/* --- names and entries; no files ------------------------------------------------ */
 
 enum { NAME_CUT = OUTBOX_PART - DIGEST_SHA1_HEX - 2 }; /* leaves room for "::" and a SHA-1 */
 #define NUMBER_MAX (UINT64_C(1) << 53)
@@ -220,7 +220,7 @@ int outbox_entry_print(const struct outbox_entry *t, const json_t *event, const 
 	return json_print(j, 1, ret, e);
 }
 
-/* --- entries on disk -------------------------------------------------------- */
+/* --- entries on disk ------------------------------------------------------------ */
 
 enum { MODE_DIR = 0750, ASIDE_MAX = 1000 };
 #define PLACES_NAME "places.json"
@@ -330,7 +330,7 @@ void outbox_set_aside(struct outbox *o, int dir, const char *name, const char *w
 	outbox_warn(o, name, ", and cannot be set aside", why);
 }
 
-/* --- destinations ----------------------------------------------------------- */
+/* --- destinations --------------------------------------------------------------- */
 
 int outbox_places_load(struct outbox *o, struct err *e)
 {
@@ -394,7 +394,7 @@ int outbox_place_set(struct outbox *o, const char *place, const struct outbox_nu
 	return r < 0 ? err_wrap(e, "outbox") : 0;
 }
 
-/* --- records: the sent notifications of each chain -------------------------- */
+/* --- records: the sent notifications of each chain ------------------------------ */
 
 enum { RECORD_BYTES_MAX = 64 << 10 };
 

@@ -16,7 +16,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* --- backoff ---------------------------------------------------------------- */
+/* --- backoff -------------------------------------------------------------------- */
 
 /* splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014) */
 static uint64_t backoff_random(uint64_t *seed)
@@ -64,7 +64,7 @@ bool backoff_is_due(uint64_t now, uint64_t last_try, uint64_t next_try)
 enum { MODE_DIR = 0750, MODE_FILE = 0640 };
 #define USEC UINT64_C(1000000)
 
-/* --- the list --------------------------------------------------------------- */
+/* --- the list ------------------------------------------------------------------- */
 
 static int outbox_by_seq(const void *a, const void *b)
 {
@@ -139,7 +139,7 @@ const char *outbox_warning(const struct outbox *o)
 	return o->warning;
 }
 
-/* --- opening ---------------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------------- */
 
 static int outbox_read_entry(struct outbox *o, const char *name, struct err *e)
 {
@@ -336,7 +336,7 @@ void outbox_seed(struct outbox *o, uint64_t seed)
 	o->seed = seed;
 }
 
-/* --- queueing --------------------------------------------------------------- */
+/* --- queueing ------------------------------------------------------------------- */
 
 /* Checks the file first: a done entry is in its chain's record before its file is removed. */
 bool outbox_has(struct outbox *o, const char *id, const json_t *record)
@@ -422,7 +422,7 @@ int outbox_queue(struct outbox *o, const struct outbox_item *item, uint64_t now,
 	return r;
 }
 
-/* --- due times -------------------------------------------------------------- */
+/* --- due times ------------------------------------------------------------------ */
 
 static bool outbox_place_free(const struct outbox *o, const char *place, uint64_t now)
 {
@@ -443,7 +443,7 @@ uint64_t outbox_due_at(const struct outbox *o, const struct outbox_entry *t)
 	return until > t->next_try ? until : t->next_try;
 }
 
-/* --- attempts, and decisions of the user ------------------------------------ */
+/* --- attempts, and decisions of the user ---------------------------------------- */
 
 void outbox_work_done(struct outbox_work *w)
 {

@@ -59,7 +59,7 @@ void sources_close(struct sources *s)
 	*s = (struct sources){.dirfd = -1};
 }
 
-/* --- paths ------------------------------------------------------------------------ */
+/* --- paths ---------------------------------------------------------------------- */
 
 /* The length of a path of n bytes without its last component. */
 static size_t source_parent(const char *path, size_t n)
@@ -133,7 +133,7 @@ bool source_path(const struct sources *s, const char *file, char ret[SOURCE_PATH
 	return true;
 }
 
-/* --- links ------------------------------------------------------------------------ */
+/* --- links ---------------------------------------------------------------------- */
 
 int source_link(const char *template, const char *commit, const char *path, uint64_t line,
 		struct buf *out, struct err *e)
