@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends due entries, one at a time. */
+/* Sends due entries, one at a time, and reads from the records what the senders learned. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -13,7 +13,7 @@
 enum { TOKEN_LOOK_S = 300 };
 
 /* One call of publish_deliver(). */
-struct round {
+struct deliver_round {
 	const struct publish_deliver *d;
 	struct outbox *o;
 	struct publish_delivered *sum;
@@ -21,25 +21,25 @@ struct round {
 };
 
 /* One attempt: what delivery.save needs. */
-struct attempt {
+struct deliver_attempt {
 	struct outbox *o;
 	struct outbox_work work;
 };
 
-static uint64_t now_of(const struct publish_deliver *d)
+static uint64_t deliver_now(const struct publish_deliver *d)
 {
 	return d->now ? d->now(d->arg) : clock_real_us() / USEC_PER_SEC;
 }
 
-static int publish_deliver_save(void *arg, struct err *e)
+static int deliver_save(void *arg, struct err *e)
 {
-	struct attempt *a = arg;
+	struct deliver_attempt *a = arg;
 
 	return outbox_progress(a->o, &a->work, e);
 }
 
-static const struct publish_sender *publish_deliver_sender_of(const struct publish_deliver *d,
-							      const char *place)
+static const struct publish_sender *deliver_sender(const struct publish_deliver *d,
+						   const char *place)
 {
 	for (size_t i = 0; i < d->n_senders; i++)
 		if (strcmp(d->senders[i].place, place) == 0)
@@ -48,8 +48,7 @@ static const struct publish_sender *publish_deliver_sender_of(const struct publi
 }
 
 /* Keeps the first failure only. */
-static void publish_deliver_say_failed(const char *place, const char *why,
-				       struct publish_delivered *sum)
+static void deliver_keep_failure(const char *place, const char *why, struct publish_delivered *sum)
 {
 	char line[256];
 
@@ -59,12 +58,11 @@ static void publish_deliver_say_failed(const char *place, const char *why,
 	snprintf(sum->failed, sizeof(sum->failed), "%s: %s", place, line);
 }
 
-static int publish_deliver_note(const struct publish_deliver *d, struct attempt *a,
-				const struct delivery *v, struct publish_delivered *sum,
-				struct err *e)
+static int deliver_record(const struct publish_deliver *d, struct deliver_attempt *a,
+			  const struct delivery *v, struct publish_delivered *sum, struct err *e)
 {
 	const struct outbox_outcome c = {
-	    .now = now_of(d),
+	    .now = deliver_now(d),
 	    .url = v->url,
 	    .ignored = v->ignored,
 	    .deleted = v->deleted,
@@ -81,7 +79,7 @@ static int publish_deliver_note(const struct publish_deliver *d, struct attempt 
 		sum->ignored += v->ignored;
 		return outbox_sent(a->o, &a->work, &c, e);
 	}
-	publish_deliver_say_failed(a->work.entry->place, v->why, sum);
+	deliver_keep_failure(a->work.entry->place, v->why, sum);
 	if (v->result == DELIVERY_REFUSED)
 		sum->refused++;
 	else
@@ -92,11 +90,12 @@ static int publish_deliver_note(const struct publish_deliver *d, struct attempt 
 }
 
 /* -ENOENT: the entry no longer exists. */
-static int attempt(struct round *w, size_t i, const struct publish_sender *s, struct err *e)
+static int deliver_attempt(struct deliver_round *w, size_t i, const struct publish_sender *s,
+			   struct err *e)
 {
-	struct attempt a = {.o = w->o};
+	struct deliver_attempt a = {.o = w->o};
 	struct delivery v = {.state_dirfd = w->d->state_dirfd,
-			     .save = publish_deliver_save,
+			     .save = deliver_save,
 			     .arg = &a,
 			     .result = DELIVERY_LATER};
 	char id[OUTBOX_NAME];
@@ -117,23 +116,23 @@ static int attempt(struct round *w, size_t i, const struct publish_sender *s, st
 		(void)snprintf(w->sum->warning, sizeof(w->sum->warning), "%s: %s", s->place,
 			       v.warning);
 	w->mute[s - w->d->senders] = v.result == DELIVERY_LATER && v.unasked;
-	r = publish_deliver_note(w->d, &a, &v, w->sum, e);
+	r = deliver_record(w->d, &a, &v, w->sum, e);
 	outbox_work_done(&a.work);
 	return r;
 }
 
-static bool publish_deliver_is_over(const struct publish_deliver *d)
+static bool deliver_is_over(const struct publish_deliver *d)
 {
 	return d->deadline_us && clock_mono_us() >= d->deadline_us;
 }
 
-static bool is_mute(const struct round *w, const struct publish_sender *s)
+static bool deliver_is_mute(const struct deliver_round *w, const struct publish_sender *s)
 {
 	return w->mute[s - w->d->senders];
 }
 
 /* Ends the backoff of each destination with a refused token that was replaced. */
-static int look_for_tokens(struct round *w, struct err *e)
+static int deliver_check_tokens(struct deliver_round *w, struct err *e)
 {
 	int r = 0;
 
@@ -148,18 +147,18 @@ static int look_for_tokens(struct round *w, struct err *e)
 
 /* A sent entry leaves the list, and the entries behind it move up.  New entries of a chain are
  * appended, so one pass reaches every entry once. */
-static int publish_deliver_pass(struct round *w, struct err *e)
+static int deliver_pass(struct deliver_round *w, struct err *e)
 {
 	struct outbox *o = w->o;
 	size_t i = 0;
 
-	while (i < outbox_count(o) && !publish_deliver_is_over(w->d)) {
+	while (i < outbox_count(o) && !deliver_is_over(w->d)) {
 		const struct outbox_entry *t = outbox_at(o, i);
-		const struct publish_sender *s = publish_deliver_sender_of(w->d, t->place);
+		const struct publish_sender *s = deliver_sender(w->d, t->place);
 		int r = 0;
 
-		if (s && !is_mute(w, s) && outbox_due(o, t, now_of(w->d)))
-			r = attempt(w, i, s, e);
+		if (s && !deliver_is_mute(w, s) && outbox_due(o, t, deliver_now(w->d)))
+			r = deliver_attempt(w, i, s, e);
 		if (r < 0 && r != -ENOENT)
 			return r;
 		if (outbox_at(o, i) == t)
@@ -168,30 +167,30 @@ static int publish_deliver_pass(struct round *w, struct err *e)
 	return 0;
 }
 
-static uint64_t publish_deliver_look_at(const struct round *w, const struct outbox_entry *t,
-					const struct publish_sender *s, uint64_t now)
+static uint64_t deliver_due_at(const struct deliver_round *w, const struct outbox_entry *t,
+			       const struct publish_sender *s, uint64_t now)
 {
 	uint64_t at = outbox_due_at(w->o, t);
 
-	if (is_mute(w, s))
+	if (deliver_is_mute(w, s))
 		return now + TOKEN_LOOK_S;
 	if (outbox_place_get(w->o, t->place, "token") && at > now + TOKEN_LOOK_S)
 		return now + TOKEN_LOOK_S;
 	return at ? at : now;
 }
 
-static void look_ahead(struct round *w)
+static void deliver_look_ahead(struct deliver_round *w)
 {
-	uint64_t now = now_of(w->d), at;
+	uint64_t now = deliver_now(w->d), at;
 
 	for (size_t i = 0; i < outbox_count(w->o); i++) {
 		const struct outbox_entry *t = outbox_at(w->o, i);
-		const struct publish_sender *s = publish_deliver_sender_of(w->d, t->place);
+		const struct publish_sender *s = deliver_sender(w->d, t->place);
 
 		w->sum->left += s != NULL;
 		if (!t->head || !s)
 			continue;
-		at = publish_deliver_look_at(w, t, s, now);
+		at = deliver_due_at(w, t, s, now);
 		if (!w->sum->next || at < w->sum->next)
 			w->sum->next = at;
 	}
@@ -201,15 +200,52 @@ int publish_deliver(const struct publish_deliver *d, struct outbox *o,
 		    struct publish_delivered *ret, struct err *e)
 {
 	_autofree_ bool *mute = xcalloc(d->n_senders + 1, sizeof(*mute));
-	struct round w = {d, o, ret, mute};
+	struct deliver_round w = {d, o, ret, mute};
 	int r;
 
 	*ret = (struct publish_delivered){0};
 	r = outbox_lock(o, e);
 	if (r == 0)
-		r = look_for_tokens(&w, e);
+		r = deliver_check_tokens(&w, e);
 	if (r == 0)
-		r = publish_deliver_pass(&w, e);
-	look_ahead(&w);
+		r = deliver_pass(&w, e);
+	deliver_look_ahead(&w);
 	return r < 0 ? err_wrap(e, "deliver") : 0;
+}
+
+/* --- learned facts -------------------------------------------------------------- */
+
+struct learning {
+	int (*fn)(void *arg, const struct publish_learned *l, struct err *e);
+	void *arg;
+};
+
+static int learned_pass(void *arg, const json_t *record, struct err *e)
+{
+	const struct learning *g = arg;
+	const struct publish_learned l = {
+	    .chain = json_get_text(record, "chain"),
+	    .signature = json_get_text(record, "subject"),
+	    .url = outbox_chain_url(record),
+	    .ignored = json_is_true(json_object_get(record, "ignored")),
+	    .labelled = json_get_u64(record, "labelled"),
+	};
+
+	if (l.chain[strlen(PUBLISH_GITHUB "-")] == '.')
+		return 0; /* not about a crash */
+	return *l.signature && (*l.url || l.ignored) ? g->fn(g->arg, &l, e) : 0;
+}
+
+int publish_learned(struct outbox *o,
+		    int (*fn)(void *arg, const struct publish_learned *l, struct err *e), void *arg,
+		    struct err *e)
+{
+	struct learning g = {fn, arg};
+
+	return outbox_each_chain(o, PUBLISH_GITHUB "-", learned_pass, &g, e);
+}
+
+int publish_noted(struct outbox *o, const char *chain, struct err *e)
+{
+	return outbox_chain_noted(o, chain, e);
 }

@@ -54,13 +54,11 @@ static void gather_report(const struct publish_case *k, struct gathered *g)
 	g->r.headline = g->parsed.headline;
 }
 
-static int read_input(int fd, struct gathered *g, struct err *e)
+static int gather_input_bytes(int fd, struct gathered *g, struct err *e)
 {
 	size_t n = 0;
 
 	g->input = xmalloc(RENDER_INLINE_MAX + 1);
-	if (!g->input)
-		return err_sys(e, "allocate an input");
 	while (n <= RENDER_INLINE_MAX) {
 		ssize_t got = sys_pread(fd, g->input + n, RENDER_INLINE_MAX + 1 - n, (off_t)n);
 
@@ -94,7 +92,7 @@ static void gather_input(const struct publish_case *k, struct gathered *g)
 	g->r.input_path = is_small ? c->minimized : c->crash_file;
 	g->r.input_bytes = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 	if (g->r.input_bytes <= RENDER_INLINE_MAX)
-		(void)!read_input(fd, g, &e);
+		(void)!gather_input_bytes(fd, g, &e);
 }
 
 /* The commit of the build that printed the report.  Other targets' builds, or the build of the
@@ -204,7 +202,7 @@ static void gather(const struct publish_case *k, const struct known_crash *crash
 
 /* --- for GitHub ----------------------------------------------------------------- */
 
-static bool is_elsewhere(const struct publish_case *k)
+static bool event_is_elsewhere(const struct publish_case *k)
 {
 	const struct github_config *g = k->p->github;
 
@@ -212,26 +210,26 @@ static bool is_elsewhere(const struct publish_case *k)
 }
 
 /* An issue stays where it was filed. */
-static const char *repository(const struct publish_case *k)
+static const char *event_repository(const struct publish_case *k)
 {
 	const char *was = json_get_text(k->record, "repository");
 
 	if (*was)
 		return was;
-	return is_elsewhere(k) ? k->p->github->security_repository : k->p->github->repository;
+	return event_is_elsewhere(k) ? k->p->github->security_repository : k->p->github->repository;
 }
 
 /* An issue that was filed before the crash was known to be security-relevant stays public. */
-static bool is_redacted(const struct publish_case *k)
+static bool event_is_redacted(const struct publish_case *k)
 {
-	const char *private = is_elsewhere(k) ? k->p->github->security_repository : "";
-	const char *at = repository(k);
+	const char *private = event_is_elsewhere(k) ? k->p->github->security_repository : "";
+	const char *at = event_repository(k);
 
 	return (k->crash->security || k->entry->security) &&
 	       k->p->github->security != SECURITY_FULL && (!at || strcmp(at, private) != 0);
 }
 
-static const char *action(const struct publish_case *k, enum publish_what w)
+static const char *event_action(const struct publish_case *k, enum publish_what w)
 {
 	static const char *const names[] = {
 	    [ISSUE_NONE] = "none", [ISSUE_COMMENT] = "comment", [ISSUE_ACT] = "act"};
@@ -245,19 +243,19 @@ static const char *action(const struct publish_case *k, enum publish_what w)
 	return w == PUBLISH_NEW || a >= ISSUE_COUNT ? "none" : names[a];
 }
 
-static int publish_event_set(json_t *j, const char *key, json_t *v, struct err *e)
+static int event_set(json_t *j, const char *key, json_t *v, struct err *e)
 {
 	return json_object_set_new(j, key, v) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
 }
 
-static int set_text(json_t *j, const char *key, const struct buf *b, struct err *e)
+static int event_set_text(json_t *j, const char *key, const struct buf *b, struct err *e)
 {
-	return publish_event_set(j, key, json_string(buf_str(b)), e);
+	return event_set(j, key, json_string(buf_str(b)), e);
 }
 
 /* Describes the last target that found the crash, from its own cells' output. */
-static int found_comment(const struct publish_case *k, bool redacted, struct buf *out,
-			 struct err *e)
+static int event_found_comment(const struct publish_case *k, bool redacted, struct buf *out,
+			       struct err *e)
 {
 	struct gathered g = {.r = {.redacted = redacted}};
 	struct publish_case last;
@@ -273,8 +271,8 @@ static int found_comment(const struct publish_case *k, bool redacted, struct buf
 	return buf_check(out, e);
 }
 
-static int comment(const struct publish_case *k, const struct gathered *g, enum publish_what w,
-		   struct buf *out, struct err *e)
+static int event_comment(const struct publish_case *k, const struct gathered *g,
+			 enum publish_what w, struct buf *out, struct err *e)
 {
 	static const enum render_event as[] = {
 	    [PUBLISH_NEW] = RENDER_AGAIN,     [PUBLISH_AGAIN] = RENDER_AGAIN,
@@ -285,17 +283,17 @@ static int comment(const struct publish_case *k, const struct gathered *g, enum 
 	if (w == PUBLISH_SMALLER)
 		return 0;
 	if (w == PUBLISH_FOUND)
-		return found_comment(k, g->r.redacted, out, e);
+		return event_found_comment(k, g->r.redacted, out, e);
 	render_comment(&g->r, as[w], out);
 	return buf_check(out, e);
 }
 
 /* Every event has a title and a body, because a missing issue is opened again. */
-static int issue_texts(const struct publish_case *k, const struct gathered *g, enum publish_what w,
+static int event_texts(const struct publish_case *k, const struct gathered *g, enum publish_what w,
 		       json_t *j, struct err *e)
 {
 	_autobuf_ struct buf title = BUF_INIT(RENDER_BODY_MAX), body = BUF_INIT(RENDER_BODY_MAX),
-			     said = BUF_INIT(RENDER_BODY_MAX);
+			     comment = BUF_INIT(RENDER_BODY_MAX);
 	int r;
 
 	render_title(&g->r, &title);
@@ -304,24 +302,24 @@ static int issue_texts(const struct publish_case *k, const struct gathered *g, e
 	if (r == 0)
 		r = buf_check(&body, e);
 	if (r == 0)
-		r = comment(k, g, w, &said, e);
+		r = event_comment(k, g, w, &comment, e);
 	if (r == 0)
-		r = set_text(j, "title", &title, e);
+		r = event_set_text(j, "title", &title, e);
 	if (r == 0)
-		r = set_text(j, "body", &body, e);
-	return r == 0 ? set_text(j, "comment", &said, e) : r;
+		r = event_set_text(j, "body", &body, e);
+	return r == 0 ? event_set_text(j, "comment", &comment, e) : r;
 }
 
-static json_t *labels(const struct publish *p)
+static json_t *event_labels(const struct publish *p)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < p->github->labels.n; i++)
+	for (size_t i = 0; i < p->github->labels.n; i++)
 		(void)!json_array_append_new(a, json_string(p->github->labels.v[i]));
 	return a;
 }
 
-static json_t *publish_event_upload(const struct gathered *g)
+static json_t *event_upload(const struct gathered *g)
 {
 	if (g->r.redacted || !g->r.upload || !g->r.input_path || render_is_inline(&g->r))
 		return json_null();
@@ -329,27 +327,27 @@ static json_t *publish_event_upload(const struct gathered *g)
 			 (json_int_t)g->r.input_bytes);
 }
 
-static int for_github(const struct publish_case *k, enum publish_what w, json_t *j, struct err *e)
+static int event_for_github(const struct publish_case *k, enum publish_what w, json_t *j,
+			    struct err *e)
 {
-	struct gathered g = {.r = {.redacted = is_redacted(k)}};
+	struct gathered g = {.r = {.redacted = event_is_redacted(k)}};
 	int r;
 
 	gather(k, k->crash, &g);
-	r = issue_texts(k, &g, w, j, e);
+	r = event_texts(k, &g, w, j, e);
 	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_FOUND))
-		r = publish_event_set(j, "entries", json_integer((json_int_t)k->crash->n_by), e);
+		r = event_set(j, "entries", json_integer((json_int_t)k->crash->n_by), e);
 	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_SMALLER))
-		r = publish_event_set(
-		    j, "minimized", json_boolean(g.r.minimized || g.r.redacted || !g.r.input_bytes),
-		    e);
+		r = event_set(j, "minimized",
+			      json_boolean(g.r.minimized || g.r.redacted || !g.r.input_bytes), e);
 	if (r == 0)
-		r = publish_event_set(j, "labels", labels(k->p), e);
+		r = event_set(j, "labels", event_labels(k->p), e);
 	if (r == 0)
-		r = publish_event_set(j, "repository", json_string(repository(k)), e);
+		r = event_set(j, "repository", json_string(event_repository(k)), e);
 	if (r == 0)
-		r = publish_event_set(j, "action", json_string(action(k, w)), e);
+		r = event_set(j, "action", json_string(event_action(k, w)), e);
 	if (r == 0)
-		r = publish_event_set(j, "upload", publish_event_upload(&g), e);
+		r = event_set(j, "upload", event_upload(&g), e);
 	gathered_done(&g);
 	return r;
 }
@@ -366,7 +364,7 @@ int publish_preview(const struct publish *p, struct outbox *o, const struct know
 		r = publish_case_load(&k, o, e);
 	if (r < 0)
 		return r;
-	g.r.redacted = is_redacted(&k);
+	g.r.redacted = event_is_redacted(&k);
 	gather(&k, c, &g);
 	g.r.upload = false; /* its URL is not known yet */
 	render_title(&g.r, title);
@@ -382,16 +380,14 @@ int publish_preview(const struct publish *p, struct outbox *o, const struct know
 /* --- for a webhook -------------------------------------------------------------- */
 
 /* A webhook gets a target's entry while the entry is new. */
-static const struct known_crash *publish_event_told_of(const struct publish_case *k,
-						       enum publish_what w)
+static const struct known_crash *event_subject(const struct publish_case *k, enum publish_what w)
 {
 	return k->hook && w == PUBLISH_NEW && k->crash->n_by > 1 ? k->entry : k->crash;
 }
 
-static const struct ledger_seen *publish_event_when(const struct publish_case *k,
-						    enum publish_what w)
+static const struct ledger_seen *event_when(const struct publish_case *k, enum publish_what w)
 {
-	const struct known_crash *c = publish_event_told_of(k, w);
+	const struct known_crash *c = event_subject(k, w);
 
 	if (w == PUBLISH_FOUND)
 		return &k->crash->by[k->crash->n_by - 1]->first_seen;
@@ -400,36 +396,36 @@ static const struct ledger_seen *publish_event_when(const struct publish_case *k
 	return w == PUBLISH_NEW ? &c->first_seen : w == PUBLISH_FIXED ? &c->fixed : &c->last_seen;
 }
 
-static int for_hook(const struct publish_case *k, enum publish_what w, const char *id, json_t *j,
-		    struct err *e)
+static int event_for_hook(const struct publish_case *k, enum publish_what w, const char *id,
+			  json_t *j, struct err *e)
 {
-	const struct ledger_seen *s = publish_event_when(k, w);
+	const struct ledger_seen *s = event_when(k, w);
 	const struct webhook_message m = {.event = publish_what_name(w),
 					  .id = id,
 					  .time = s->time,
-					  .crash = publish_event_told_of(k, w),
+					  .crash = event_subject(k, w),
 					  .issue_url = k->crash->issue_url,
 					  .run = s->run,
 					  .commit = s->commit};
 	json_t *payload = NULL;
 	int r = webhook_payload(k->hook->format, &m, &payload, e);
 
-	return r == 0 ? publish_event_set(j, "payload", payload, e) : r;
+	return r == 0 ? event_set(j, "payload", payload, e) : r;
 }
 
 int publish_event(const struct publish_case *k, enum publish_what w, const char *id, json_t **ret,
 		  struct err *e)
 {
-	const struct ledger_seen *s = publish_event_when(k, w);
+	const struct ledger_seen *s = event_when(k, w);
 	_autojson_ json_t *j =
 	    json_pack("{s:s, s:s, s:s, s:b, s:I, s:s}", "event", publish_what_name(w), "signature",
-		      k->name, "target", publish_event_told_of(k, w)->fuzzer, "security",
+		      k->name, "target", event_subject(k, w)->fuzzer, "security",
 		      k->crash->security, "time", (json_int_t)s->time, "commit", s->commit);
 	int r;
 
 	if (!j)
 		return err_set(e, ENOMEM, "build JSON");
-	r = k->hook ? for_hook(k, w, id, j, e) : for_github(k, w, j, e);
+	r = k->hook ? event_for_hook(k, w, id, j, e) : event_for_github(k, w, j, e);
 	if (r < 0)
 		return err_wrap(e, "crash '%.64s'", k->name);
 	*ret = take_ptr(&j);

@@ -36,33 +36,17 @@ struct publish_case {
 void publish_case_init(const struct publish *p, const struct known_crash *c,
 		       const struct known_crash *entry, const struct webhook_config *hook,
 		       struct publish_case *ret);
-/* The number of the crash's entries that the issue names. */
-size_t publish_case_named(const struct publish_case *k);
-/* A quick check with the ledger only, because most crashes are old and need no notification. */
-bool publish_case_may_want(const struct publish_case *k, const struct outbox *o);
-/* Reads the chain's record, which the functions below need. */
+/* Reads the chain's record, which publish_case_named() and publish_event() need. */
 MUST_CHECK int publish_case_load(struct publish_case *k, struct outbox *o, struct err *e);
 void publish_case_done(struct publish_case *k);
-void publish_case_id(const struct publish_case *k, enum publish_what w, char out[OUTBOX_NAME]);
-/* True if a notification is due that was not queued yet; *ret is its kind. */
-bool publish_case_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret);
-/* *ret_new: it was not queued before. */
-MUST_CHECK int publish_case_queue(struct publish_case *k, struct outbox *o, enum publish_what w,
-				  bool *ret_new, struct err *e);
+/* The number of the crash's entries that the issue names. */
+size_t publish_case_named(const struct publish_case *k);
 
-/* The event of a crash, for runner/publish/delivery.h: event.c. */
+/* The event of a crash (delivery.h). */
 MUST_CHECK int publish_event(const struct publish_case *k, enum publish_what w, const char *id,
 			     json_t **ret, struct err *e);
 
 /* "hook-<name>" */
 void publish_hook_place(const struct webhook_config *h, char out[OUTBOX_PLACE]);
-/* Queues an entry that is about no crash. */
-struct publish_plain {
-	const char *event, *id, *chain, *subject;
-	const char *target, *run, *commit, *text;
-};
-MUST_CHECK int publish_plain_queue(const struct publish *p, struct outbox *o,
-				   const struct webhook_config *h, const struct publish_plain *v,
-				   struct err *e);
 
 #endif

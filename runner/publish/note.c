@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notifications without a crash (runs, targets, the outbox itself), and the learned facts. */
+/* Notifications without a crash: about runs, targets, and the outbox itself (the alarm). */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -16,8 +16,14 @@
 
 /* --- notes ---------------------------------------------------------------------- */
 
-int publish_plain_queue(const struct publish *p, struct outbox *o, const struct webhook_config *h,
-			const struct publish_plain *v, struct err *e)
+/* An entry that is about no crash. */
+struct plain {
+	const char *event, *id, *chain, *subject;
+	const char *target, *run, *commit, *text;
+};
+
+static int plain_queue(const struct publish *p, struct outbox *o, const struct webhook_config *h,
+		       const struct plain *v, struct err *e)
 {
 	const struct webhook_message m = {.event = v->event,
 					  .id = v->id,
@@ -28,8 +34,7 @@ int publish_plain_queue(const struct publish *p, struct outbox *o, const struct 
 					  .text = v->text};
 	_autojson_ json_t *event = NULL;
 	char place[OUTBOX_PLACE];
-	const struct outbox_item item = {place, v->id, v->chain, v->subject, NULL, NULL};
-	struct outbox_item with_event = item;
+	struct outbox_item item = {place, v->id, v->chain, v->subject, NULL, NULL};
 	json_t *payload = NULL;
 	bool fresh;
 	int r = webhook_payload(h->format, &m, &payload, e);
@@ -41,24 +46,24 @@ int publish_plain_queue(const struct publish *p, struct outbox *o, const struct 
 			  (json_int_t)p->now, "payload", payload);
 	if (!event)
 		return err_set(e, EINVAL, "build JSON");
-	with_event.event = event;
-	return outbox_queue(o, &with_event, p->now, &fresh, e);
+	item.event = event;
+	return outbox_queue(o, &item, p->now, &fresh, e);
 }
 
 /* A chain without a crash has a '.' in place of a crash's name, which never begins with '.'.
  * id: "hook-x-silent-<target>-<since>", "hook-x-run-failed-<run>" */
-static int note_one(const struct publish *p, struct outbox *o, const struct publish_note *n,
-		    const struct webhook_config *h, struct err *e)
+static int note_hook(const struct publish *p, struct outbox *o, const struct publish_note *n,
+		     const struct webhook_config *h, struct err *e)
 {
 	const char *subject = n->kind == PUBLISH_SILENT ? n->target : n->run;
 	char place[OUTBOX_PLACE], part[OUTBOX_PART], id[OUTBOX_NAME], chain[OUTBOX_NAME];
-	struct publish_plain v = {.id = id,
-				  .chain = chain,
-				  .subject = subject ? subject : "",
-				  .target = n->target,
-				  .run = n->run,
-				  .commit = n->commit,
-				  .text = n->text};
+	struct plain v = {.id = id,
+			  .chain = chain,
+			  .subject = subject ? subject : "",
+			  .target = n->target,
+			  .run = n->run,
+			  .commit = n->commit,
+			  .text = n->text};
 
 	publish_hook_place(h, place);
 	outbox_name(slice_of(v.subject), part);
@@ -72,7 +77,7 @@ static int note_one(const struct publish *p, struct outbox *o, const struct publ
 		snprintf(id, sizeof(id), "%s-run-failed-%s", place, part);
 		snprintf(chain, sizeof(chain), "%s-.runs", place);
 	}
-	return publish_plain_queue(p, o, h, &v, e);
+	return plain_queue(p, o, h, &v, e);
 }
 
 int publish_note(const struct publish *p, struct outbox *o, const struct publish_note *n,
@@ -81,64 +86,27 @@ int publish_note(const struct publish *p, struct outbox *o, const struct publish
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->n_hooks; i++)
-		r = note_one(p, o, n, &p->hooks[i], e);
+		r = note_hook(p, o, n, &p->hooks[i], e);
 	return r < 0 ? err_wrap(e, "publish") : 0;
-}
-
-/* --- learned facts -------------------------------------------------------------- */
-
-struct learning {
-	int (*fn)(void *arg, const struct publish_learned *l, struct err *e);
-	void *arg;
-};
-
-static int learned_one(void *arg, const json_t *record, struct err *e)
-{
-	const struct learning *g = arg;
-	const struct publish_learned l = {
-	    .chain = json_get_text(record, "chain"),
-	    .signature = json_get_text(record, "subject"),
-	    .url = outbox_chain_url(record),
-	    .ignored = json_is_true(json_object_get(record, "ignored")),
-	    .labelled = json_get_u64(record, "labelled"),
-	};
-
-	if (l.chain[strlen(PUBLISH_GITHUB "-")] == '.')
-		return 0; /* not about a crash */
-	return *l.signature && (*l.url || l.ignored) ? g->fn(g->arg, &l, e) : 0;
-}
-
-int publish_learned(struct outbox *o,
-		    int (*fn)(void *arg, const struct publish_learned *l, struct err *e), void *arg,
-		    struct err *e)
-{
-	struct learning g = {fn, arg};
-
-	return outbox_each_chain(o, PUBLISH_GITHUB "-", learned_one, &g, e);
-}
-
-int publish_noted(struct outbox *o, const char *chain, struct err *e)
-{
-	return outbox_chain_noted(o, chain, e);
 }
 
 /* --- the alarm ------------------------------------------------------------------ */
 
-static bool is_stuck(const struct publish *p, const struct outbox_entry *t)
+static bool alarm_is_stuck(const struct publish *p, const struct outbox_entry *t)
 {
 	return p->now > t->created && p->now - t->created >= p->outbox->alarm_us / USEC_PER_SEC;
 }
 
 /* place NULL: all configured destinations. */
-static void find_stuck(const struct publish *p, const struct outbox *o, const char *place,
+static void alarm_find(const struct publish *p, const struct outbox *o, const char *place,
 		       struct publish_alarm *ret)
 {
 	*ret = (struct publish_alarm){0};
 	for (size_t i = 0; i < outbox_count(o); i++) {
 		const struct outbox_entry *t = outbox_at(o, i);
 
-		if (!is_stuck(p, t) || (place && strcmp(place, t->place) != 0) ||
-		    !publish_is_told(p, t->place))
+		if (!alarm_is_stuck(p, t) || (place && strcmp(place, t->place) != 0) ||
+		    !publish_has_place(p, t->place))
 			continue;
 		ret->count++;
 		if (ret->oldest && t->created >= ret->oldest)
@@ -151,7 +119,7 @@ static void find_stuck(const struct publish *p, const struct outbox *o, const ch
 
 void publish_alarm(const struct publish *p, const struct outbox *o, struct publish_alarm *ret)
 {
-	find_stuck(p, o, NULL, ret);
+	alarm_find(p, o, NULL, ret);
 }
 
 /* For example "fuzzcell cannot deliver: 2 for github, the oldest since 1d02h ago: ...". */
@@ -168,7 +136,7 @@ static int alarm_hook(const struct publish *p, struct outbox *o, const struct we
 		      const struct publish_alarm *a, uint64_t since, struct err *e)
 {
 	char place[OUTBOX_PLACE], id[OUTBOX_NAME], chain[OUTBOX_NAME], text[500];
-	const struct publish_plain v = {
+	const struct plain v = {
 	    .event = "alarm", .id = id, .chain = chain, .subject = a->place, .text = text};
 
 	publish_hook_place(h, place);
@@ -177,7 +145,7 @@ static int alarm_hook(const struct publish *p, struct outbox *o, const struct we
 	alarm_text(p, a, text, sizeof(text));
 	snprintf(id, sizeof(id), "%s-alarm-%s-%llu", place, a->place, U(since));
 	snprintf(chain, sizeof(chain), "%s-.alarm-%s", place, a->place);
-	return publish_plain_queue(p, o, h, &v, e);
+	return plain_queue(p, o, h, &v, e);
 }
 
 static int alarm_body(const struct publish *p, const struct publish_alarm *a, struct buf *out,
@@ -235,7 +203,7 @@ static int alarm_place(const struct publish *p, struct outbox *o, const char *pl
 	struct outbox_number v = {"alarm", 0};
 	int r = 0;
 
-	find_stuck(p, o, place, &a);
+	alarm_find(p, o, place, &a);
 	v.value = a.count == 0 ? 0 : since ? since : p->now;
 	if (v.value != since)
 		r = outbox_place_set(o, place, &v, 1, e);

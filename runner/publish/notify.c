@@ -128,7 +128,7 @@ bool notify_has_place(const struct config *c, const char *place)
 	struct publish p = {.github = config_github(c)};
 
 	p.hooks = config_webhooks(c, &p.n_hooks);
-	return publish_is_told(&p, place);
+	return publish_has_place(&p, place);
 }
 
 /* Returns a new array. */

@@ -85,7 +85,7 @@ struct publish {
 };
 
 /* Does the configuration have the destination `place` ("github", "hook-<name>")? */
-bool publish_is_told(const struct publish *p, const char *place);
+bool publish_has_place(const struct publish *p, const char *place);
 
 struct publish_sum {
 	size_t queued;	/* entries that publish_queue() added to the outbox */

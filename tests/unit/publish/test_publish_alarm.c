@@ -95,9 +95,9 @@ static void test_alarm_of_what_was_removed(void **state)
 	assert_int_equal(a.count, 0);
 	assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
 	assert_int_equal(outbox_count(box), 1);
-	assert_false(publish_is_told(&p, "hook-all"));
+	assert_false(publish_has_place(&p, "hook-all"));
 	p.n_hooks = 2; /* configured again */
-	assert_true(publish_is_told(&p, "hook-all"));
+	assert_true(publish_has_place(&p, "hook-all"));
 	publish_alarm(&p, box, &a);
 	assert_int_equal(a.count, 1);
 	/* The same with GitHub. */
