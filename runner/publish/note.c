@@ -159,7 +159,7 @@ static int alarm_body(const struct publish *p, const struct publish_alarm *a, st
 		   "fuzzes:\n\n",
 		   a->place, render_time(a->oldest, date));
 	buf_puts(&command, "fuzzcell outbox list");
-	render_options(p->say_config, p->say_state, &command);
+	render_options(p->shown_config, p->shown_state, &command);
 	buf_puts(&command, "\n");
 	out->full |= command.full;
 	render_fence(buf_slice(&command), "sh", out);

@@ -33,14 +33,14 @@ struct notifier {
 	uint64_t due_us; /* clock_real_us() of the next round; 0: when the ledger changes */
 };
 
-static int round_in_child(void *arg, struct buf *out, struct err *e)
+static int notifier_round(void *arg, struct buf *out, struct err *e)
 {
 	return notify_round(arg, out, e);
 }
 
 static void notifier_ask(struct notifier *n, uint64_t at_us);
 
-static void on_round(void *arg, struct slice result, const char *failed)
+static void notifier_on_round(void *arg, struct slice result, const char *failed)
 {
 	struct notifier *n = arg;
 	uint64_t now = clock_real_us(), next;
@@ -72,7 +72,8 @@ static void notifier_next(struct notifier *n)
 		return;
 	if (n->due_us <= now) {
 		n->due_us = 0;
-		if (task_start(n->loop, round_in_child, &n->t, on_round, n, &n->task, &e) == 0)
+		if (task_start(n->loop, notifier_round, &n->t, notifier_on_round, n, &n->task,
+			       &e) == 0)
 			return;
 		LOG(LOG_WARN, "publish", f_str("failed", e.msg));
 		n->due_us = now + AGAIN_US;
@@ -90,7 +91,7 @@ static void notifier_ask(struct notifier *n, uint64_t at_us)
 	notifier_next(n);
 }
 
-static void on_due(void *arg)
+static void notifier_on_due(void *arg)
 {
 	notifier_next(arg);
 }
@@ -121,7 +122,7 @@ int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l, st
 	/* No inotify instance may be left: then a round begins each AGAIN_US. */
 	if (loop_add_dir(loop, t->state->dirfd, notifier_on_entry, n, &n->saved, e) < 0)
 		LOG(LOG_WARN, "publish", f_str("failed", e->msg));
-	r = loop_add_timer(loop, clock_mono_us(), on_due, n, &n->timer, e);
+	r = loop_add_timer(loop, clock_mono_us(), notifier_on_due, n, &n->timer, e);
 	if (r < 0)
 		notifier_free(n);
 	else
@@ -156,7 +157,7 @@ void notifier_free(struct notifier *n)
 
 /* --- after the run -------------------------------------------------------------- */
 
-struct last {
+struct notifier_last_round {
 	struct loop *loop;
 	struct ledger *ledger;
 	struct task *task;
@@ -164,9 +165,9 @@ struct last {
 	char failed[sizeof(((struct err *)NULL)->msg)];
 };
 
-static void on_last(void *arg, struct slice result, const char *failed)
+static void last_on_round(void *arg, struct slice result, const char *failed)
 {
-	struct last *l = arg;
+	struct notifier_last_round *l = arg;
 	struct err e;
 
 	l->task = NULL;
@@ -177,30 +178,30 @@ static void on_last(void *arg, struct slice result, const char *failed)
 	loop_stop(l->loop);
 }
 
-static void on_enough(void *arg)
+static void last_on_deadline(void *arg)
 {
 	loop_stop(arg);
 }
 
-static void notifier_on_signal(void *arg, int signo)
+static void last_on_signal(void *arg, int signo)
 {
 	(void)signo;
 	loop_stop(arg);
 }
 
-static int last_wait(struct last *l, struct notify *t, struct err *e)
+static int last_wait(struct notifier_last_round *l, struct notify *t, struct err *e)
 {
 	struct source *late = NULL, *ends[2] = {NULL, NULL};
-	int r = task_start(l->loop, round_in_child, t, on_last, l, &l->task, e);
+	int r = task_start(l->loop, notifier_round, t, last_on_round, l, &l->task, e);
 
 	if (r < 0)
 		return r;
-	r = loop_add_timer(l->loop, clock_mono_us() + t->send_us + FINISH_US, on_enough, l->loop,
-			   &late, e);
+	r = loop_add_timer(l->loop, clock_mono_us() + t->send_us + FINISH_US, last_on_deadline,
+			   l->loop, &late, e);
 	if (r == 0)
-		r = loop_add_signal(l->loop, SIGINT, notifier_on_signal, l->loop, &ends[0], e);
+		r = loop_add_signal(l->loop, SIGINT, last_on_signal, l->loop, &ends[0], e);
 	if (r == 0)
-		r = loop_add_signal(l->loop, SIGTERM, notifier_on_signal, l->loop, &ends[1], e);
+		r = loop_add_signal(l->loop, SIGTERM, last_on_signal, l->loop, &ends[1], e);
 	if (r == 0)
 		r = loop_run(l->loop, e);
 	if (l->task)
@@ -215,7 +216,7 @@ static int last_wait(struct last *l, struct notify *t, struct err *e)
 int notifier_last(const struct notify *t, struct ledger *l, struct notify_result *ret,
 		  struct err *e)
 {
-	struct last last = {.ledger = l, .result = ret};
+	struct notifier_last_round last = {.ledger = l, .result = ret};
 	struct notify round = *t;
 	int r;
 

@@ -32,17 +32,17 @@ static uint64_t notify_now_s(void)
 
 /* --- senders -------------------------------------------------------------------- */
 
-static void to_github(void *arg, struct delivery *d)
+static void send_to_github(void *arg, struct delivery *d)
 {
 	github_deliver(arg, d);
 }
 
-static void to_webhook(void *arg, struct delivery *d)
+static void send_to_webhook(void *arg, struct delivery *d)
 {
 	webhook_deliver(arg, d);
 }
 
-static uint64_t token_of_github(void *arg)
+static uint64_t send_token(void *arg)
 {
 	return github_token(arg);
 }
@@ -56,7 +56,7 @@ struct senders {
 static void senders_done(struct senders *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].deliver == to_github)
+		if (s->v[i].deliver == send_to_github)
 			github_free(s->v[i].arg);
 		else
 			webhook_free(s->v[i].arg);
@@ -64,19 +64,19 @@ static void senders_done(struct senders *s)
 	free(s->places);
 }
 
-static void add_sender(struct senders *s, const char *prefix, const char *name,
-		       void (*deliver)(void *, struct delivery *), void *arg)
+static void senders_add(struct senders *s, const char *prefix, const char *name,
+			void (*deliver)(void *, struct delivery *), void *arg)
 {
 	(void)snprintf(s->places[s->n], OUTBOX_PLACE, "%s%s", prefix, name);
 	s->v[s->n] =
 	    (struct publish_sender){.place = s->places[s->n],
 				    .deliver = deliver,
 				    .arg = arg,
-				    .token = deliver == to_github ? token_of_github : NULL};
+				    .token = deliver == send_to_github ? send_token : NULL};
 	s->n++;
 }
 
-static int make_senders(const struct config *c, struct senders *s, struct err *e)
+static int senders_make(const struct config *c, struct senders *s, struct err *e)
 {
 	size_t n;
 	const struct webhook_config *w = config_webhooks(c, &n);
@@ -89,14 +89,14 @@ static int make_senders(const struct config *c, struct senders *s, struct err *e
 
 		r = github_new(config_github(c), NULL, &g, e);
 		if (r == 0)
-			add_sender(s, "github", "", to_github, g);
+			senders_add(s, "github", "", send_to_github, g);
 	}
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct webhook *hook = NULL;
 
 		r = webhook_new(&w[i], NULL, &hook, e);
 		if (r == 0)
-			add_sender(s, "hook-", w[i].name, to_webhook, hook);
+			senders_add(s, "hook-", w[i].name, send_to_webhook, hook);
 	}
 	return r;
 }
@@ -108,7 +108,7 @@ static void outbox_close_p(struct outbox **o)
 
 /* --- queueing ------------------------------------------------------------------- */
 
-static struct publish publish_of(const struct notify *t)
+static struct publish notify_publish(const struct notify *t)
 {
 	struct publish p = {
 	    .state_dirfd = t->state->dirfd,
@@ -132,7 +132,7 @@ bool notify_has_place(const struct config *c, const char *place)
 }
 
 /* Returns a new array. */
-static struct publish_target *describe_targets(const struct notify *t, size_t *ret_n)
+static struct publish_target *notify_targets(const struct notify *t, size_t *ret_n)
 {
 	size_t n = t->targets ? t->targets->n : 0;
 	struct publish_target *v = xcalloc(n + 1, sizeof(*v));
@@ -149,14 +149,15 @@ static struct publish_target *describe_targets(const struct notify *t, size_t *r
 	return v;
 }
 
-static int command_of(const void *arg, const char *target, struct engine_cmd *ret, struct err *e)
+static int notify_command(const void *arg, const char *target, struct engine_cmd *ret,
+			  struct err *e)
 {
 	const struct notify *t = arg;
 
 	return t->command(t, target, ret, e);
 }
 
-static void past(const void *arg, const struct known_crash *entry, struct publish_past *ret)
+static void notify_past(const void *arg, const struct known_crash *entry, struct publish_past *ret)
 {
 	const struct notify *t = arg;
 
@@ -181,22 +182,22 @@ static void material_done(struct material *m)
 
 static void material_init(struct material *m, const struct notify *t)
 {
-	*m = (struct material){.p = publish_of(t), .sources = {.dirfd = -1}};
-	m->targets = describe_targets(t, &m->p.n_targets);
+	*m = (struct material){.p = notify_publish(t), .sources = {.dirfd = -1}};
+	m->targets = notify_targets(t, &m->p.n_targets);
 	if (t->paths)
 		t->paths(t, &m->config, &m->state);
-	m->p.say_config = m->config;
-	m->p.say_state = m->state;
+	m->p.shown_config = m->config;
+	m->p.shown_state = m->state;
 	m->p.targets = m->targets;
-	m->p.command = t->command ? command_of : NULL;
-	m->p.past = past;
+	m->p.command = t->command ? notify_command : NULL;
+	m->p.past = notify_past;
 	m->p.arg = t;
 	m->p.sources = &m->sources;
 	sources_open(t->config, &m->sources);
 }
 
-static int queue(const struct notify *t, struct outbox *o, const struct ledger *l,
-		 struct publish_sum *ret, struct err *e)
+static int notify_queue(const struct notify *t, struct outbox *o, const struct ledger *l,
+			struct publish_sum *ret, struct err *e)
 {
 	struct material m;
 	int r;
@@ -229,8 +230,8 @@ int notify_preview(const struct notify *t, const struct known_crash *c, struct b
 
 /* --- sending -------------------------------------------------------------------- */
 
-static int send_due(const struct notify *t, struct outbox *o, struct publish_delivered *ret,
-		    struct err *e)
+static int notify_send(const struct notify *t, struct outbox *o, struct publish_delivered *ret,
+		       struct err *e)
 {
 	CLEANUP(senders_done) struct senders s = {0};
 	struct publish_deliver d = {
@@ -238,7 +239,7 @@ static int send_due(const struct notify *t, struct outbox *o, struct publish_del
 	    .retry_max_s = config_outbox(t->config)->retry_max_us / USEC_PER_SEC,
 	    .deadline_us = clock_mono_us() + t->send_us,
 	};
-	int r = make_senders(t->config, &s, e);
+	int r = senders_make(t->config, &s, e);
 
 	if (r < 0)
 		return r;
@@ -253,14 +254,14 @@ static int send_due(const struct notify *t, struct outbox *o, struct publish_del
 
 /* --- learned facts -------------------------------------------------------------- */
 
-struct learning {
+struct notify_learning {
 	const struct ledger *ledger; /* as on disk */
 	struct outbox *outbox;
 	json_t *list;
 };
 
 /* Counts the entries that users can have been notified of. */
-static size_t older_entries(const struct known_crash *c)
+static size_t learn_older_entries(const struct known_crash *c)
 {
 	size_t n = c->n_by;
 
@@ -269,7 +270,7 @@ static size_t older_entries(const struct known_crash *c)
 	return n;
 }
 
-static bool any_told(const struct known_crash *c, size_t entries)
+static bool learn_any_counts(const struct known_crash *c, size_t entries)
 {
 	for (size_t i = 0; i < c->n_by && i < entries; i++)
 		if (c->by[i]->state != LEDGER_IGNORED)
@@ -277,9 +278,9 @@ static bool any_told(const struct known_crash *c, size_t entries)
 	return false;
 }
 
-static int notify_learn(void *arg, const struct publish_learned *l, struct err *e)
+static int learn_pass(void *arg, const struct publish_learned *l, struct err *e)
 {
-	struct learning *to = arg;
+	struct notify_learning *to = arg;
 	const struct known_crash *c = ledger_find(to->ledger, l->signature);
 	bool url, ignore;
 	size_t entries;
@@ -288,8 +289,8 @@ static int notify_learn(void *arg, const struct publish_learned *l, struct err *
 	if (!c)
 		return 0;
 	url = *l->url && strcmp(c->issue_url, l->url) != 0;
-	entries = l->labelled ? (size_t)l->labelled : older_entries(c);
-	ignore = l->ignored && any_told(c, entries);
+	entries = l->labelled ? (size_t)l->labelled : learn_older_entries(c);
+	ignore = l->ignored && learn_any_counts(c, entries);
 	if (l->ignored && !ignore)
 		return publish_noted(to->outbox, l->chain, e);
 	if (!url && !ignore)
@@ -301,21 +302,21 @@ static int notify_learn(void *arg, const struct publish_learned *l, struct err *
 	return 0;
 }
 
-struct both {
+struct notify_both {
 	const struct publish_delivered *sent;
 	const struct publish_sum *queued;
 };
 
-static int add_result(struct outbox *o, const struct notify *t, const struct ledger *l,
-		      const struct both *b, struct buf *out, struct err *e)
+static int notify_add_result(struct outbox *o, const struct notify *t, const struct ledger *l,
+			     const struct notify_both *b, struct buf *out, struct err *e)
 {
 	const struct publish_delivered *d = b->sent;
-	struct learning to = {l, o, json_array()};
-	const struct publish p = publish_of(t);
+	struct notify_learning to = {l, o, json_array()};
+	const struct publish p = notify_publish(t);
 	struct publish_alarm a;
 	_autojson_ json_t *j = NULL;
 	_autofree_ char *text = NULL;
-	int r = publish_learned(o, notify_learn, &to, e);
+	int r = publish_learned(o, learn_pass, &to, e);
 
 	publish_alarm(&p, o, &a);
 	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:{s:I, s:I, s:s, s:s}}", "done",
@@ -355,12 +356,12 @@ int notify_round(const struct notify *t, struct buf *result, struct err *e)
 	if (r == 0)
 		r = outbox_open(t->state->dirfd, &o, e);
 	if (r == 0)
-		r = queue(t, o, l, &sum, e);
+		r = notify_queue(t, o, l, &sum, e);
 	if (r == 0 && t->send_us)
-		r = send_due(t, o, &d, e);
+		r = notify_send(t, o, &d, e);
 	else if (r == 0)
 		d = (struct publish_delivered){.left = outbox_count(o), .next = notify_now_s()};
-	return r < 0 ? r : add_result(o, t, l, &(struct both){&d, &sum}, result, e);
+	return r < 0 ? r : notify_add_result(o, t, l, &(struct notify_both){&d, &sum}, result, e);
 }
 
 /* --- the decision of a user ----------------------------------------------------- */
@@ -372,7 +373,7 @@ struct unignored {
 };
 
 /* Under the crash's own signature, or that of a crash that was merged into it. */
-static int forget_label(void *arg, const struct publish_learned *l, struct err *e)
+static int unignored_forget_label(void *arg, const struct publish_learned *l, struct err *e)
 {
 	const struct unignored *u = arg;
 
@@ -392,12 +393,12 @@ int notify_unignored(const struct state *s, const struct ledger *l, const char *
 		return 0; /* no notification was ever sent */
 	r = outbox_open(s->dirfd, &o, e);
 	u.outbox = o;
-	return r == 0 ? publish_learned(o, forget_label, &u, e) : r;
+	return r == 0 ? publish_learned(o, unignored_forget_label, &u, e) : r;
 }
 
 /* --- in the parent -------------------------------------------------------------- */
 
-static void notify_text_of(const json_t *j, const char *key, char *out, size_t n)
+static void notify_copy_text(const json_t *j, const char *key, char *out, size_t n)
 {
 	const char *s = json_string_value(json_object_get(j, key));
 
@@ -440,10 +441,10 @@ int notify_read(struct slice result, struct ledger *l, struct notify_result *ret
 	    .alarm = {.count = json_get_u64(alarm, "count"),
 		      .oldest = json_get_u64(alarm, "oldest")},
 	};
-	notify_text_of(j, "warning", ret->warning, sizeof(ret->warning));
-	notify_text_of(j, "failed", ret->failed, sizeof(ret->failed));
-	notify_text_of(alarm, "place", ret->alarm.place, sizeof(ret->alarm.place));
-	notify_text_of(alarm, "why", ret->alarm.why, sizeof(ret->alarm.why));
+	notify_copy_text(j, "warning", ret->warning, sizeof(ret->warning));
+	notify_copy_text(j, "failed", ret->failed, sizeof(ret->failed));
+	notify_copy_text(alarm, "place", ret->alarm.place, sizeof(ret->alarm.place));
+	notify_copy_text(alarm, "why", ret->alarm.why, sizeof(ret->alarm.why));
 	for (size_t i = 0; l && r == 0 && i < json_array_size(list); i++)
 		r = notify_apply(l, json_array_get(list, i), e);
 	return r;

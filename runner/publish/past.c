@@ -15,7 +15,8 @@ enum { STATS_MAX = 1 << 20, RUNS = 200 };
 
 /* --- statistics of the run that found it ---------------------------------------- */
 
-static bool from_stats(const struct state *s, const struct known_crash *c, struct publish_past *ret)
+static bool past_from_stats(const struct state *s, const struct known_crash *c,
+			    struct publish_past *ret)
 {
 	_autofree_ char *path = xasprintf("logs/%s/%s.stats", c->first_seen.run, c->fuzzer);
 	_autojson_ json_t *j = NULL;
@@ -29,7 +30,7 @@ static bool from_stats(const struct state *s, const struct known_crash *c, struc
 	return true;
 }
 
-static uint64_t of_column(const json_t *series, const char *name)
+static uint64_t past_column(const json_t *series, const char *name)
 {
 	const json_t *columns = json_object_get(series, "columns");
 	const json_t *points = json_object_get(series, "points");
@@ -54,9 +55,9 @@ static bool past_from_series(const struct state *s, const struct known_crash *c,
 	if (series_read(s, c->first_seen.run, c->fuzzer, 1, &j, &e) < 0 ||
 	    json_array_size(json_object_get(j, "points")) == 0)
 		return false;
-	ret->execs = of_column(j, "execs");
-	ret->cov = of_column(j, "cov");
-	ret->corpus = of_column(j, "corpus_units");
+	ret->execs = past_column(j, "execs");
+	ret->cov = past_column(j, "cov");
+	ret->corpus = past_column(j, "corpus_units");
 	return true;
 }
 
@@ -68,12 +69,13 @@ static bool past_is_before(const json_t *line, const struct known_crash *c)
 	return strcmp(json_get_text(line, "run"), c->first_seen.run) < 0;
 }
 
-static bool is_fuzzed(const json_t *line)
+static bool past_is_fuzzed(const json_t *line)
 {
 	return json_get_u64(line, "execs") > 0 && *json_get_text(line, "commit");
 }
 
-static void clean_at(const struct state *s, const struct known_crash *c, struct publish_past *ret)
+static void past_clean_at(const struct state *s, const struct known_crash *c,
+			  struct publish_past *ret)
 {
 	_autofree_ char *name = NULL;
 	_autojson_ json_t *lines = NULL;
@@ -91,7 +93,7 @@ static void clean_at(const struct state *s, const struct known_crash *c, struct 
 		/* An untriaged artifact of that run may be this crash. */
 		if (json_get_u64(line, "untriaged") > 0)
 			return;
-		if (!is_fuzzed(line))
+		if (!past_is_fuzzed(line))
 			continue;
 		if (strcmp(json_get_text(line, "commit"), c->first_seen.commit) != 0)
 			(void)snprintf(ret->clean_at, sizeof(ret->clean_at), "%s",
@@ -105,6 +107,6 @@ void past_of(const struct state *s, const struct known_crash *entry, struct publ
 	*ret = (struct publish_past){0};
 	if (!fs_name_ok(slice_of(entry->first_seen.run)) || !fs_name_ok(slice_of(entry->fuzzer)))
 		return;
-	ret->known = from_stats(s, entry, ret) || past_from_series(s, entry, ret);
-	clean_at(s, entry, ret);
+	ret->known = past_from_stats(s, entry, ret) || past_from_series(s, entry, ret);
+	past_clean_at(s, entry, ret);
 }

@@ -224,7 +224,7 @@ static bool case_came_back(const struct publish_case *k, struct outbox *o, enum 
 	*ret = PUBLISH_REGRESSED;
 	if (k->crash->state == LEDGER_REGRESSED && !case_was_queued(k, o, PUBLISH_REGRESSED))
 		return true;
-	*ret = PUBLISH_AGAIN; /* a pending entry of this issue says the same */
+	*ret = PUBLISH_AGAIN; /* a pending entry of this issue has the same news */
 	return case_seen_in_this_run(k) && !outbox_chain_waits(o, k->chain) &&
 	       !case_was_queued(k, o, PUBLISH_AGAIN);
 }

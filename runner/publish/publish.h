@@ -64,9 +64,9 @@ struct publish_past {
 /* All pointers are borrowed. */
 struct publish {
 	int state_dirfd;
-	const char *state_path; /* hidden in issues; NULL: unknown */
-	const char *say_config; /* --config for commands in texts (render/render.h) */
-	const char *say_state;	/* --state-dir for commands in texts (render/render.h) */
+	const char *state_path;	  /* hidden in issues; NULL: unknown */
+	const char *shown_config; /* --config for commands in texts (render/render.h) */
+	const char *shown_state;  /* --state-dir for commands in texts (render/render.h) */
 	const struct github_config *github; /* NULL, or without a repository: no issues */
 	const struct webhook_config *hooks;
 	size_t n_hooks;

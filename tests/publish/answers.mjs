@@ -67,7 +67,7 @@ async function refusals(test, bench) {
     [{ status: 301, headers: () => ({ location: 'https://elsewhere.example/' }) }, /^open an issue: 301: it points to another host, and was not followed$/],
   ];
   for (const [fault, why] of cases) {
-    await test(`${fault.status} is a refusal that says why, and holds up nothing else`, async () => {
+    await test(`${fault.status} is a refusal that gives the reason, and holds up nothing else`, async () => {
       bench.fresh();
       bench.server.script = [{ on, ...fault }];
       const r = await bench.drive([bench.event('new', { signature: 'aaaaaaaaaaaaaaaa' }), bench.event('new')]);

@@ -75,16 +75,16 @@ async function start(dir, port) {
   writeFileSync(join(dir, 'api.json'), JSON.stringify(cut(api)));
   const child = spawn(process.execPath, [join(modules, '@stoplight/prism-cli/dist/index.js'), 'mock', '-m', 'false',
     '-h', '127.0.0.1', '-p', String(port), join(dir, 'api.json')], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
+  let output = '';
   await new Promise((done, fail) => {
     const take = (d) => {
-      said += d;
-      if (/is listening/.test(said)) done();
+      output += d;
+      if (/is listening/.test(output)) done();
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);
-    child.on('exit', () => fail(new Error(`prism: ${said}`)));
-    setTimeout(() => fail(new Error(`prism does not start: ${said}`)), 120_000).unref();
+    child.on('exit', () => fail(new Error(`prism: ${output}`)));
+    setTimeout(() => fail(new Error(`prism does not start: ${output}`)), 120_000).unref();
   }).catch((e) => { child.kill(); throw e; });
   return child;
 }

@@ -97,7 +97,7 @@ static int save(void *arg, struct err *e)
 	return r ? r : fs_replace(en->dr->state, name, slice_of(text), e);
 }
 
-static void say(const struct delivery *d)
+static void print_result(const struct delivery *d)
 {
 	static const char *const names[] = {"done", "later", "refused"};
 	_autofree_ char *text = NULL;
@@ -144,7 +144,7 @@ static uint64_t attempt(struct drive *dr, struct github *g, const char *id, cons
 	github_deliver(g, &d);
 	fault_arm(0, FAULT_FAIL);
 	dr->at = 0; /* once */
-	say(&d);
+	print_result(&d);
 	if (d.result != DELIVERY_LATER)
 		return 0;
 	return d.wait_s ? d.wait_s : WAIT_S;

@@ -33,7 +33,7 @@ export class Bench {
     this.program = program;
     this.server = server;
     this.dir = mkdtempSync(join(tmpdir(), 'fuzzcell-publish.'));
-    this.said = '';
+    this.output = '';
     this.fresh();
   }
 
@@ -43,7 +43,7 @@ export class Bench {
     mkdirSync(join(this.dir, 'state/crashes/x'), { recursive: true });
     this.put('token', `${TOKEN}\n`, 0o600);
     this.put('state/crashes/x/minimized', Buffer.from([...Array(5000).keys()].map((i) => i % 256)));
-    this.said = '';
+    this.output = '';
     this.server.reset();
     this.server.token = TOKEN;
     this.server.secrets = [TOKEN];
@@ -84,7 +84,7 @@ export class Bench {
       child.stderr.on('data', (d) => { err += d; });
       child.on('close', (code, signal) => {
         s.child = null;
-        this.said += out + err;
+        this.output += out + err;
         const tries = out.split('\n').filter(Boolean).map((l) => JSON.parse(l));
         done({ code, signal, tries, last: tries[tries.length - 1], err });
       });
@@ -107,7 +107,7 @@ export class Bench {
   noSecrets() {
     const all = [...this.server.secrets, 'DOWNLOADSECRET', 'PRIVATE KEY'];
     for (const s of all) {
-      if (this.said.includes(s)) throw new Error(`a secret was printed: ${this.said}`);
+      if (this.output.includes(s)) throw new Error(`a secret was printed: ${this.output}`);
       for (const f of this.files())
         if (readFileSync(f, 'latin1').includes(s)) throw new Error(`a secret in ${f}`);
       for (const i of [...this.server.model.issues, ...this.server.model.comments])
@@ -122,9 +122,9 @@ export class Bench {
     for (const i of s.model.issues)
       for (const m of i.body.matchAll(/^[ \t]*<!-- fuzzcell-(signature: \w+) -->[ \t\r]*$/gm)) of.set(m[1], (of.get(m[1]) ?? 0) + 1);
     for (const [k, n] of of) if (n !== 1) throw new Error(`${n} issues of ${k}`);
-    if (of.size !== issues) throw new Error(`${of.size} issues, not ${issues}: ${this.said}`);
-    const told = s.model.comments.filter((c) => c.user.login === s.model.me.login).length;
-    if (told !== comments) throw new Error(`${told} comments, not ${comments}: ${this.said}`);
+    if (of.size !== issues) throw new Error(`${of.size} issues, not ${issues}: ${this.output}`);
+    const written = s.model.comments.filter((c) => c.user.login === s.model.me.login).length;
+    if (written !== comments) throw new Error(`${written} comments, not ${comments}: ${this.output}`);
     if (s.wrong.length > 0) throw new Error(s.wrong.join('\n'));
     if (s.seen.length > requests) throw new Error(`${s.seen.length} requests: ${s.seen.join(', ')}`);
     this.noSecrets();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server that stands in for GitHub's.  It keeps a model of GitHub (model.mjs), fails as a script
-// says, and has a clock that advances only on request.  It records violations by the client: a
+// states, and has a clock that advances only on request.  It records violations by the client: a
 // request before it is allowed, two writes within a second, a secret in its command line.
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';

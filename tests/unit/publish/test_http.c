@@ -39,7 +39,7 @@ static int next_connection(int fd, int c)
 /* Answers one request after the other, each with its own text, and closes the connection after
  * each.  After a text that begins with "+" (which is not sent) the connection stays open.  ""
  * closes without an answer. */
-static void serve(int fd, int tell, const char *const *answers)
+static void serve(int fd, int report_fd, const char *const *answers)
 {
 	char text[4096];
 	int c = -1;
@@ -58,7 +58,7 @@ static void serve(int fd, int tell, const char *const *answers)
 			if (strstr(text, "\r\n\r\n") || text[0] == 0x16)
 				break;
 		}
-		if (write(tell, text, (size_t)all) != all ||
+		if (write(report_fd, text, (size_t)all) != all ||
 		    write(c, answer, strlen(answer)) != (ssize_t)strlen(answer))
 			_exit(1);
 		if (!stays) {
@@ -313,7 +313,7 @@ static void no_server_listens(void **state)
 	http_free(h);
 }
 
-static void faults_are_told_apart(void **state)
+static void faults_are_distinguished(void **state)
 {
 	const char *const answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", NULL};
 	bool not_sent = false, sent = false;
@@ -411,7 +411,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_fails_says_whether_it_may_be_done),
     cmocka_unit_test(nothing_is_done_twice),
     cmocka_unit_test(no_server_listens),
-    cmocka_unit_test(faults_are_told_apart),
+    cmocka_unit_test(faults_are_distinguished),
     cmocka_unit_test(urls),
     cmocka_unit_test(origins),
 };

@@ -5,7 +5,8 @@
 #include "runner/publish/notifier.h"
 #include "tests/unit/scratch.h"
 
-/* Rounds are stood in for: each adds a byte to the file "rounds" and says when the next is due. */
+/* Rounds are stood in for: each adds a byte to the file "rounds" and reports when the next is due.
+ */
 static struct scratch dir = SCRATCH_INIT;
 static struct loop *loop;
 static uint64_t next_due; /* of each round, Unix seconds; 0: none */
@@ -112,7 +113,7 @@ static void test_hold(void **state)
 	scratch_remove(&dir);
 }
 
-/* A round that says that something is due already is not repeated without a pause. */
+/* A round that reports a notification as due already is not repeated without a pause. */
 static void test_always_due(void **state)
 {
 	(void)state;

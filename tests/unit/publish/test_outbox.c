@@ -38,7 +38,7 @@ static bool due(const char *id, uint64_t now)
 	return outbox_due(box, outbox_at(box, at(id)), now);
 }
 
-static void told(const char *id, uint64_t now, const char *url, bool ignored)
+static void sent(const char *id, uint64_t now, const char *url, bool ignored)
 {
 	const struct outbox_outcome c = {.now = now, .url = url, .ignored = ignored};
 	struct outbox_work w = {0};
@@ -96,7 +96,7 @@ static void test_queue_twice(void **state)
 	assert_string_equal(outbox_at(box, 0)->subject, "subject");
 	assert_string_equal(outbox_at(box, 0)->event, "new");
 	assert_int_equal(outbox_at(box, 0)->created, T0);
-	told("github-new-a", T0 + 5, "https://x/1", false);
+	sent("github-new-a", T0 + 5, "https://x/1", false);
 	assert_int_equal(outbox_count(box), 0);
 	assert_false(queue("github-new-a", "github-a", "github"));
 	open_box();
@@ -133,7 +133,7 @@ static void test_chain_order(void **state)
 	assert_true(due("github-new-a", T0 + 86400));
 	assert_false(due("github-fixed-a-1", T0 + 86400));
 	assert_true(due("github-new-b", T0));
-	told("github-new-a", T0, "", false);
+	sent("github-new-a", T0, "", false);
 	assert_true(due("github-fixed-a-1", T0));
 	assert_false(due("github-again-a-2", T0));
 	open_box();
@@ -208,7 +208,7 @@ static void test_place(void **state)
 	assert_int_equal(outbox_retry(box, at("github-new-b"), &e), 0);
 	assert_true(due("github-new-b", T0 + 1));
 	assert_false(due("github-new-a", T0 + 1));
-	told("github-new-b", T0 + 2, "", false);
+	sent("github-new-b", T0 + 2, "", false);
 	assert_int_equal(outbox_place_get(box, "github", "failed"), 0);
 }
 
@@ -299,7 +299,7 @@ static void test_damage(void **state)
 	open_box();
 	assert_int_equal(outbox_count(box), 1);
 	/* A record of sent notifications. */
-	told("github-new-good", T0, "", false);
+	sent("github-new-good", T0, "", false);
 	scratch_write(dir.fd, "outbox/done/github-good.json", "{\"chain\": \"github-good\"}");
 	assert_true(queue("github-new-good", "github-good", "github"));
 	scratch_write(dir.fd, "outbox/places.json", "[");
@@ -346,7 +346,7 @@ static void test_one_deliverer(void **state)
 	outbox_close(other);
 }
 
-static void test_told_is_bounded(void **state)
+static void test_record_is_bounded(void **state)
 {
 	_autojson_ json_t *record = NULL;
 	char id[64];
@@ -362,11 +362,11 @@ static void test_told_is_bounded(void **state)
 
 		assert_int_equal(outbox_queue(box, &item, T0, &fresh, &e), 0);
 	}
-	told("github-regressed-a-2", T0, "", false);
+	sent("github-regressed-a-2", T0, "", false);
 	for (unsigned i = 0; i < 100; i++) {
 		snprintf(id, sizeof(id), "github-again-a-%u", i);
 		assert_true(queue(id, "github-a", "github"));
-		told(id, T0 + i, i == 50 ? "https://x/1" : "", i == 60);
+		sent(id, T0 + i, i == 50 ? "https://x/1" : "", i == 60);
 	}
 	assert_int_equal(outbox_chain(box, "github-a", &record, &e), 0);
 	assert_true(outbox_chain_has(record, "github-again-a-99"));
@@ -416,7 +416,7 @@ static void test_two_thousand(void **state)
 	for (unsigned i = 0; i < 50; i++) {
 		snprintf(id, sizeof(id), "hook-x-new-%u", i);
 		assert_true(due(id, T0));
-		told(id, T0, "", false);
+		sent(id, T0, "", false);
 	}
 	took = (clock() - began) / (CLOCKS_PER_SEC / 1000);
 	print_message("# 2000 entries: %ld ms of CPU\n", (long)took);
@@ -437,7 +437,7 @@ static const struct CMUnitTest tests[] = {
     BOX(test_damage),
     BOX(test_read_only),
     BOX(test_one_deliverer),
-    BOX(test_told_is_bounded),
+    BOX(test_record_is_bounded),
     BOX(test_two_thousand),
 };
 

@@ -75,7 +75,7 @@ static void test_commands(void **state)
 	p.n_hooks = 0;
 	p.targets = &t;
 	p.n_targets = 1;
-	p.say_config = "/etc/fuzz.json";
+	p.shown_config = "/etc/fuzz.json";
 	p.command = how_it_runs;
 	seen(A, "r1", T0, false);
 	seen(B, "r1", T0, true);

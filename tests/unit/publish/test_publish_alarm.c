@@ -53,7 +53,7 @@ static void test_alarm(void **state)
 	assert_int_equal(outbox_count(box), 0);
 	assert_int_equal(outbox_place_get(box, "github", "alarm"), 0);
 	/* The other way round. */
-	p.say_config = "/etc/f.json";
+	p.shown_config = "/etc/f.json";
 	seen(C, "r1", p.now, false);
 	queue(3);
 	(void)deliver("github", p.now);
