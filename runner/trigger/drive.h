@@ -38,7 +38,7 @@ struct drive_opts {
 	/* Interprets a wait status; why: the reason as text. */
 	enum watch_end (*ended)(void *arg, size_t repo, int status, char why[RECORD_WHY]);
 	uint64_t (*own_cpu_us)(void *arg); /* CPU time of our cells */
-	void (*say)(void *arg, size_t repo, bool bad, const char *text);
+	void (*report)(void *arg, size_t repo, bool bad, const char *text);
 	/* Receives the decision of a dry run.  commit: the branch's head.  May be NULL. */
 	void (*decided)(void *arg, size_t repo, enum due_what what, const char *commit,
 			const char *why);
@@ -56,5 +56,23 @@ struct drive_result {
  * for them.  The caller owns repos and must not move them. */
 MUST_CHECK int drive_run(const struct drive_opts *o, struct drive_repo *repos, size_t n,
 			 struct drive_result *ret, struct err *e);
+
+/* Shares the machine's workers among the repositories with active runs.
+ *
+ * The number of workers is the sum of the configured numbers, or the number of CPUs if one
+ * repository does not set it.  Each run gets an equal part, up to its configured number.  The parts
+ * change when runs begin and end.  If there are more runs than workers, the longest waiting
+ * repositories start first. */
+struct share {
+	uint32_t wanted;    /* run.workers; 0: as many as CPUs */
+	uint64_t waited_us; /* for SHARE_WANTS */
+	enum {
+		SHARE_IDLE,
+		SHARE_RUNS,
+		SHARE_WANTS,
+	} is;
+	uint32_t given; /* out: workers; with SHARE_WANTS, 0: do not start now */
+};
+void share_workers(struct share *v, size_t n, uint32_t cpus);
 
 #endif

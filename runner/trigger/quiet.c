@@ -13,7 +13,7 @@
 
 enum { FILE_MAX = 4 << 20 };
 
-/* --- reading ------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------------- */
 
 /* "0.52", as thousandths. */
 static bool quiet_scan_milli(struct slice *in, uint32_t *ret)
@@ -155,7 +155,7 @@ struct quiet_reading quiet_between(const struct quiet_sample *before,
 	};
 }
 
-/* --- deciding -------------------------------------------------------------------- */
+/* --- deciding ------------------------------------------------------------------- */
 
 static bool over(const char *what, uint32_t value, uint32_t limit, struct quiet_answer *a)
 {

@@ -30,7 +30,7 @@ bool commit_ok(const char *text)
 	return (n == 40 || n == 64) && text[n] == '\0';
 }
 
-/* --- writing ----------------------------------------------------------------- */
+/* --- writing -------------------------------------------------------------------- */
 
 static void record_renew(struct trigger_record *r, const struct moment *now)
 {
@@ -79,7 +79,7 @@ int record_save(int dirfd, const struct moment *now, struct trigger_record *r, s
 	return rc < 0 ? err_wrap(e, "save the trigger's record") : 0;
 }
 
-/* --- reading: a user may have edited the file, a disk may have damaged it -------- */
+/* --- reading: a user may have edited the file, a disk may have damaged it ------- */
 
 static bool get_number(const json_t *obj, const char *key, uint64_t max, uint64_t *ret)
 {

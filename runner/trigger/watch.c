@@ -33,7 +33,7 @@ void watch_init(struct watch *w, const struct watch_opts *o, const struct trigge
 		watch_ended(w, now, END_UNSEEN, "its end was not observed", done);
 }
 
-/* --- what to do --------------------------------------------------------------------- */
+/* --- what to do ----------------------------------------------------------------- */
 
 static bool watch_runs(const struct watch *w)
 {
@@ -137,7 +137,7 @@ bool watch_rests(const struct watch *w)
 	return w->at == WATCH_IDLE && !w->looking && (w->tries == 0 || w->tries >= TRIES);
 }
 
-/* --- what happened ---------------------------------------------------------------------- */
+/* --- what happened -------------------------------------------------------------- */
 
 static void look_failed(struct watch *w, const struct moment *now, const struct checkout *c)
 {

@@ -605,7 +605,7 @@ static int drive(struct triggers *t)
 	    .start = trigger_start,
 	    .ended = trigger_ended,
 	    .own_cpu_us = own_cpu,
-	    .say = trigger_report,
+	    .report = trigger_report,
 	    .decided = decided,
 	    .reload = trigger_reload,
 	};

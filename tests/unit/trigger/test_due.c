@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/moment.h"
+#include "runner/trigger/drive.h"
 #include "runner/trigger/due.h"
-#include "runner/trigger/share.h"
 
 #include <stdio.h>
 
