@@ -97,14 +97,14 @@ static const char *payload_verb(const char *event)
 
 static void payload_reliability(const struct known_crash *c, struct buf *out)
 {
-	unsigned long long tries = c->reproduction.tries, hits = c->reproduction.hits;
+	unsigned long long replays = c->reproduction.tries, hits = c->reproduction.hits;
 
-	if (!tries)
+	if (!replays)
 		return;
 	if (hits)
-		buf_printf(out, "; fails %llu of %llu times", hits, tries);
+		buf_printf(out, "; fails %llu of %llu times", hits, replays);
 	else
-		buf_printf(out, "; never in %llu replays", tries);
+		buf_printf(out, "; never in %llu replays", replays);
 }
 
 /* "New crash in png_fuzzer: Heap-use-after-free READ 4 in f (security-relevant); fails 3 of

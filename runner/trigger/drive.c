@@ -321,14 +321,14 @@ static int watched_init(struct drive *d, size_t i, const struct drive_repo *give
 	struct watched *r = &d->repos[i];
 	struct trigger_record rec;
 	struct watch_holder h;
-	char said[RECORD_WHY], done[COMMIT_MAX];
+	char warning[RECORD_WHY], done[COMMIT_MAX];
 	int rc;
 
 	*r = (struct watched){.d = d, .i = i, .given = given, .pidfd = -1, .workers_fd = -1};
-	rc = record_load(given->state_fd, d->o->dry, &d->now, &rec, said, e);
+	rc = record_load(given->state_fd, d->o->dry, &d->now, &rec, warning, e);
 	if (rc < 0)
 		return rc;
-	watched_report(r, true, said);
+	watched_report(r, true, warning);
 	record_done(given->state_fd, done);
 	r->w.rec = rec;
 	watched_holder(r, &h);

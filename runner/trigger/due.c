@@ -12,7 +12,7 @@
 #define LEAST (60 * USEC_PER_SEC) /* minimum backoff, even if the interval is shorter */
 
 static void __attribute__((format(printf, 3, 4)))
-decide(struct due *d, enum due_what what, const char *fmt, ...)
+due_print(struct due *d, enum due_what what, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -39,65 +39,66 @@ static bool due_is(const char *a, const char *b)
 	return *a && strcmp(a, b) == 0;
 }
 
-static bool failed_before(const struct due_input *in)
+static bool due_failed_before(const struct due_input *in)
 {
 	return in->failures > 0 && due_is(in->head, in->failed);
 }
 
-static void decide_wait(const struct due_input *in, uint64_t left_us, struct due *d)
+static void due_wait(const struct due_input *in, uint64_t left_us, struct due *d)
 {
 	char time[UNITS_MAX];
 
 	d->wait_us = left_us;
-	if (failed_before(in))
-		decide(d, DUE_WAIT, "%.12s failed %u time%s: tried again in %s", in->head,
-		       in->failures, in->failures == 1 ? "" : "s", units_time(left_us, time));
+	if (due_failed_before(in))
+		due_print(d, DUE_WAIT, "%.12s failed %u time%s: tried again in %s", in->head,
+			  in->failures, in->failures == 1 ? "" : "s", units_time(left_us, time));
 	else
-		decide(d, DUE_WAIT, "%.12s is new; waits %s for the interval since the last start",
-		       in->head, units_time(left_us, time));
+		due_print(d, DUE_WAIT,
+			  "%.12s is new; waits %s for the interval since the last start", in->head,
+			  units_time(left_us, time));
 }
 
 /* Decides while a run is active. */
-static void decide_running(const struct due_input *in, uint64_t left_us, struct due *d)
+static void due_decide_running(const struct due_input *in, uint64_t left_us, struct due *d)
 {
 	if (in->running == RUNNING_OURS && due_is(in->head, in->commit))
-		decide(d, DUE_NOTHING, "%.12s is being fuzzed", in->head);
+		due_print(d, DUE_NOTHING, "%.12s is being fuzzed", in->head);
 	else if (in->forced)
-		decide(d, in->running == RUNNING_OURS ? DUE_STOP : DUE_WAIT,
-		       "a start was asked for, but a run is active");
+		due_print(d, in->running == RUNNING_OURS ? DUE_STOP : DUE_WAIT,
+			  "a start was asked for, but a run is active");
 	else if (due_is(in->head, in->done))
-		decide(d, DUE_NOTHING, "%.12s was fuzzed", in->head);
+		due_print(d, DUE_NOTHING, "%.12s was fuzzed", in->head);
 	else if (left_us > 0)
-		decide_wait(in, left_us, d);
+		due_wait(in, left_us, d);
 	else if (in->running == RUNNING_OURS)
-		decide(d, DUE_STOP, "%.12s is new, and waited long enough for the run of %.12s",
-		       in->head, *in->commit ? in->commit : "another commit");
+		due_print(d, DUE_STOP, "%.12s is new, and waited long enough for the run of %.12s",
+			  in->head, *in->commit ? in->commit : "another commit");
 	else
-		decide(d, DUE_WAIT, "%.12s is new; a run that a user started holds the run lock",
-		       in->head);
+		due_print(d, DUE_WAIT, "%.12s is new; a run that a user started holds the run lock",
+			  in->head);
 }
 
 void due_decide(const struct due_input *in, struct due *ret)
 {
-	bool again = failed_before(in);
+	bool again = due_failed_before(in);
 	uint64_t delay = due_delay(in->interval_us, again ? in->failures : 0);
 	uint64_t left = in->started && in->start_age_us < delay ? delay - in->start_age_us : 0;
 
 	*ret = (struct due){.what = DUE_NOTHING};
 	if (!*in->head) {
-		decide(ret, DUE_NOTHING, "the head of the branch is not known");
+		due_print(ret, DUE_NOTHING, "the head of the branch is not known");
 	} else if (in->running != RUNNING_NONE) {
-		decide_running(in, left, ret);
+		due_decide_running(in, left, ret);
 	} else if (in->forced) {
-		decide(ret, DUE_START, "%.12s, because it was asked for", in->head);
+		due_print(ret, DUE_START, "%.12s, because it was asked for", in->head);
 	} else if (due_is(in->head, in->done)) {
-		decide(ret, DUE_NOTHING, "%.12s was fuzzed", in->head);
+		due_print(ret, DUE_NOTHING, "%.12s was fuzzed", in->head);
 	} else if (left > 0) {
-		decide_wait(in, left, ret);
+		due_wait(in, left, ret);
 	} else if (again) {
-		decide(ret, DUE_START, "%.12s, again after %u failure%s", in->head, in->failures,
-		       in->failures == 1 ? "" : "s");
+		due_print(ret, DUE_START, "%.12s, again after %u failure%s", in->head, in->failures,
+			  in->failures == 1 ? "" : "s");
 	} else {
-		decide(ret, DUE_START, "%.12s is new", in->head);
+		due_print(ret, DUE_START, "%.12s is new", in->head);
 	}
 }

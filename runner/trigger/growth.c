@@ -38,7 +38,7 @@ static void growth_add_entry(struct reader *r)
 	r->sum.names += INDEX_ENTRY;
 }
 
-static bool is_more(const struct growth *a, const struct growth *b)
+static bool growth_is_more(const struct growth *a, const struct growth *b)
 {
 	return a->files > b->files || a->bytes > b->bytes || a->names > b->names;
 }
@@ -61,12 +61,14 @@ static int growth_on_block(void *arg, struct slice block, struct err *e)
 			r->head[r->n++] = c;
 		}
 	}
-	return is_more(&r->sum, &r->max) ? err_set(e, EFBIG, "the commit's files are too many") : 0;
+	return growth_is_more(&r->sum, &r->max)
+		   ? err_set(e, EFBIG, "the commit's files are too many")
+		   : 0;
 }
 
 /* 1: the tree has more than max. */
-static int read_tree(const struct git *g, const char *commit, const struct growth *max,
-		     struct growth *ret, struct err *e)
+static int growth_read_tree(const struct git *g, const char *commit, const struct growth *max,
+			    struct growth *ret, struct err *e)
 {
 	const char *const args[] = {"ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit, NULL};
 	struct reader r = {.max = *max};
@@ -93,14 +95,14 @@ int growth_measure(const struct git *g, const char *from, const char *to,
 {
 	static const struct growth any = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
 	struct growth was = {0}, will = {0}, max;
-	int r = read_tree(g, from, &any, &was, e);
+	int r = growth_read_tree(g, from, &any, &was, e);
 
 	if (r < 0)
 		return r;
 	max = (struct growth){growth_add(was.files, limit->files),
 			      growth_add(was.bytes, limit->bytes),
 			      growth_add(was.names, limit->names)};
-	r = read_tree(g, to, &max, &will, e);
+	r = growth_read_tree(g, to, &max, &will, e);
 	*ret_more =
 	    (struct growth){growth_less(will.files, was.files), growth_less(will.bytes, was.bytes),
 			    growth_less(will.names, was.names)};

@@ -38,7 +38,7 @@ static bool quiet_scan_milli(struct slice *in, uint32_t *ret)
 
 /* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", in ticks.  User time
  * includes guest time. */
-static bool parse_cpu_line(struct slice line, struct quiet_sample *s)
+static bool quiet_parse_cpu(struct slice line, struct quiet_sample *s)
 {
 	enum { IDLE = 3, IOWAIT = 4, STEAL = 7, FIELDS = 8 };
 	uint64_t v[FIELDS], all = 0;
@@ -62,7 +62,7 @@ bool quiet_parse_stat(struct slice text, struct quiet_sample *s)
 	struct quiet_sample new = *s;
 	struct slice line;
 
-	if (!scan_line(&text, &line) || !parse_cpu_line(line, &new))
+	if (!scan_line(&text, &line) || !quiet_parse_cpu(line, &new))
 		return false;
 	new.cpus = 0;
 	while (scan_line(&text, &line) && scan_lit(&line, SLICE("cpu")))
@@ -157,7 +157,7 @@ struct quiet_reading quiet_between(const struct quiet_sample *before,
 
 /* --- deciding ------------------------------------------------------------------- */
 
-static bool over(const char *what, uint32_t value, uint32_t limit, struct quiet_answer *a)
+static bool quiet_is_over(const char *what, uint32_t value, uint32_t limit, struct quiet_answer *a)
 {
 	if (limit == 0 || value <= limit)
 		return false;
@@ -167,7 +167,7 @@ static bool over(const char *what, uint32_t value, uint32_t limit, struct quiet_
 	return true;
 }
 
-static uint32_t beside_ours(uint32_t load)
+static uint32_t quiet_beside_ours(uint32_t load)
 {
 	return (uint32_t)((uint64_t)load * 1000 / ((uint64_t)load + 1000));
 }
@@ -175,12 +175,14 @@ static uint32_t beside_ours(uint32_t load)
 static bool quiet_busy(const struct trigger_config *c, const struct quiet_reading *r, bool ours,
 		       struct quiet_answer *a)
 {
-	if (over("stolen CPU time", r->steal, c->quiet.steal, a))
+	if (quiet_is_over("stolen CPU time", r->steal, c->quiet.steal, a))
 		return true;
 	if (ours)
-		return over("CPU use of others", r->others, beside_ours(c->quiet.load), a);
-	return over("load per CPU", r->load, c->quiet.load, a) ||
-	       (r->has_pressure && over("CPU pressure", r->pressure, c->quiet.cpu_pressure, a));
+		return quiet_is_over("CPU use of others", r->others,
+				     quiet_beside_ours(c->quiet.load), a);
+	return quiet_is_over("load per CPU", r->load, c->quiet.load, a) ||
+	       (r->has_pressure &&
+		quiet_is_over("CPU pressure", r->pressure, c->quiet.cpu_pressure, a));
 }
 
 void quiet_decide(const struct trigger_config *c, const struct quiet_reading *r, bool ours,

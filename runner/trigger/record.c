@@ -16,11 +16,11 @@
 
 enum { VERSION = 1, FILE_MAX = 65536 };
 
-static const char *const outcomes[] = {"none", "running", "done", "stopped", "failed"};
+static const char *const record_outcomes[] = {"none", "running", "done", "stopped", "failed"};
 
 const char *outcome_name(enum outcome o)
 {
-	return outcomes[o];
+	return record_outcomes[o];
 }
 
 bool commit_ok(const char *text)
@@ -49,7 +49,7 @@ bool record_clock_set(const struct trigger_record *r, const struct moment *now)
 	return r->start.known && llabs(real - boot) > (int64_t)USEC_PER_SEC;
 }
 
-static json_t *since_json(const struct since *s)
+static json_t *record_since_json(const struct since *s)
 {
 	if (!s->known)
 		return json_null();
@@ -67,12 +67,13 @@ int record_save(int dirfd, const struct moment *now, struct trigger_record *r, s
 	record_renew(r, now);
 	j = json_pack(
 	    "{s:i, s:o?, s:s, s:s, s:s, s:I, s:I, s:s, s:I, s:s, s:o?, s:I, s:o?, s:s, s:o?}",
-	    "version", VERSION, "start", since_json(&r->start), "commit", r->commit, "outcome",
-	    outcome_name(r->outcome), "why", r->why, "pid", (json_int_t)r->pid, "pid_start",
-	    (json_int_t)r->pid_start, "failed", r->failed, "failures", (json_int_t)r->failures,
-	    "head", r->head, "head_seen", since_json(&r->head_seen), "fetch_failures",
-	    (json_int_t)r->fetch_failures, "fetch_failing", since_json(&r->fetch_failing),
-	    "fetch_error", r->fetch_error, "busy", since_json(&r->busy));
+	    "version", VERSION, "start", record_since_json(&r->start), "commit", r->commit,
+	    "outcome", outcome_name(r->outcome), "why", r->why, "pid", (json_int_t)r->pid,
+	    "pid_start", (json_int_t)r->pid_start, "failed", r->failed, "failures",
+	    (json_int_t)r->failures, "head", r->head, "head_seen", record_since_json(&r->head_seen),
+	    "fetch_failures", (json_int_t)r->fetch_failures, "fetch_failing",
+	    record_since_json(&r->fetch_failing), "fetch_error", r->fetch_error, "busy",
+	    record_since_json(&r->busy));
 	rc = json_print(j, 2, &text, e); /* NULL, from text that is not UTF-8, is an error */
 	if (rc == 0)
 		rc = fs_replace(dirfd, NAME, slice_of(text), e);
@@ -81,7 +82,7 @@ int record_save(int dirfd, const struct moment *now, struct trigger_record *r, s
 
 /* --- reading: a user may have edited the file, a disk may have damaged it ------- */
 
-static bool get_number(const json_t *obj, const char *key, uint64_t max, uint64_t *ret)
+static bool record_get_number(const json_t *obj, const char *key, uint64_t max, uint64_t *ret)
 {
 	const json_t *j = json_object_get(obj, key);
 	json_int_t v = json_integer_value(j);
@@ -106,12 +107,12 @@ static bool record_get_text(const json_t *obj, const char *key, size_t size, cha
 	return true;
 }
 
-static bool get_commit(const json_t *obj, const char *key, char ret[COMMIT_MAX])
+static bool record_get_commit(const json_t *obj, const char *key, char ret[COMMIT_MAX])
 {
 	return record_get_text(obj, key, COMMIT_MAX, ret) && (!*ret || commit_ok(ret));
 }
 
-static bool get_since(const json_t *obj, const char *key, struct since *ret)
+static bool record_get_since(const json_t *obj, const char *key, struct since *ret)
 {
 	const json_t *j = json_object_get(obj, key);
 
@@ -119,18 +120,18 @@ static bool get_since(const json_t *obj, const char *key, struct since *ret)
 	if (json_is_null(j))
 		return true;
 	ret->known = true;
-	return get_number(j, "age_us", INT64_MAX, &ret->age_us) &&
-	       get_number(j, "real_us", INT64_MAX, &ret->at.real_us) &&
-	       get_number(j, "boot_us", INT64_MAX, &ret->at.boot_us) &&
+	return record_get_number(j, "age_us", INT64_MAX, &ret->age_us) &&
+	       record_get_number(j, "real_us", INT64_MAX, &ret->at.real_us) &&
+	       record_get_number(j, "boot_us", INT64_MAX, &ret->at.boot_us) &&
 	       record_get_text(j, "boot", sizeof(ret->at.boot), ret->at.boot);
 }
 
-static bool get_outcome(const json_t *obj, enum outcome *ret)
+static bool record_get_outcome(const json_t *obj, enum outcome *ret)
 {
 	const char *s = json_string_value(json_object_get(obj, "outcome"));
 
 	for (unsigned i = 0; s && i < OUTCOME_COUNT; i++)
-		if (strcmp(s, outcomes[i]) == 0) {
+		if (strcmp(s, record_outcomes[i]) == 0) {
 			*ret = (enum outcome)i;
 			return true;
 		}
@@ -141,11 +142,11 @@ static bool record_read_numbers(const json_t *j, struct trigger_record *r)
 {
 	uint64_t version, pid, failures, fetches;
 
-	if (!get_number(j, "version", VERSION, &version) || version != VERSION ||
-	    !get_number(j, "pid", INT32_MAX, &pid) ||
-	    !get_number(j, "pid_start", INT64_MAX, &r->pid_start) ||
-	    !get_number(j, "failures", UINT32_MAX, &failures) ||
-	    !get_number(j, "fetch_failures", UINT32_MAX, &fetches))
+	if (!record_get_number(j, "version", VERSION, &version) || version != VERSION ||
+	    !record_get_number(j, "pid", INT32_MAX, &pid) ||
+	    !record_get_number(j, "pid_start", INT64_MAX, &r->pid_start) ||
+	    !record_get_number(j, "failures", UINT32_MAX, &failures) ||
+	    !record_get_number(j, "fetch_failures", UINT32_MAX, &fetches))
 		return false;
 	r->pid = (pid_t)pid;
 	r->failures = (unsigned)failures;
@@ -153,20 +154,22 @@ static bool record_read_numbers(const json_t *j, struct trigger_record *r)
 	return true;
 }
 
-static bool read_record(const json_t *j, struct trigger_record *r)
+static bool record_read(const json_t *j, struct trigger_record *r)
 {
-	return record_read_numbers(j, r) && get_outcome(j, &r->outcome) &&
-	       get_commit(j, "commit", r->commit) && get_commit(j, "failed", r->failed) &&
-	       get_commit(j, "head", r->head) &&
+	return record_read_numbers(j, r) && record_get_outcome(j, &r->outcome) &&
+	       record_get_commit(j, "commit", r->commit) &&
+	       record_get_commit(j, "failed", r->failed) && record_get_commit(j, "head", r->head) &&
 	       record_get_text(j, "why", sizeof(r->why), r->why) &&
 	       record_get_text(j, "fetch_error", sizeof(r->fetch_error), r->fetch_error) &&
-	       get_since(j, "start", &r->start) && get_since(j, "head_seen", &r->head_seen) &&
-	       get_since(j, "fetch_failing", &r->fetch_failing) && get_since(j, "busy", &r->busy);
+	       record_get_since(j, "start", &r->start) &&
+	       record_get_since(j, "head_seen", &r->head_seen) &&
+	       record_get_since(j, "fetch_failing", &r->fetch_failing) &&
+	       record_get_since(j, "busy", &r->busy);
 }
 
-/* Reads last_run_timestamp, the layout before trigger.json: a line with seconds since 1970.  A time
- * in the future comes from a wrong clock and counts as now, to be safe. */
-static bool old_start(int dirfd, const struct moment *now, struct since *ret)
+/* Reads last_run_timestamp, the start of the state's last run: a line with seconds since 1970.  A
+ * time in the future comes from a wrong clock and counts as now, to be safe. */
+static bool record_last_run(int dirfd, const struct moment *now, struct since *ret)
 {
 	_autofree_ char *text = NULL;
 	struct slice s;
@@ -186,14 +189,14 @@ static bool old_start(int dirfd, const struct moment *now, struct since *ret)
 }
 
 static int record_set_aside(int dirfd, bool look_only, const char *why, const struct moment *now,
-			    struct trigger_record *ret, char said[RECORD_WHY], struct err *e)
+			    struct trigger_record *ret, char warning[RECORD_WHY], struct err *e)
 {
 	*ret = (struct trigger_record){0};
 	if (!look_only && sys_renameat(dirfd, NAME, DAMAGED) < 0)
 		return err_sys(e, "set the damaged " NAME " aside");
-	if (!old_start(dirfd, now, &ret->start))
+	if (!record_last_run(dirfd, now, &ret->start))
 		ret->start = since_now(now);
-	(void)snprintf(said, RECORD_WHY,
+	(void)snprintf(warning, RECORD_WHY,
 		       NAME " cannot be read (%.150s): it is set aside as " DAMAGED
 			    "; a new push may wait for a whole interval",
 		       why);
@@ -201,16 +204,16 @@ static int record_set_aside(int dirfd, bool look_only, const char *why, const st
 }
 
 int record_load(int dirfd, bool look_only, const struct moment *now, struct trigger_record *ret,
-		char said[RECORD_WHY], struct err *e)
+		char warning[RECORD_WHY], struct err *e)
 {
 	_autojson_ json_t *j = NULL;
 	struct err why;
 	int r = json_load(dirfd, NAME, FILE_MAX, &j, &why);
 
-	*said = '\0';
+	*warning = '\0';
 	*ret = (struct trigger_record){0};
 	if (r == -ENOENT) {
-		(void)old_start(dirfd, now, &ret->start);
+		(void)record_last_run(dirfd, now, &ret->start);
 		return 0;
 	}
 	/* These errors do not mean that the file is damaged. */
@@ -219,12 +222,12 @@ int record_load(int dirfd, bool look_only, const struct moment *now, struct trig
 		return r;
 	}
 	if (r < 0)
-		return record_set_aside(dirfd, look_only, why.msg, now, ret, said, e);
-	if (!read_record(j, ret))
+		return record_set_aside(dirfd, look_only, why.msg, now, ret, warning, e);
+	if (!record_read(j, ret))
 		return record_set_aside(dirfd, look_only, "a value is missing or invalid", now, ret,
-					said, e);
+					warning, e);
 	if (since_went_back(&ret->start, now))
-		(void)snprintf(said, RECORD_WHY,
+		(void)snprintf(warning, RECORD_WHY,
 			       "the clock is behind its value before the last boot: a push "
 			       "may wait for an interval since then");
 	record_renew(ret, now);

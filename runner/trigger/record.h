@@ -50,13 +50,13 @@ struct trigger_record {
 bool commit_ok(const char *text);
 
 /* Reads the record.
- * - No file: last_run_timestamp of the older layout gives the time of the last start.
+ * - No file: last_run_timestamp, the start of the last run, counts as the last start.
  * - A damaged file is renamed to trigger.json.damaged, except with look_only.  It counts as a start
  *   just now, unless last_run_timestamp exists.  A push then waits for at most the interval.
- * said gets a warning about a damaged file, or about a clock that is behind its value before the
+ * warning gets a text about a damaged file, or about a clock that is behind its value before the
  * boot; else "". */
 MUST_CHECK int record_load(int dirfd, bool look_only, const struct moment *now,
-			   struct trigger_record *ret, char said[RECORD_WHY], struct err *e);
+			   struct trigger_record *ret, char warning[RECORD_WHY], struct err *e);
 /* Whether a clock was set since the last save.  Save the record then, so that the jump does not
  * count as elapsed time after a reboot. */
 bool record_clock_set(const struct trigger_record *r, const struct moment *now);

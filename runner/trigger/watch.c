@@ -12,7 +12,7 @@
 enum { TRIES = 4 };
 
 /* Copies text that goes into the JSON record: ASCII only. */
-static void copy_text(char *to, size_t size, const char *from)
+static void watch_copy_text(char *to, size_t size, const char *from)
 {
 	(void)snprintf(to, size, "%s", from); /* for users: may be cut */
 	for (char *p = to; *p; p++)
@@ -24,7 +24,7 @@ void watch_init(struct watch *w, const struct watch_opts *o, const struct trigge
 		const char *done, const struct watch_holder *h, const struct moment *now)
 {
 	*w = (struct watch){.o = *o, .rec = *rec};
-	copy_text(w->done, sizeof(w->done), done);
+	watch_copy_text(w->done, sizeof(w->done), done);
 	if (rec->outcome != OUTCOME_RUNNING)
 		return;
 	if (h->alive)
@@ -40,14 +40,14 @@ static bool watch_runs(const struct watch *w)
 	return w->at == WATCH_RUNNING || w->at == WATCH_ORPHAN;
 }
 
-static uint64_t look_left(const struct watch *w, const struct moment *now)
+static uint64_t watch_look_left(const struct watch *w, const struct moment *now)
 {
 	uint64_t age = since_age(&w->looked, now);
 
 	return !w->looked.known || age >= w->look_in_us ? 0 : w->look_in_us - age;
 }
 
-static uint64_t put_off_left(const struct watch *w, const struct moment *now)
+static uint64_t watch_put_off_left(const struct watch *w, const struct moment *now)
 {
 	uint64_t age = since_age(&w->put_off, now);
 
@@ -77,29 +77,29 @@ void watch_decide(const struct watch *w, const struct moment *now, const struct 
 	due_decide(&in, ret);
 }
 
-static enum watch_do begin_stop(struct watch *w)
+static enum watch_do watch_begin_stop(struct watch *w)
 {
 	w->stopping = true;
 	return WATCH_STOP;
 }
 
-static enum watch_do begin_look(struct watch *w)
+static enum watch_do watch_begin_look(struct watch *w)
 {
 	w->looking = true;
 	return WATCH_LOOK;
 }
 
-static enum watch_do begin_start(struct watch *w, const struct moment *now)
+static enum watch_do watch_begin_start(struct watch *w, const struct moment *now)
 {
 	if (since_age(&w->looked, now) >= FRESH)
-		return begin_look(w);
+		return watch_begin_look(w);
 	if (*w->blocked)
 		return WATCH_WAIT;
 	w->at = WATCH_UPDATING;
 	return WATCH_UPDATE;
 }
 
-static uint64_t sooner(uint64_t a, uint64_t b)
+static uint64_t watch_sooner(uint64_t a, uint64_t b)
 {
 	return b > 0 && b < a ? b : a;
 }
@@ -107,29 +107,29 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 void watch_next(struct watch *w, const struct moment *now, const struct watch_holder *h,
 		struct watch_act *ret)
 {
-	uint64_t off = put_off_left(w, now);
+	uint64_t off = watch_put_off_left(w, now);
 
-	*ret = (struct watch_act){.what = WATCH_WAIT, .wait_us = look_left(w, now)};
+	*ret = (struct watch_act){.what = WATCH_WAIT, .wait_us = watch_look_left(w, now)};
 	watch_decide(w, now, h, &ret->due);
 	if (w->asleep) {
 		if (watch_runs(w) && !w->stopping)
-			ret->what = begin_stop(w);
+			ret->what = watch_begin_stop(w);
 		return;
 	}
 	if (w->looking || w->at == WATCH_UPDATING)
 		return;
 	if (ret->wait_us == 0) {
-		ret->what = begin_look(w);
+		ret->what = watch_begin_look(w);
 		return;
 	}
 	if (ret->due.what == DUE_STOP && !w->stopping)
-		ret->what = begin_stop(w);
+		ret->what = watch_begin_stop(w);
 	else if (ret->due.what == DUE_START && off == 0)
-		ret->what = begin_start(w, now);
+		ret->what = watch_begin_start(w, now);
 	else if (ret->due.what == DUE_START)
-		ret->wait_us = sooner(ret->wait_us, off);
+		ret->wait_us = watch_sooner(ret->wait_us, off);
 	else if (ret->due.what == DUE_WAIT)
-		ret->wait_us = sooner(ret->wait_us, ret->due.wait_us);
+		ret->wait_us = watch_sooner(ret->wait_us, ret->due.wait_us);
 }
 
 bool watch_rests(const struct watch *w)
@@ -139,7 +139,7 @@ bool watch_rests(const struct watch *w)
 
 /* --- what happened -------------------------------------------------------------- */
 
-static void look_failed(struct watch *w, const struct moment *now, const struct checkout *c)
+static void watch_look_failed(struct watch *w, const struct moment *now, const struct checkout *c)
 {
 	struct trigger_record *r = &w->rec;
 	uint64_t wait = w->o.retry_us;
@@ -147,9 +147,9 @@ static void look_failed(struct watch *w, const struct moment *now, const struct 
 	if (!r->fetch_failing.known)
 		r->fetch_failing = since_now(now);
 	r->fetch_failures += r->fetch_failures < UINT32_MAX;
-	copy_text(r->fetch_error, sizeof(r->fetch_error), c->why);
+	watch_copy_text(r->fetch_error, sizeof(r->fetch_error), c->why);
 	if (c->kind == CHECKOUT_BROKEN) { /* a retry would not help */
-		copy_text(w->blocked, sizeof(w->blocked), c->why);
+		watch_copy_text(w->blocked, sizeof(w->blocked), c->why);
 		w->tries = TRIES;
 		return;
 	}
@@ -160,7 +160,7 @@ static void look_failed(struct watch *w, const struct moment *now, const struct 
 		w->look_in_us = wait;
 }
 
-static void look_worked(struct watch *w)
+static void watch_look_worked(struct watch *w)
 {
 	w->tries = 0;
 	w->rec.fetch_failures = 0;
@@ -173,15 +173,15 @@ void watch_looked(struct watch *w, const struct moment *now, const struct checko
 	w->looking = false;
 	w->looked = since_now(now);
 	w->look_in_us = w->o.tick_us;
-	copy_text(w->blocked, sizeof(w->blocked), c->blocked);
+	watch_copy_text(w->blocked, sizeof(w->blocked), c->blocked);
 	if (*c->head && strcmp(c->head, w->rec.head) != 0) {
 		memcpy(w->rec.head, c->head, sizeof(w->rec.head));
 		w->rec.head_seen = since_now(now);
 	}
 	if (c->kind == CHECKOUT_OK)
-		look_worked(w);
+		watch_look_worked(w);
 	else
-		look_failed(w, now, c);
+		watch_look_failed(w, now, c);
 }
 
 void watch_put_off(struct watch *w, const struct moment *now, uint64_t wait_us)
@@ -199,7 +199,7 @@ bool watch_updated(struct watch *w, const struct moment *now, const struct check
 	}
 	if (c->kind == CHECKOUT_OK && !*c->blocked)
 		return true;
-	copy_text(w->blocked, sizeof(w->blocked), *c->blocked ? c->blocked : c->why);
+	watch_copy_text(w->blocked, sizeof(w->blocked), *c->blocked ? c->blocked : c->why);
 	watch_put_off(w, now, w->o.tick_us);
 	return false;
 }
@@ -227,7 +227,7 @@ void watch_started(struct watch *w, pid_t pid, uint64_t pid_start)
 	w->rec.pid_start = pid_start;
 }
 
-static void count_failure(struct trigger_record *r)
+static void watch_count_failure(struct trigger_record *r)
 {
 	if (strcmp(r->failed, r->commit) != 0)
 		r->failures = 0;
@@ -252,15 +252,15 @@ void watch_ended(struct watch *w, const struct moment *now, enum watch_end end, 
 {
 	struct trigger_record *r = &w->rec;
 
-	copy_text(w->done, sizeof(w->done), done);
-	copy_text(r->why, sizeof(r->why), why);
+	watch_copy_text(w->done, sizeof(w->done), done);
+	watch_copy_text(r->why, sizeof(r->why), why);
 	r->pid = 0;
 	r->outcome = watch_judge(w, end);
 	if (r->outcome == OUTCOME_DONE) {
 		r->failures = 0;
 		*r->failed = '\0';
 	} else if (r->outcome == OUTCOME_FAILED) {
-		count_failure(r);
+		watch_count_failure(r);
 	}
 	w->at = WATCH_IDLE;
 	w->stopping = false;

@@ -653,14 +653,14 @@ static void render_type(const struct known_crash *c, struct buf *out)
 
 static void render_rate(const struct known_crash *c, struct buf *out)
 {
-	uint64_t tries = c->reproduction.tries, hits = c->reproduction.hits;
+	uint64_t replays = c->reproduction.tries, hits = c->reproduction.hits;
 
-	if (!tries)
+	if (!replays)
 		buf_puts(out, "**Reproduces:** not measured\n");
 	else if (!hits)
-		buf_printf(out, "**Reproduces:** never in %llu replays\n", U(tries));
+		buf_printf(out, "**Reproduces:** never in %llu replays\n", U(replays));
 	else
-		buf_printf(out, "**Reproduces:** %llu of %llu times\n", U(hits), U(tries));
+		buf_printf(out, "**Reproduces:** %llu of %llu times\n", U(hits), U(replays));
 }
 
 static void render_severity(const struct known_crash *c, struct buf *out)

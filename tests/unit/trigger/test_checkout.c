@@ -49,7 +49,7 @@ static void is_fine(void)
 		fail_msg("%d '%s' '%s'", (int)got.kind, got.why, got.blocked);
 }
 
-static void says(const char *text, const char *words)
+static void mentions(const char *text, const char *words)
 {
 	if (!strstr(text, words))
 		fail_msg("'%s' is not in '%s'", words, text);
@@ -58,13 +58,13 @@ static void says(const char *text, const char *words)
 static void is_broken(const char *words)
 {
 	assert_int_equal(got.kind, CHECKOUT_BROKEN);
-	says(got.why, words);
+	mentions(got.why, words);
 }
 
 static void is_blocked(const char *words)
 {
 	assert_int_equal(got.kind, CHECKOUT_OK);
-	says(got.blocked, words);
+	mentions(got.blocked, words);
 }
 
 static void push(const char *text)
@@ -251,7 +251,7 @@ static void test_remote_away(void **state)
 	must("mv up.git away");
 	look();
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
-	says(got.why, "up.git");
+	mentions(got.why, "up.git");
 	assert_string_equal(got.head, head); /* the known head stays */
 	do_it(CHECKOUT_PEEK, NULL);
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
@@ -291,7 +291,7 @@ static void test_hostile(void **state)
 	must("git -C tree config remote.origin.uploadpack \"$PWD/talks\"");
 	look();
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
-	says(got.why, "red");
+	mentions(got.why, "red");
 	assert_null(strchr(got.why, '\033'));
 	/* Names that would be options, or paths outside. */
 	for (unsigned i = 0; i < 4; i++) {
@@ -350,7 +350,7 @@ static void test_time_limit(void **state)
 	began = clock_mono_us();
 	on_loop(2 * USEC_PER_SEC);
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
-	says(got.why, "not done after 2s");
+	mentions(got.why, "not done after 2s");
 	assert_true(clock_mono_us() - began < 30 * USEC_PER_SEC);
 	/* The stalled process is gone, too, and no lock stays. */
 	must("i=0; while [ -s pid ] && kill -0 $(cat pid) 2>/dev/null && [ $i -lt 50 ];"

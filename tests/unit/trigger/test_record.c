@@ -13,7 +13,7 @@
 
 static struct scratch dir;
 static struct moment now;
-static char said[RECORD_WHY];
+static char warning[RECORD_WHY];
 
 static int setup(void **state)
 {
@@ -36,7 +36,7 @@ static struct trigger_record loaded(void)
 	struct trigger_record r;
 	struct err e = {0};
 
-	if (record_load(dir.fd, false, &now, &r, said, &e) < 0)
+	if (record_load(dir.fd, false, &now, &r, warning, &e) < 0)
 		fail_msg("%s", e.msg);
 	return r;
 }
@@ -79,7 +79,7 @@ static void test_round(void **state)
 	(void)state;
 	assert_int_equal(record_save(dir.fd, &now, &r, &e), 0);
 	back = loaded();
-	assert_string_equal(said, "");
+	assert_string_equal(warning, "");
 	assert_same(&back.start, &r.start);
 	assert_same(&back.busy, &r.busy);
 	assert_same(&back.head_seen, &r.head_seen);
@@ -107,7 +107,7 @@ static void test_round(void **state)
 	now = (struct moment){.real_us = HOUR, .boot_us = 2 * HOUR, .boot = "other"};
 	back = loaded();
 	assert_true(back.start.age_us == 2 * HOUR + 7);
-	assert_non_null(strstr(said, "clock is behind"));
+	assert_non_null(strstr(warning, "clock is behind"));
 }
 
 static void test_clock_set(void **state)
@@ -127,7 +127,7 @@ static void test_clock_set(void **state)
 }
 
 /* The files of versions without this record. */
-static void test_older(void **state)
+static void test_without_a_record(void **state)
 {
 	struct trigger_record r = loaded();
 	char done[COMMIT_MAX];
@@ -140,7 +140,7 @@ static void test_older(void **state)
 	scratch_write(dir.fd, "last_run_commit", A);
 	r = loaded();
 	assert_true(r.start.known && since_age(&r.start, &now) == 10000 * USEC_PER_SEC);
-	assert_string_equal(said, "");
+	assert_string_equal(warning, "");
 	record_done(dir.fd, done);
 	assert_string_equal(done, A);
 	scratch_write(dir.fd, "last_run_commit", B "\n");
@@ -163,8 +163,8 @@ static void damaged(const char *text)
 
 	scratch_write(dir.fd, "trigger.json", text);
 	r = loaded();
-	if (!strstr(said, "set aside"))
-		fail_msg("%s: '%s'", text, said);
+	if (!strstr(warning, "set aside"))
+		fail_msg("%s: '%s'", text, warning);
 	assert_true(r.start.known);
 	assert_true(since_age(&r.start, &now) == 0); /* to be safe */
 	assert_string_equal(r.commit, "");
@@ -207,14 +207,14 @@ static void test_damaged(void **state)
 		one[at - text + 5] = '~'; /* another key */
 		damaged(one);
 	}
-	/* The older version's file has the later start. */
+	/* The start of the last run is still known. */
 	scratch_write(dir.fd, "last_run_timestamp", "1799990000\n");
 	scratch_write(dir.fd, "trigger.json", "{");
 	r = loaded();
 	assert_true(since_age(&r.start, &now) == 10000 * USEC_PER_SEC);
 	/* Reading changes nothing. */
 	scratch_write(dir.fd, "trigger.json", "{");
-	assert_int_equal(record_load(dir.fd, true, &now, &r, said, &e), 0);
+	assert_int_equal(record_load(dir.fd, true, &now, &r, warning, &e), 0);
 	assert_true(scratch_has(dir.fd, "trigger.json"));
 }
 
@@ -261,7 +261,7 @@ static void test_faults(void **state)
 			break;
 		assert_int_equal(rc, -e.code);
 		back = loaded();
-		assert_string_equal(said, "");
+		assert_string_equal(warning, "");
 		assert_true(back.failures == 1 || back.failures == 2);
 	}
 	assert_true(at > 3);
@@ -270,7 +270,7 @@ static void test_faults(void **state)
 		int rc;
 
 		fault_arm(at, FAULT_FAIL);
-		rc = record_load(dir.fd, false, &now, &back, said, &e);
+		rc = record_load(dir.fd, false, &now, &back, warning, &e);
 		fault_arm(0, FAULT_FAIL);
 		assert_true(scratch_has(dir.fd, "trigger.json"));
 		if (rc == 0)
@@ -283,7 +283,7 @@ static void test_faults(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_round),	CASE(test_clock_set),	   CASE(test_older),
+    CASE(test_round),	CASE(test_clock_set),	   CASE(test_without_a_record),
     CASE(test_damaged), CASE(test_hostile_values), CASE(test_faults),
 };
 

@@ -94,12 +94,12 @@ static inline void begin(struct world *o)
 	struct watch_holder h = {.alive = o->run_lives, .held = o->run_lives};
 	struct moment m = now(o);
 	struct trigger_record rec;
-	char said[RECORD_WHY];
+	char warning[RECORD_WHY];
 	struct err e = {0};
 
 	assert_int_equal(record_save(dir.fd, &o->saved_at, &o->saved, &e), 0);
-	assert_int_equal(record_load(dir.fd, false, &m, &rec, said, &e), 0);
-	assert_true(!*said || strstr(said, "clock is behind"));
+	assert_int_equal(record_load(dir.fd, false, &m, &rec, warning, &e), 0);
+	assert_true(!*warning || strstr(warning, "clock is behind"));
 	watch_init(&o->w, &wo, &rec, o->done, &h, &m);
 	o->up = true;
 	o->look_ends = o->update_ends = o->next_at = 0;
