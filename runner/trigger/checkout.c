@@ -70,7 +70,7 @@ static bool remote_contains(struct slice text, const char *word)
 struct remote_answer {
 	enum checkout_kind kind;
 	char why[CHECKOUT_WHY];
-	char head[COMMIT_MAX]; /* set by peek */
+	char head[COMMIT_MAX]; /* set by ask_only */
 };
 
 /* Sets GIT_SSH_COMMAND: the user's ssh command, with options that disable prompts. */
@@ -159,10 +159,10 @@ static void remote_remove_leftovers(const struct git *g, int failed)
 				     &ignored); /* the next fetch does it again */
 }
 
-/* Fetches the branch into refs/remotes/; peek: only asks for its head.  The caller must have
+/* Fetches the branch into refs/remotes/; ask_only: only asks for its head.  The caller must have
  * checked the names.  A fetch that exceeds a limit of g is CHECKOUT_BROKEN.  Negative: git could
  * not be started. */
-static int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
+static int remote_ask(const struct git *g, const struct checkout_opts *o, bool ask_only,
 		      struct remote_answer *ret, struct err *e)
 {
 	_autostrv_ struct strv env = {0};
@@ -177,15 +177,15 @@ static int remote_ask(const struct git *g, const struct checkout_opts *o, bool p
 
 	*ret = (struct remote_answer){.kind = CHECKOUT_OK};
 	if (r == 0)
-		r = git_run_timed(g, peek ? list : fetch, (const char *const *)env.v, o->fetch_us,
-				  &output, e);
-	if (!peek)
+		r = git_run_timed(g, ask_only ? list : fetch, (const char *const *)env.v,
+				  o->fetch_us, &output, e);
+	if (!ask_only)
 		remote_remove_leftovers(g, r);
 	if (r < 0)
 		return remote_did_not_end(r, ret, e);
-	if (peek ? r == 2 : r != 0 && remote_contains(buf_slice(&output), "find remote ref"))
+	if (ask_only ? r == 2 : r != 0 && remote_contains(buf_slice(&output), "find remote ref"))
 		return remote_no_branch(o, ret);
-	if (r == 0 && (!peek || remote_find_head(buf_slice(&output), ref, ret->head)))
+	if (r == 0 && (!ask_only || remote_find_head(buf_slice(&output), ref, ret->head)))
 		return 0;
 	ret->kind = CHECKOUT_NETWORK;
 	remote_reason(buf_slice(&output), ret->why);
@@ -455,7 +455,7 @@ static int checkout_pack(const struct work *w, struct err *e)
 	return checkout_print(w->c->why, "the repository cannot be packed: git gc: %.200s", why);
 }
 
-static int checkout_look(const struct work *w, bool peek, struct err *e)
+static int checkout_poll(const struct work *w, bool ask_only, struct err *e)
 {
 	struct remote_answer a = {0};
 	int r = checkout_ask_commit(w, "HEAD^{commit}", w->c->tree, e);
@@ -463,24 +463,24 @@ static int checkout_look(const struct work *w, bool peek, struct err *e)
 	if (r == 0)
 		r = checkout_ask_tracking(w, w->c->head, e);
 	if (r == 0)
-		r = remote_ask(&w->git, w->o, peek, &a, e);
+		r = remote_ask(&w->git, w->o, ask_only, &a, e);
 	if (r < 0)
 		return r;
 	w->c->kind = a.kind;
 	if (a.kind != CHECKOUT_OK)
 		return checkout_print(w->c->why, "%s", a.why);
-	if (peek)
+	if (ask_only)
 		memcpy(w->c->head, a.head, sizeof(w->c->head));
 	else
 		r = checkout_ask_tracking(w, w->c->head, e);
-	if (r == 0 && !peek)
+	if (r == 0 && !ask_only)
 		r = checkout_pack(w, e);
 	if (r == 0 && !*w->c->head)
 		return checkout_broken(w, "the branch's head is not a commit");
 	return r;
 }
 
-/* Whether the commit is in the repository.  A head from CHECKOUT_PEEK may not be fetched yet. */
+/* Whether the commit is in the repository.  A head from CHECKOUT_ASK may not be fetched yet. */
 static int checkout_has(const struct work *w, const char *head, struct err *e)
 {
 	char rev[COMMIT_MAX + 16], found[COMMIT_MAX];
@@ -491,9 +491,9 @@ static int checkout_has(const struct work *w, const char *head, struct err *e)
 	return r < 0 ? r : *found != '\0';
 }
 
-static int checkout_compare(const struct work *w, bool peek, struct err *e)
+static int checkout_compare(const struct work *w, bool ask_only, struct err *e)
 {
-	int r = checkout_look(w, peek, e);
+	int r = checkout_poll(w, ask_only, e);
 
 	if (r < 0)
 		return r;
@@ -595,7 +595,7 @@ static int checkout_do_limited(struct work *w, enum checkout_what what, const ch
 		return r;
 	if (what == CHECKOUT_UPDATE)
 		return checkout_update(w, head, e);
-	return checkout_compare(w, what == CHECKOUT_PEEK, e);
+	return checkout_compare(w, what == CHECKOUT_ASK, e);
 }
 
 int checkout_do(const struct checkout_opts *o, enum checkout_what what, const char *head,

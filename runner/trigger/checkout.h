@@ -26,8 +26,8 @@ struct checkout_opts {
 };
 
 enum checkout_what {
-	CHECKOUT_LOOK,	 /* fetch, compare */
-	CHECKOUT_PEEK,	 /* ask the remote for its head, write nothing */
+	CHECKOUT_POLL,	 /* fetch, compare */
+	CHECKOUT_ASK,	 /* ask the remote for its head, write nothing */
 	CHECKOUT_UPDATE, /* update the work tree to head, which is already fetched */
 };
 

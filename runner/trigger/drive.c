@@ -26,9 +26,9 @@
  * samples of the machine's load. */
 #define AGAIN  (60 * USEC_PER_SEC)
 #define SETTLE (2 * USEC_PER_SEC)
-/* At the end: how long to wait for looks (git may wait for a network), and how often to check. */
-#define LOOK_WAIT (5 * USEC_PER_SEC)
-#define LOOK_TICK (100 * USEC_PER_MSEC)
+/* At the end: how long to wait for polls (git may wait for a network), and how often to check. */
+#define POLL_WAIT (5 * USEC_PER_SEC)
+#define POLL_TICK (100 * USEC_PER_MSEC)
 
 enum { REPORT_MAX = 800 };
 
@@ -59,7 +59,7 @@ struct drive {
 	struct moment now;
 	struct quiet_sample before, last; /* at_us 0: none */
 	bool ending, reload, failed;
-	uint64_t look_until_us; /* clock_mono_us(); at the end, waits for looks until then */
+	uint64_t poll_until_us; /* clock_mono_us(); at the end, waits for polls until then */
 	bool again;		/* drive_soon() was called */
 	struct err error;
 	struct drive_result result;
@@ -130,7 +130,7 @@ static void watched_report_decision(struct watched *r, const struct watch_act *a
 	static const char *const what[] = {"nothing to do", "waits", "starts", "ends what runs"};
 	char key[DUE_WHY], text[DUE_WHY + 40];
 
-	if (r->w.looking || r->w.at == WATCH_UPDATING)
+	if (r->w.polling || r->w.at == WATCH_UPDATING)
 		return;
 	(void)snprintf(key, sizeof(key), "%d %s %d %s", (int)a->due.what, r->w.rec.head,
 		       (int)r->w.at, r->w.rec.commit);
@@ -245,13 +245,13 @@ static void watched_holder(struct watched *r, struct watch_holder *ret)
 
 /* --- the work tree of a repository ---------------------------------------------- */
 
-static void watched_on_looked(void *arg, const struct checkout *c)
+static void watched_on_polled(void *arg, const struct checkout *c)
 {
 	struct watched *r = arg;
 	char text[CHECKOUT_WHY + 80] = "";
 
 	drive_now(r->d);
-	watch_looked(&r->w, &r->d->now, c);
+	watch_polled(&r->w, &r->d->now, c);
 	if (c->kind == CHECKOUT_NETWORK)
 		(void)snprintf(text, sizeof(text), "the remote cannot be asked (try %u): %s",
 			       r->w.rec.fetch_failures, c->why);
@@ -272,12 +272,12 @@ static void watched_on_updated(void *arg, const struct checkout *c)
 	drive_soon(r->d);
 }
 
-static void watched_look(struct watched *r, enum checkout_what what)
+static void watched_checkout(struct watched *r, enum checkout_what what)
 {
 	const struct trigger_config *c = r->given->config;
 	const struct checkout_opts o = {c->repository, c->remote, c->branch, c->fetch_us,
 					r->given->limits};
-	checkout_done_fn *done = what == CHECKOUT_UPDATE ? watched_on_updated : watched_on_looked;
+	checkout_done_fn *done = what == CHECKOUT_UPDATE ? watched_on_updated : watched_on_polled;
 	struct checkout failed = {.kind = CHECKOUT_NETWORK};
 	struct err e;
 
@@ -305,10 +305,10 @@ static uint64_t watched_step(struct watched *r)
 	r->settling = r->settling && a.due.what == DUE_START && !*r->w.blocked;
 	watched_report_decision(r, &a);
 	watched_report_blocked(r, &a);
-	if (a.what == WATCH_LOOK)
-		watched_look(r, CHECKOUT_LOOK);
+	if (a.what == WATCH_POLL)
+		watched_checkout(r, CHECKOUT_POLL);
 	else if (a.what == WATCH_UPDATE)
-		watched_look(r, CHECKOUT_UPDATE);
+		watched_checkout(r, CHECKOUT_UPDATE);
 	else if (a.what == WATCH_STOP)
 		watched_stop(r);
 	r->d->result.held |= r->w.forced && h.held && r->w.at == WATCH_IDLE;
@@ -664,10 +664,10 @@ static bool drive_dry(struct drive *d)
 	for (size_t i = 0; i < d->n; i++) {
 		struct watched *r = &d->repos[i];
 
-		if (!r->w.looked.known && !r->w.looking) {
-			r->w.looking = true;
-			watched_look(r, CHECKOUT_PEEK);
-		} else if (r->w.looked.known && !r->reported) {
+		if (!r->w.polled.known && !r->w.polling) {
+			r->w.polling = true;
+			watched_checkout(r, CHECKOUT_ASK);
+		} else if (r->w.polled.known && !r->reported) {
 			drive_dry_report(r);
 		}
 		all = all && r->reported;
@@ -677,14 +677,14 @@ static bool drive_dry(struct drive *d)
 
 /* --- all repositories ----------------------------------------------------------- */
 
-/* Whether the process must stay.  At the end it waits for looks, because an aborted look leaves its
+/* Whether the process must stay.  At the end it waits for polls, because an aborted poll leaves its
  * process group behind. */
 static bool drive_busy(const struct watched *r)
 {
 	if (r->child || r->w.at != WATCH_IDLE)
 		return true;
 	if (r->d->ending)
-		return r->w.looking && clock_mono_us() < r->d->look_until_us;
+		return r->w.polling && clock_mono_us() < r->d->poll_until_us;
 	return r->ready || r->settling || !watch_rests(&r->w);
 }
 
@@ -718,7 +718,7 @@ static void drive_reload(struct drive *d)
 	d->o->reload(d->o->arg);
 	for (size_t i = 0; i < d->n; i++) {
 		d->repos[i].w.o.interval_us = d->repos[i].given->config->interval_us;
-		d->repos[i].w.looked = (struct since){0}; /* forces a look now */
+		d->repos[i].w.polled = (struct since){0}; /* forces a poll now */
 	}
 }
 
@@ -741,8 +741,8 @@ static void drive_on_timer(void *arg)
 	}
 	d->again = false; /* a step may request another step */
 	nap = drive_step_all(d);
-	if (d->ending && nap > LOOK_TICK)
-		nap = LOOK_TICK;
+	if (d->ending && nap > POLL_TICK)
+		nap = POLL_TICK;
 	if ((d->ending || !d->o->forever) && !d->again && !drive_any_busy(d))
 		loop_stop(d->o->loop);
 	else if (loop_set_timer(d->timer, clock_mono_us() + (d->again ? 0 : nap), &e) < 0)
@@ -765,7 +765,7 @@ static void drive_on_end(void *arg, int signo)
 			watch_put_off(&r->w, &d->now, 0);
 		r->ready = false;
 	}
-	d->look_until_us = d->ending ? 0 : clock_mono_us() + LOOK_WAIT;
+	d->poll_until_us = d->ending ? 0 : clock_mono_us() + POLL_WAIT;
 	d->ending = true;
 	drive_soon(d);
 }

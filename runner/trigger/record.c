@@ -188,11 +188,11 @@ static bool record_last_run(int dirfd, const struct moment *now, struct since *r
 	return true;
 }
 
-static int record_set_aside(int dirfd, bool look_only, const char *why, const struct moment *now,
+static int record_set_aside(int dirfd, bool read_only, const char *why, const struct moment *now,
 			    struct trigger_record *ret, char warning[RECORD_WHY], struct err *e)
 {
 	*ret = (struct trigger_record){0};
-	if (!look_only && sys_renameat(dirfd, NAME, DAMAGED) < 0)
+	if (!read_only && sys_renameat(dirfd, NAME, DAMAGED) < 0)
 		return err_sys(e, "set the damaged " NAME " aside");
 	if (!record_last_run(dirfd, now, &ret->start))
 		ret->start = since_now(now);
@@ -203,7 +203,7 @@ static int record_set_aside(int dirfd, bool look_only, const char *why, const st
 	return 0;
 }
 
-int record_load(int dirfd, bool look_only, const struct moment *now, struct trigger_record *ret,
+int record_load(int dirfd, bool read_only, const struct moment *now, struct trigger_record *ret,
 		char warning[RECORD_WHY], struct err *e)
 {
 	_autojson_ json_t *j = NULL;
@@ -222,9 +222,9 @@ int record_load(int dirfd, bool look_only, const struct moment *now, struct trig
 		return r;
 	}
 	if (r < 0)
-		return record_set_aside(dirfd, look_only, why.msg, now, ret, warning, e);
+		return record_set_aside(dirfd, read_only, why.msg, now, ret, warning, e);
 	if (!record_read(j, ret))
-		return record_set_aside(dirfd, look_only, "a value is missing or invalid", now, ret,
+		return record_set_aside(dirfd, read_only, "a value is missing or invalid", now, ret,
 					warning, e);
 	if (since_went_back(&ret->start, now))
 		(void)snprintf(warning, RECORD_WHY,

@@ -51,11 +51,11 @@ bool commit_ok(const char *text);
 
 /* Reads the record.
  * - No file: last_run_timestamp, the start of the last run, counts as the last start.
- * - A damaged file is renamed to trigger.json.damaged, except with look_only.  It counts as a start
+ * - A damaged file is renamed to trigger.json.damaged, except with read_only.  It counts as a start
  *   just now, unless last_run_timestamp exists.  A push then waits for at most the interval.
  * warning gets a text about a damaged file, or about a clock that is behind its value before the
  * boot; else "". */
-MUST_CHECK int record_load(int dirfd, bool look_only, const struct moment *now,
+MUST_CHECK int record_load(int dirfd, bool read_only, const struct moment *now,
 			   struct trigger_record *ret, char warning[RECORD_WHY], struct err *e);
 /* Whether a clock was set since the last save.  Save the record then, so that the jump does not
  * count as elapsed time after a reboot. */

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A start needs a look at the remote that is younger than this, successful or not. */
+/* A start needs a poll of the remote that is younger than this, successful or not. */
 #define FRESH (60 * USEC_PER_SEC)
-/* After this many consecutive failed looks, watch_rests() no longer waits for another retry. */
+/* After this many consecutive failed polls, watch_rests() no longer waits for another retry. */
 enum { TRIES = 4 };
 
 /* Copies text that goes into the JSON record: ASCII only. */
@@ -40,11 +40,11 @@ static bool watch_runs(const struct watch *w)
 	return w->at == WATCH_RUNNING || w->at == WATCH_ORPHAN;
 }
 
-static uint64_t watch_look_left(const struct watch *w, const struct moment *now)
+static uint64_t watch_poll_left(const struct watch *w, const struct moment *now)
 {
-	uint64_t age = since_age(&w->looked, now);
+	uint64_t age = since_age(&w->polled, now);
 
-	return !w->looked.known || age >= w->look_in_us ? 0 : w->look_in_us - age;
+	return !w->polled.known || age >= w->poll_in_us ? 0 : w->poll_in_us - age;
 }
 
 static uint64_t watch_put_off_left(const struct watch *w, const struct moment *now)
@@ -83,16 +83,16 @@ static enum watch_do watch_begin_stop(struct watch *w)
 	return WATCH_STOP;
 }
 
-static enum watch_do watch_begin_look(struct watch *w)
+static enum watch_do watch_begin_poll(struct watch *w)
 {
-	w->looking = true;
-	return WATCH_LOOK;
+	w->polling = true;
+	return WATCH_POLL;
 }
 
 static enum watch_do watch_begin_start(struct watch *w, const struct moment *now)
 {
-	if (since_age(&w->looked, now) >= FRESH)
-		return watch_begin_look(w);
+	if (since_age(&w->polled, now) >= FRESH)
+		return watch_begin_poll(w);
 	if (*w->blocked)
 		return WATCH_WAIT;
 	w->at = WATCH_UPDATING;
@@ -109,17 +109,17 @@ void watch_next(struct watch *w, const struct moment *now, const struct watch_ho
 {
 	uint64_t off = watch_put_off_left(w, now);
 
-	*ret = (struct watch_act){.what = WATCH_WAIT, .wait_us = watch_look_left(w, now)};
+	*ret = (struct watch_act){.what = WATCH_WAIT, .wait_us = watch_poll_left(w, now)};
 	watch_decide(w, now, h, &ret->due);
 	if (w->asleep) {
 		if (watch_runs(w) && !w->stopping)
 			ret->what = watch_begin_stop(w);
 		return;
 	}
-	if (w->looking || w->at == WATCH_UPDATING)
+	if (w->polling || w->at == WATCH_UPDATING)
 		return;
 	if (ret->wait_us == 0) {
-		ret->what = watch_begin_look(w);
+		ret->what = watch_begin_poll(w);
 		return;
 	}
 	if (ret->due.what == DUE_STOP && !w->stopping)
@@ -134,12 +134,12 @@ void watch_next(struct watch *w, const struct moment *now, const struct watch_ho
 
 bool watch_rests(const struct watch *w)
 {
-	return w->at == WATCH_IDLE && !w->looking && (w->tries == 0 || w->tries >= TRIES);
+	return w->at == WATCH_IDLE && !w->polling && (w->tries == 0 || w->tries >= TRIES);
 }
 
 /* --- what happened -------------------------------------------------------------- */
 
-static void watch_look_failed(struct watch *w, const struct moment *now, const struct checkout *c)
+static void watch_poll_failed(struct watch *w, const struct moment *now, const struct checkout *c)
 {
 	struct trigger_record *r = &w->rec;
 	uint64_t wait = w->o.retry_us;
@@ -156,11 +156,11 @@ static void watch_look_failed(struct watch *w, const struct moment *now, const s
 	for (unsigned i = 0; i < w->tries && wait < w->o.tick_us; i++)
 		wait *= 2;
 	w->tries++;
-	if (wait < w->look_in_us)
-		w->look_in_us = wait;
+	if (wait < w->poll_in_us)
+		w->poll_in_us = wait;
 }
 
-static void watch_look_worked(struct watch *w)
+static void watch_poll_worked(struct watch *w)
 {
 	w->tries = 0;
 	w->rec.fetch_failures = 0;
@@ -168,20 +168,20 @@ static void watch_look_worked(struct watch *w)
 	*w->rec.fetch_error = '\0';
 }
 
-void watch_looked(struct watch *w, const struct moment *now, const struct checkout *c)
+void watch_polled(struct watch *w, const struct moment *now, const struct checkout *c)
 {
-	w->looking = false;
-	w->looked = since_now(now);
-	w->look_in_us = w->o.tick_us;
+	w->polling = false;
+	w->polled = since_now(now);
+	w->poll_in_us = w->o.tick_us;
 	watch_copy_text(w->blocked, sizeof(w->blocked), c->blocked);
 	if (*c->head && strcmp(c->head, w->rec.head) != 0) {
 		memcpy(w->rec.head, c->head, sizeof(w->rec.head));
 		w->rec.head_seen = since_now(now);
 	}
 	if (c->kind == CHECKOUT_OK)
-		watch_look_worked(w);
+		watch_poll_worked(w);
 	else
-		watch_look_failed(w, now, c);
+		watch_poll_failed(w, now, c);
 }
 
 void watch_put_off(struct watch *w, const struct moment *now, uint64_t wait_us)

@@ -14,12 +14,12 @@
  * seconds. */
 struct watch_opts {
 	uint64_t interval_us; /* minimum time between two starts */
-	uint64_t tick_us;     /* time between two looks at the remote */
-	uint64_t retry_us;    /* backoff after a failed look; doubles up to tick_us */
+	uint64_t tick_us;     /* time between two polls of the remote */
+	uint64_t retry_us;    /* backoff after a failed poll; doubles up to tick_us */
 };
 
 enum watch_at {
-	WATCH_IDLE,	/* neither an update nor a run is active; a look may be */
+	WATCH_IDLE,	/* neither an update nor a run is active; a poll may be */
 	WATCH_UPDATING, /* the work tree is being updated, before a start */
 	WATCH_RUNNING,	/* a run is active, and is our child */
 	WATCH_ORPHAN,	/* a run is active, and an earlier trigger started it */
@@ -30,14 +30,14 @@ struct watch {
 	struct trigger_record rec;
 	char done[COMMIT_MAX]; /* the commit of the last completed run (record_done()); "": none */
 	enum watch_at at;
-	bool looking;	      /* a look is in progress; this is also possible during a run */
+	bool polling;	      /* a poll is in progress; this is also possible during a run */
 	bool stopping;	      /* the active run got a stop request */
 	bool forced;	      /* start a run now, whatever was fuzzed before: due_input.forced */
 	bool again;	      /* the active run's commit was completed before the run started */
 	bool asleep;	      /* set by the caller: begin nothing more, and stop an active run */
-	struct since looked;  /* the end of the last look, successful or not */
-	uint64_t look_in_us;  /* time from `looked` to the next look */
-	unsigned tries;	      /* consecutive failed looks */
+	struct since polled;  /* the end of the last poll, successful or not */
+	uint64_t poll_in_us;  /* time from `polled` to the next poll */
+	unsigned tries;	      /* consecutive failed polls */
 	struct since put_off; /* when a start was last postponed */
 	uint64_t put_off_us;  /* time from put_off until a start is possible again */
 	char blocked[CHECKOUT_WHY]; /* what a user must fix before a start; "": nothing */
@@ -59,8 +59,8 @@ void watch_init(struct watch *w, const struct watch_opts *o, const struct trigge
 
 enum watch_do {
 	WATCH_WAIT, /* wait for wait_us, or until an action in progress ends */
-	/* Look at the remote (checkout_start() with CHECKOUT_LOOK), then call watch_looked(). */
-	WATCH_LOOK,
+	/* Poll the remote (checkout_start() with CHECKOUT_POLL), then call watch_polled(). */
+	WATCH_POLL,
 	/* Update the work tree to rec.head (CHECKOUT_UPDATE), then call watch_updated(). */
 	WATCH_UPDATE,
 	WATCH_STOP, /* ask the active run to end */
@@ -75,12 +75,12 @@ struct watch_act {
 void watch_next(struct watch *w, const struct moment *now, const struct watch_holder *h,
 		struct watch_act *ret);
 /* Sets *ret to the decision whether a run must start or stop.  Begins no action, and does not
- * consider a look or an update in progress. */
+ * consider a poll or an update in progress. */
 void watch_decide(const struct watch *w, const struct moment *now, const struct watch_holder *h,
 		  struct due *ret);
 
-/* Reports the end of a look; c: its result. */
-void watch_looked(struct watch *w, const struct moment *now, const struct checkout *c);
+/* Reports the end of a poll; c: its result. */
+void watch_polled(struct watch *w, const struct moment *now, const struct checkout *c);
 
 /* Reports the end of an update; c: its result.
  *
@@ -119,8 +119,8 @@ enum watch_end {
 void watch_ended(struct watch *w, const struct moment *now, enum watch_end end, const char *why,
 		 const char *done);
 
-/* Call it after watch_next() returned WATCH_WAIT.  True: no look, update or run is active, and no
- * failed look waits for an early retry.  After four consecutive failures, or a failure that no
+/* Call it after watch_next() returned WATCH_WAIT.  True: no poll, update or run is active, and no
+ * failed poll waits for an early retry.  After four consecutive failures, or a failure that no
  * retry can help, early retries do not count. */
 bool watch_rests(const struct watch *w);
 

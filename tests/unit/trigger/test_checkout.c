@@ -38,9 +38,9 @@ static void do_it(enum checkout_what what, const char *head)
 		assert_true(*p >= 0x20 && *p < 0x7f);
 }
 
-static void look(void)
+static void poll_remote(void)
 {
-	do_it(CHECKOUT_LOOK, NULL);
+	do_it(CHECKOUT_POLL, NULL);
 }
 
 static void is_fine(void)
@@ -83,17 +83,17 @@ static void test_forward(void **state)
 
 	(void)state;
 	need_git();
-	look();
+	poll_remote();
 	is_fine();
 	assert_string_equal(got.head, got.tree);
 	memcpy(old, got.head, sizeof(old));
 	push("one");
 	push("two");
-	do_it(CHECKOUT_PEEK, NULL); /* it knows the commit, and has written nothing */
+	do_it(CHECKOUT_ASK, NULL); /* it knows the commit, and has written nothing */
 	is_fine();
 	assert_string_not_equal(got.head, old);
 	assert_int_equal(sh("cd tree; git cat-file -e $(git -C ../dev rev-parse HEAD)"), 1);
-	look();
+	poll_remote();
 	is_fine();
 	assert_string_not_equal(got.head, old);
 	assert_string_equal(got.tree, old); /* a check does not move the tree */
@@ -117,18 +117,18 @@ static void test_dirty(void **state)
 	need_git();
 	must("echo x >>tree/code");
 	/* The tree is at the head, but its files differ from the head. */
-	do_it(CHECKOUT_PEEK, NULL);
+	do_it(CHECKOUT_ASK, NULL);
 	is_blocked("not committed");
-	look();
+	poll_remote();
 	is_blocked("code");
 	assert_string_equal(got.head, got.tree);
 	memcpy(head, got.head, sizeof(head));
 	do_it(CHECKOUT_UPDATE, head);
 	is_blocked("not committed");
 	push("one");
-	do_it(CHECKOUT_PEEK, NULL); /* a head that is not fetched yet */
+	do_it(CHECKOUT_ASK, NULL); /* a head that is not fetched yet */
 	is_blocked("not committed");
-	look();
+	poll_remote();
 	is_blocked("code");
 	is_blocked("1 file");
 	is_blocked("not committed");
@@ -137,10 +137,10 @@ static void test_dirty(void **state)
 	is_blocked("not committed");
 	must("grep -q x tree/code");
 	must("cd tree; git checkout -q -f; echo y >staged; git add staged");
-	look();
+	poll_remote();
 	is_blocked("staged");
 	must("cd tree; git rm -q --cached staged"); /* now the file is only untracked */
-	look();
+	poll_remote();
 	is_fine();
 }
 
@@ -153,13 +153,13 @@ static void test_untracked(void **state)
 	need_git();
 	must("echo new >tree/in/deadbeef");
 	push("one");
-	look();
+	poll_remote();
 	is_fine();
 	do_it(CHECKOUT_UPDATE, got.head);
 	is_fine();
 	must("grep -q new tree/in/deadbeef");
 	must("cd dev; echo theirs >in/deadbeef; git add .; git commit -q -m add; git push -q");
-	look();
+	poll_remote();
 	is_fine();
 	memcpy(head, got.head, sizeof(head));
 	do_it(CHECKOUT_UPDATE, head);
@@ -173,11 +173,11 @@ static void test_other_branch(void **state)
 	(void)state;
 	need_git();
 	must("git -C tree checkout -q -b mine");
-	look();
+	poll_remote();
 	is_blocked("branch 'mine' is checked out, not 'main'");
 	is_blocked("checkout main");
 	must("git -C tree checkout -q --detach");
-	look();
+	poll_remote();
 	is_blocked("detached");
 	do_it(CHECKOUT_UPDATE, got.head);
 	is_blocked("detached");
@@ -190,12 +190,12 @@ static void test_rewritten(void **state)
 	(void)state;
 	need_git();
 	push("one");
-	look();
+	poll_remote();
 	do_it(CHECKOUT_UPDATE, got.head);
 	memcpy(before, got.tree, sizeof(before));
 	must(
 	    "cd dev; echo z >>code; git commit -q -a --amend -m other; git push -q -f origin main");
-	look();
+	poll_remote();
 	is_blocked("was rewritten");
 	is_blocked("reset --hard origin/main");
 	memcpy(head, got.head, sizeof(head));
@@ -203,10 +203,10 @@ static void test_rewritten(void **state)
 	is_blocked("was rewritten");
 	assert_string_equal(got.tree, before);
 	must("cd tree; git reset -q --hard origin/main"); /* as the message advises */
-	look();
+	poll_remote();
 	is_fine();
 	must("cd tree; echo mine >>code; git commit -q -a -m mine");
-	look();
+	poll_remote();
 	is_blocked("has commits that");
 }
 
@@ -215,27 +215,27 @@ static void test_not_a_clone(void **state)
 	(void)state;
 	need_git();
 	must("git -C tree remote rename origin upstream");
-	look();
+	poll_remote();
 	is_broken("no remote 'origin'");
 	push("one");
 	must("rm -rf tree; git clone -q --depth 1 file://$PWD/up.git tree");
-	look();
+	poll_remote();
 	is_broken("shallow clone");
 	is_broken("--unshallow");
 	must("git -C tree fetch -q --unshallow"); /* as the message advises */
-	look();
+	poll_remote();
 	is_fine();
 	must("rm -rf tree; mkdir tree");
-	look();
+	poll_remote();
 	is_broken("not a git repository");
 	must("rm -rf tree");
-	look();
+	poll_remote();
 	is_broken("No such file");
 	must("git clone -q --bare up.git tree");
-	look();
+	poll_remote();
 	is_broken("no work tree");
 	must("rm -rf tree; git init -q tree; git -C tree remote add origin ../up.git");
-	look();
+	poll_remote();
 	is_blocked("nothing is checked out");
 }
 
@@ -246,25 +246,25 @@ static void test_remote_away(void **state)
 	(void)state;
 	need_git();
 	push("one");
-	look();
+	poll_remote();
 	memcpy(head, got.head, sizeof(head));
 	must("mv up.git away");
-	look();
+	poll_remote();
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
 	mentions(got.why, "up.git");
 	assert_string_equal(got.head, head); /* the known head stays */
-	do_it(CHECKOUT_PEEK, NULL);
+	do_it(CHECKOUT_ASK, NULL);
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
 	do_it(CHECKOUT_UPDATE, head); /* the commit is there: no network needed */
 	is_fine();
 	must("mv away up.git; git -C up.git branch -m main trunk");
-	look();
+	poll_remote();
 	is_broken("has no branch 'main'");
-	do_it(CHECKOUT_PEEK, NULL);
+	do_it(CHECKOUT_ASK, NULL);
 	is_broken("has no branch 'main'");
 	/* A host name that does not resolve. */
 	must("git -C tree remote set-url origin https://localhost:1/nothing.git");
-	look();
+	poll_remote();
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
 }
 
@@ -280,7 +280,7 @@ static void test_hostile(void **state)
 	     " printf '#!/bin/sh\\ntouch %s/ran\\n' \"$PWD\" >tree/.git/hooks/$h;"
 	     " chmod +x tree/.git/hooks/$h; done");
 	push("one");
-	look();
+	poll_remote();
 	is_fine();
 	do_it(CHECKOUT_UPDATE, got.head);
 	is_fine();
@@ -289,7 +289,7 @@ static void test_hostile(void **state)
 	     ">&2;"
 	     " exit 1\\n' >talks; chmod +x talks");
 	must("git -C tree config remote.origin.uploadpack \"$PWD/talks\"");
-	look();
+	poll_remote();
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
 	mentions(got.why, "red");
 	assert_null(strchr(got.why, '\033'));
@@ -298,7 +298,7 @@ static void test_hostile(void **state)
 		static const char *const bad[] = {"--upload-pack=touch ran", "a..b", "../main", ""};
 
 		o.branch = bad[i];
-		assert_int_equal(checkout_do(&o, CHECKOUT_LOOK, NULL, &got, &e), 0);
+		assert_int_equal(checkout_do(&o, CHECKOUT_POLL, NULL, &got, &e), 0);
 		assert_int_equal(got.kind, CHECKOUT_BROKEN);
 	}
 	o.branch = "main";
@@ -306,7 +306,7 @@ static void test_hostile(void **state)
 		static const char *const bad[] = {"--upload-pack=touch ran", "../up.git", ""};
 
 		o.remote = bad[i];
-		assert_int_equal(checkout_do(&o, CHECKOUT_LOOK, NULL, &got, &e), 0);
+		assert_int_equal(checkout_do(&o, CHECKOUT_POLL, NULL, &got, &e), 0);
 		assert_int_equal(got.kind, CHECKOUT_BROKEN);
 	}
 	assert_false(scratch_has(dir.fd, "ran"));
@@ -330,7 +330,7 @@ static void on_loop(uint64_t limit_us)
 
 	o.fetch_us = limit_us;
 	assert_int_equal(loop_new(&loop, &e), 0);
-	assert_int_equal(checkout_start(loop, &o, CHECKOUT_LOOK, NULL, on_done, NULL, &e), 0);
+	assert_int_equal(checkout_start(loop, &o, CHECKOUT_POLL, NULL, on_done, NULL, &e), 0);
 	assert_int_equal(loop_run(loop, &e), 0);
 	loop_free(loop);
 }
@@ -382,17 +382,17 @@ static void test_owner(void **state)
 	     "up.git");
 	push("one");
 	must("chown -R 4321:4321 up.git");
-	look();
+	poll_remote();
 	is_fine();
 	do_it(CHECKOUT_UPDATE, got.head);
 	is_fine();
 	must("test -z \"$(find tree ! -uid 4321)\"");
 	/* The advised command works here: root's git would refuse, or write as root. */
 	must("echo mine >>tree/code");
-	look();
+	poll_remote();
 	is_blocked("or 'setpriv --reuid=4321 --regid=4321 --clear-groups git -C ");
 	do_as_it_says(got.blocked);
-	look();
+	poll_remote();
 	is_fine();
 	must("test -z \"$(find tree ! -uid 4321)\"");
 }
@@ -409,7 +409,7 @@ static void test_bomb(void **state)
 	     " | git mktree); done;"
 	     "t=$( (git ls-tree HEAD; printf \"040000 tree $t\\tx\\n\") | git mktree);"
 	     "git push -q origin $(git commit-tree -m bomb -p HEAD $t):main");
-	look();
+	poll_remote();
 	is_fine();
 	do_it(CHECKOUT_UPDATE, got.head);
 	is_blocked("over an eighth of the free disk space or of the memory");
@@ -425,24 +425,24 @@ static void test_left_behind(void **state)
 	(void)state;
 	need_git();
 	push("one");
-	look();
+	poll_remote();
 	is_fine();
 	must("test $(ls tree/.git/objects/pack/*.pack | wc -l) -ge 1");
 	must(": >tree/.git/objects/pack/tmp_pack_old; : >tree/.git/objects/pack/tmp_pack_open");
 	fd = openat(dir.fd, "tree/.git/objects/pack/tmp_pack_open", O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	look(); /* the file is so young that a git may be about to rename it */
+	poll_remote(); /* the file is so young that a git may be about to rename it */
 	is_fine();
 	assert_true(scratch_has(dir.fd, "tree/.git/objects/pack/tmp_pack_old"));
 	must("git -C tree config gc.autoPackLimit 1; mv up.git away.git");
-	look();
+	poll_remote();
 	assert_int_equal(got.kind, CHECKOUT_NETWORK);
 	assert_false(scratch_has(dir.fd, "tree/.git/objects/pack/tmp_pack_old"));
 	assert_true(scratch_has(dir.fd, "tree/.git/objects/pack/tmp_pack_open"));
 	must("mv away.git up.git; touch -d '2 hours ago' tree/.git/objects/pack/tmp_pack_open");
 	close(fd);
 	push("two");
-	look();
+	poll_remote();
 	is_fine();
 	assert_false(scratch_has(dir.fd, "tree/.git/objects/pack/tmp_pack_open"));
 	must("test $(ls tree/.git/objects/pack/*.pack | wc -l) -eq 1"); /* gc was done */

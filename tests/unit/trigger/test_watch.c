@@ -129,18 +129,18 @@ static void test_blocked(void **state)
 
 	(void)state;
 	world_begin(&o, 8);
-	assert_int_equal(next(&o, &no_holder).what, WATCH_LOOK);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_POLL);
 	assert_false(watch_rests(&o.w));
 	name(1, c.head);
 	m = now(&o);
-	watch_looked(&o.w, &m, &c);
+	watch_polled(&o.w, &m, &c);
 	assert_int_equal(next(&o, &no_holder).what, WATCH_WAIT);
 	assert_true(watch_rests(&o.w));
 	o.t += TICK; /* the next check finds the tree clean */
-	assert_int_equal(next(&o, &no_holder).what, WATCH_LOOK);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_POLL);
 	*c.blocked = '\0';
 	m = now(&o);
-	watch_looked(&o.w, &m, &c);
+	watch_polled(&o.w, &m, &c);
 	assert_int_equal(next(&o, &no_holder).what, WATCH_UPDATE);
 	/* The result of the update counts, too. */
 	snprintf(c.blocked, sizeof(c.blocked), "in the way");
@@ -161,9 +161,9 @@ static void test_retries(void **state)
 	for (unsigned i = 0; i < 12; i++) {
 		struct watch_act a = next(&o, &no_holder);
 
-		assert_int_equal(a.what, WATCH_LOOK);
+		assert_int_equal(a.what, WATCH_POLL);
 		m = now(&o);
-		watch_looked(&o.w, &m, &c);
+		watch_polled(&o.w, &m, &c);
 		a = next(&o, &no_holder);
 		assert_int_equal(a.what, WATCH_WAIT);
 		assert_int_equal(watch_rests(&o.w), i >= 3);
@@ -175,10 +175,10 @@ static void test_retries(void **state)
 	assert_string_equal(o.w.rec.fetch_error, "no ?[31m route");
 	assert_true(o.w.rec.fetch_failing.known);
 	/* The user has to act: tried again only at the next tick. */
-	assert_int_equal(next(&o, &no_holder).what, WATCH_LOOK);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_POLL);
 	c.kind = CHECKOUT_BROKEN;
 	m = now(&o);
-	watch_looked(&o.w, &m, &c);
+	watch_polled(&o.w, &m, &c);
 	assert_true(next(&o, &no_holder).wait_us == TICK);
 	assert_true(watch_rests(&o.w));
 }
@@ -212,10 +212,10 @@ static void test_others_run(void **state)
 	(void)state;
 	world_begin(&o, 11);
 	o.w.forced = true;
-	assert_int_equal(next(&o, &held).what, WATCH_LOOK);
+	assert_int_equal(next(&o, &held).what, WATCH_POLL);
 	name(1, c.head);
 	m = now(&o);
-	watch_looked(&o.w, &m, &c);
+	watch_polled(&o.w, &m, &c);
 	assert_int_equal(next(&o, &held).what, WATCH_WAIT); /* a user's run is not stopped */
 	assert_int_equal(next(&o, &no_holder).what, WATCH_UPDATE);
 	assert_true(watch_updated(&o.w, &m, &c));
@@ -227,7 +227,7 @@ static void test_others_run(void **state)
 	assert_int_equal(o.w.rec.failures, 0);
 	assert_int_equal(next(&o, &no_holder).what, WATCH_WAIT); /* for a minute */
 	o.t += MINUTE;
-	assert_int_equal(next(&o, &no_holder).what, WATCH_LOOK);
+	assert_int_equal(next(&o, &no_holder).what, WATCH_POLL);
 }
 
 /* A fuzzed commit stays done, whatever a user runs later; a commit that a user ran is done, too. */

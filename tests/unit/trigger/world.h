@@ -36,7 +36,7 @@ struct world {
 
 	bool up, away; /* the trigger is up; the remote is unreachable */
 	uint64_t set_at, up_at, away_until, disturbed_at;
-	uint64_t look_ends, update_ends, run_ends, next_at;
+	uint64_t poll_ends, update_ends, run_ends, next_at;
 	bool run_lives, run_good;
 	unsigned run_of;
 	struct trigger_record saved;
@@ -102,7 +102,7 @@ static inline void begin(struct world *o)
 	assert_true(!*warning || strstr(warning, "clock is behind"));
 	watch_init(&o->w, &wo, &rec, o->done, &h, &m);
 	o->up = true;
-	o->look_ends = o->update_ends = o->next_at = 0;
+	o->poll_ends = o->update_ends = o->next_at = 0;
 }
 
 static inline void world_begin(struct world *o, uint64_t seed)
@@ -151,17 +151,17 @@ static inline void start(struct world *o)
 	save(o);
 }
 
-static inline void look_over(struct world *o)
+static inline void poll_over(struct world *o)
 {
 	struct checkout c = {.kind = o->away ? CHECKOUT_NETWORK : CHECKOUT_OK};
 	struct moment m = now(o);
 
-	o->look_ends = 0;
+	o->poll_ends = 0;
 	if (o->away)
 		snprintf(c.why, sizeof(c.why), "no network");
 	else
 		name(o->head, c.head);
-	watch_looked(&o->w, &m, &c);
+	watch_polled(&o->w, &m, &c);
 	save(o);
 }
 
@@ -196,8 +196,8 @@ static inline void act(struct world *o)
 		save(o);
 	watch_next(&o->w, &m, &h, &a);
 	o->next_at = 0;
-	if (a.what == WATCH_LOOK)
-		o->look_ends = o->t + SECOND + dice(o, 20 * SECOND);
+	if (a.what == WATCH_POLL)
+		o->poll_ends = o->t + SECOND + dice(o, 20 * SECOND);
 	else if (a.what == WATCH_UPDATE)
 		o->update_ends = o->t + dice(o, 5 * SECOND);
 	else if (a.what == WATCH_STOP) {
@@ -223,13 +223,13 @@ static inline void step(struct world *o)
 		return;
 	if ((o->w.at == WATCH_RUNNING || o->w.at == WATCH_ORPHAN) && !o->run_lives)
 		run_seen_over(o);
-	else if (o->look_ends && o->t >= o->look_ends)
-		look_over(o);
+	else if (o->poll_ends && o->t >= o->poll_ends)
+		poll_over(o);
 	else if (o->update_ends && o->t >= o->update_ends)
 		update_over(o);
 	else if (o->t < o->next_at)
 		return;
-	if (!o->look_ends && !o->update_ends)
+	if (!o->poll_ends && !o->update_ends)
 		act(o);
 }
 
