@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A missing or refused token may be replaced: the time until the next check. */
-enum { TOKEN_LOOK_S = 300 };
+enum { TOKEN_CHECK_S = 300 };
 
 /* One call of publish_deliver(). */
 struct deliver_round {
@@ -173,13 +173,13 @@ static uint64_t deliver_due_at(const struct deliver_round *w, const struct outbo
 	uint64_t at = outbox_due_at(w->o, t);
 
 	if (deliver_is_mute(w, s))
-		return now + TOKEN_LOOK_S;
-	if (outbox_place_get(w->o, t->place, "token") && at > now + TOKEN_LOOK_S)
-		return now + TOKEN_LOOK_S;
+		return now + TOKEN_CHECK_S;
+	if (outbox_place_get(w->o, t->place, "token") && at > now + TOKEN_CHECK_S)
+		return now + TOKEN_CHECK_S;
 	return at ? at : now;
 }
 
-static void deliver_look_ahead(struct deliver_round *w)
+static void deliver_set_next(struct deliver_round *w)
 {
 	uint64_t now = deliver_now(w->d), at;
 
@@ -209,7 +209,7 @@ int publish_deliver(const struct publish_deliver *d, struct outbox *o,
 		r = deliver_check_tokens(&w, e);
 	if (r == 0)
 		r = deliver_pass(&w, e);
-	deliver_look_ahead(&w);
+	deliver_set_next(&w);
 	return r < 0 ? err_wrap(e, "deliver") : 0;
 }
 

@@ -20,7 +20,7 @@
  * the first statistics, which are part of its issue. */
 #define SETTLE_US (2 * USEC_PER_SEC)
 /* The timer's clock stands while the machine sleeps, that of the outbox does not. */
-#define LOOK_US (600 * USEC_PER_SEC)
+#define TIMER_MAX_US (600 * USEC_PER_SEC)
 
 struct notifier {
 	struct loop *loop;
@@ -79,7 +79,8 @@ static void notifier_next(struct notifier *n)
 		n->due_us = now + AGAIN_US;
 	}
 	wait = n->due_us - now;
-	if (loop_set_timer(n->timer, clock_mono_us() + (wait < LOOK_US ? wait : LOOK_US), &e) < 0)
+	if (loop_set_timer(n->timer, clock_mono_us() + (wait < TIMER_MAX_US ? wait : TIMER_MAX_US),
+			   &e) < 0)
 		LOG(LOG_WARN, "publish", f_str("failed", e.msg));
 }
 
