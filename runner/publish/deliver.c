@@ -76,14 +76,10 @@ static int deliver_record(const struct publish_deliver *d, struct deliver_attemp
 
 	if (v->result == DELIVERY_DONE) {
 		sum->done++;
-		sum->ignored += v->ignored;
 		return outbox_sent(a->o, &a->work, &c, e);
 	}
 	deliver_keep_failure(a->work.entry->place, v->why, sum);
-	if (v->result == DELIVERY_REFUSED)
-		sum->refused++;
-	else
-		sum->later++;
+	sum->refused += v->result == DELIVERY_REFUSED;
 	if (v->result == DELIVERY_LATER && v->unasked)
 		return outbox_unasked(a->o, &a->work, v->why, e);
 	return outbox_later(a->o, &a->work, &c, e);

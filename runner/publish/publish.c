@@ -432,7 +432,6 @@ static int publish_file_one(const struct publish *p, struct outbox *o, const str
 		r = case_queue(&k, o, PUBLISH_NEW, &fresh, e);
 	publish_case_done(&k);
 	sum->queued += fresh;
-	sum->issues += fresh;
 	return r;
 }
 

@@ -89,7 +89,6 @@ bool publish_has_place(const struct publish *p, const char *place);
 
 struct publish_sum {
 	size_t queued;	/* entries that publish_queue() added to the outbox */
-	size_t issues;	/* of `queued`: the entries that are new issues */
 	size_t waiting; /* crashes that get no issue yet, because of new_per_day */
 };
 /* Queues the notifications that are missing (see above).  Only reads the ledger.  A failure for one
@@ -149,9 +148,7 @@ struct publish_deliver {
 
 struct publish_delivered {
 	size_t done;	/* entries that were delivered */
-	size_t later;	/* failed attempts; the entry is tried again */
 	size_t refused; /* failed attempts; a user must act (DELIVERY_REFUSED) */
-	size_t ignored; /* of `done`: a user's label asks to ignore the crash */
 	size_t left;	/* pending entries that have a sender */
 	/* When the next call is useful, Unix seconds; 0: no pending entry has a sender. */
 	uint64_t next;

@@ -18,18 +18,18 @@ void text_clean(const char *from, char *out, size_t n)
 
 /* --- names ---------------------------------------------------------------------- */
 
-static bool github_text_plain(char c, const char *also)
+static bool text_is_plain(char c, const char *also)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       (c && strchr(also, c));
 }
 
-static bool github_text_name_ok(struct slice s)
+static bool text_name_ok(struct slice s)
 {
 	if (s.n == 0 || s.n > 100 || slice_eq(s, SLICE(".")) || slice_eq(s, SLICE("..")))
 		return false;
 	for (size_t i = 0; i < s.n; i++)
-		if (!github_text_plain(s.p[i], "._-"))
+		if (!text_is_plain(s.p[i], "._-"))
 			return false;
 	return true;
 }
@@ -39,7 +39,7 @@ bool text_repository_ok(const char *repo)
 	struct slice s = slice_of(repo), owner;
 
 	return s.n < REPO_MAX && scan_until(&s, '/', s.n, &owner) && scan_lit(&s, SLICE("/")) &&
-	       github_text_name_ok(owner) && github_text_name_ok(s);
+	       text_name_ok(owner) && text_name_ok(s);
 }
 
 bool text_id_ok(const char *id)
@@ -47,7 +47,7 @@ bool text_id_ok(const char *id)
 	size_t n = strlen(id);
 
 	for (size_t i = 0; i < n; i++)
-		if (!github_text_plain(id[i], "._-:"))
+		if (!text_is_plain(id[i], "._-:"))
 			return false;
 	return n > 0 && n <= 150;
 }
@@ -64,7 +64,7 @@ void text_iso(uint64_t s, char out[ISO_MAX])
 		out[0] = '\0';
 }
 
-static bool github_text_number(struct slice *in, size_t digits, int *out)
+static bool text_number(struct slice *in, size_t digits, int *out)
 {
 	struct slice part = {in->p, digits};
 	uint64_t v;
@@ -83,12 +83,12 @@ uint64_t text_iso_read(const char *s)
 	struct tm tm = {0};
 	time_t t;
 
-	if (!github_text_number(&in, 4, &tm.tm_year) || !scan_lit(&in, SLICE("-")) ||
-	    !github_text_number(&in, 2, &tm.tm_mon) || !scan_lit(&in, SLICE("-")) ||
-	    !github_text_number(&in, 2, &tm.tm_mday) || !scan_lit(&in, SLICE("T")) ||
-	    !github_text_number(&in, 2, &tm.tm_hour) || !scan_lit(&in, SLICE(":")) ||
-	    !github_text_number(&in, 2, &tm.tm_min) || !scan_lit(&in, SLICE(":")) ||
-	    !github_text_number(&in, 2, &tm.tm_sec) || !slice_eq(in, SLICE("Z")))
+	if (!text_number(&in, 4, &tm.tm_year) || !scan_lit(&in, SLICE("-")) ||
+	    !text_number(&in, 2, &tm.tm_mon) || !scan_lit(&in, SLICE("-")) ||
+	    !text_number(&in, 2, &tm.tm_mday) || !scan_lit(&in, SLICE("T")) ||
+	    !text_number(&in, 2, &tm.tm_hour) || !scan_lit(&in, SLICE(":")) ||
+	    !text_number(&in, 2, &tm.tm_min) || !scan_lit(&in, SLICE(":")) ||
+	    !text_number(&in, 2, &tm.tm_sec) || !slice_eq(in, SLICE("Z")))
 		return 0;
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
@@ -99,7 +99,7 @@ uint64_t text_iso_read(const char *s)
 /* --- markers -------------------------------------------------------------------- */
 
 /* Strips blanks around a line, and the '\r' that browsers' forms add. */
-static struct slice bare(struct slice s)
+static struct slice text_bare(struct slice s)
 {
 	scan_blanks(&s);
 	while (s.n > 0 && strchr(" \t\r", s.p[s.n - 1]))
@@ -113,7 +113,7 @@ bool text_next_marker(struct slice *io, struct slice *ret_key)
 	struct slice line;
 
 	while (scan_line(io, &line)) {
-		line = bare(line);
+		line = text_bare(line);
 		if (!scan_lit(&line, SLICE("<!-- fuzzcell-")) || line.n <= end.n ||
 		    line.n >= KEY_MAX + end.n)
 			continue;
@@ -162,7 +162,7 @@ void text_base64(struct slice data, struct buf *out)
 }
 
 /* The first `max` characters of UTF-8 text. */
-static struct slice github_text_cut(struct slice s, size_t max)
+static struct slice text_cut(struct slice s, size_t max)
 {
 	size_t seen = 0;
 
@@ -174,7 +174,7 @@ static struct slice github_text_cut(struct slice s, size_t max)
 
 void text_title(const char *title, struct buf *out)
 {
-	buf_put(out, github_text_cut(slice_of(title), 250));
+	buf_put(out, text_cut(slice_of(title), 250));
 }
 
 /* The body is cut here, to leave room for the marker and a note; GitHub's limit is 65536. */
@@ -195,7 +195,7 @@ int text_body(const char *body, const char *reproducer, const char *key, struct 
 	}
 	buf_puts(&all, body);
 	out->full |= all.full;
-	part = github_text_cut(buf_slice(&all), BODY_MAX);
+	part = text_cut(buf_slice(&all), BODY_MAX);
 	buf_put(out, part);
 	if (part.n < all.n)
 		buf_puts(out, "\n\n(cut: too long for an issue)");
