@@ -138,13 +138,15 @@ struct work {
 	bool deleted; /* its issue was deleted, and no other issue has its marker */
 };
 
-/* All of these return true to continue, false when the delivery's result is set. */
+/* The functions below that return bool: true to continue, false when the delivery's result is
+ * set. */
+
 /* Is a OK?  If not, a becomes the delivery's result, as "what: why". */
 bool work_ok(struct work *w, const struct answer *a, const char *what);
 bool work_refuse(struct work *w, const char *why);    /* always false */
 bool work_error(struct work *w, const struct err *e); /* always false; LATER */
 bool work_later(struct work *w, uint64_t wait_s, const char *why);
-/* Progress; 0: not set. */
+/* A number in the delivery's progress; 0: not set. */
 uint64_t work_get(const struct work *w, const char *name);
 bool work_set(struct work *w, const char *name, uint64_t v); /* and saves */
 bool work_unset(struct work *w, const char *name);
