@@ -269,7 +269,7 @@ static size_t http_count_header(char *p, size_t one, size_t n, void *arg)
 	return n;
 }
 
-/* Not those of a 100 answer, and no trailers. */
+/* Reads the headers of the last answer, without those of a 100 answer and without trailers. */
 static void http_read_headers(CURL *c, struct http_headers *to)
 {
 	struct curl_header *h = NULL;

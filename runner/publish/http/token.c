@@ -403,7 +403,7 @@ static int token_set_bearer(struct secrets *s, struct slice text, const char *fr
 		return err_set(e, EINVAL, "more than a token in %s", from);
 	for (size_t i = 0; i < text.n; i++)
 		if (text.p[i] <= ' ' || text.p[i] > '~')
-			return err_set(e, EINVAL, "what is in %s is no token", from);
+			return err_set(e, EINVAL, "the text in %s is no token", from);
 	memcpy(s->bearer, "Bearer ", 7);
 	memcpy(s->bearer + 7, text.p, text.n);
 	s->bearer[7 + text.n] = '\0';
