@@ -718,6 +718,6 @@ int checkout_start(struct loop *l, const struct checkout_opts *o, enum checkout_
 	j->arg = arg;
 	r = task_start(l, checkout_job_work, j, checkout_job_on_done, j, &task, e);
 	if (r == 0)
-		(void)take_ptr(&j); /* on_done frees it */
+		(void)take_ptr(&j); /* checkout_job_on_done() frees it */
 	return r;
 }

@@ -457,7 +457,7 @@ static int start_spawn(struct watched *r, uint32_t workers, struct err *e)
 	rc = d->o->start(d->o->arg, r->i, r->w.rec.commit, workers, rd, &pid, e);
 	if (rc < 0)
 		return rc;
-	if (proc_start_time(pid, &began, e) < 0) /* it died at once: on_run_end() reports it */
+	if (proc_start_time(pid, &began, e) < 0) /* it died at once: start_on_end() reports it */
 		began = 0;
 	watch_started(&r->w, pid, began);
 	(void)watched_save(r);
