@@ -230,8 +230,11 @@ static int open_top(const struct git *g, int *ret_fd, struct err *e)
 	return 0;
 }
 
-int git_start(const struct git *g, const char *const *args, const char *const *more, int in,
-	      int out, int errors, pid_t *ret_pid, struct err *e)
+/* Starts "git ARGS" in top and does not wait.  more ("NAME=value") is added to git's environment.
+ * in and out: descriptors of git's input and output; -1: /dev/null.  errors: descriptor of git's
+ * error messages; -1: our own stderr.  The caller reaps the process. */
+static int git_start(const struct git *g, const char *const *args, const char *const *more, int in,
+		     int out, int errors, pid_t *ret_pid, struct err *e)
 {
 	_autostrv_ struct strv argv = {0};
 	_autostrv_ struct strv env = {0};

@@ -92,12 +92,6 @@ MUST_CHECK int git_ask(const struct git *g, const char *const *args, char **ret,
 MUST_CHECK int git_run_timed(const struct git *g, const char *const *args, const char *const *env,
 			     uint64_t limit_us, struct buf *output, struct err *e);
 
-/* Starts "git ARGS" in top and does not wait.  All functions above use git_start().  in and out:
- * descriptors of git's input and output; -1: /dev/null.  errors: descriptor of git's error
- * messages; -1: our own stderr.  The caller reaps the process. */
-MUST_CHECK int git_start(const struct git *g, const char *const *args, const char *const *env,
-			 int in, int out, int errors, pid_t *ret_pid, struct err *e);
-
 /* A git process that reads what the caller writes to `in`. */
 struct git_writer {
 	pid_t pid;			/* 0: no process */
