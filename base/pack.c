@@ -72,10 +72,8 @@ static int begin_archive(int fd, int (*format)(struct archive *a), struct pack *
 	int r;
 
 	*p = (struct pack){.a = archive_write_new(), .fd = fd};
-	if (!p->a) {
-		pack_free(p);
-		return err_set(e, ENOMEM, "allocate an archive");
-	}
+	if (!p->a)
+		out_of_memory();
 	r = format(p->a);
 	r |= archive_write_set_bytes_in_last_block(p->a, 1);
 	if (r == ARCHIVE_OK)
@@ -104,7 +102,7 @@ static int pack_begin(struct pack *p, const char *name, mode_t mode, uint64_t si
 	CLEANUP(archive_entry_free_p) struct archive_entry *entry = archive_entry_new();
 
 	if (!entry)
-		return err_set(e, ENOMEM, "allocate an archive's entry");
+		out_of_memory();
 	if (strlen(name) > PACK_NAME_MAX || *name == '/' || !*name)
 		return err_set(e, EINVAL, "'%.100s' cannot be a name in an archive", name);
 	archive_entry_set_pathname(entry, name);

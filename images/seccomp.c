@@ -191,7 +191,7 @@ int seccomp_compile(enum cell_profile profile, uint8_t **ret, size_t *ret_n, str
 	int r;
 
 	if (!ctx)
-		return err_set(e, ENOMEM, "make a seccomp filter");
+		out_of_memory();
 	r = set_attributes(ctx, e);
 	for (size_t i = 0; r == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (seccomp_is_for(&rules[i], profile))

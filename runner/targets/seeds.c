@@ -280,7 +280,7 @@ int discover_unpack(const char *archive, const struct seeds_to *to, struct seeds
 	data = xmalloc(u.most.file + 1);
 	u.data = data;
 	if (!a)
-		return err_set(e, ENOMEM, "allocate to unpack '%s'", archive);
+		out_of_memory();
 	r = open_archive(archive, to->rights, &fd, e);
 	if (r == 0)
 		r = seeds_begin(&u, fd, e);

@@ -18,9 +18,9 @@ static void check(bool ok)
 
 static int read_in(struct slice text, size_t piece, struct bazel_graph *g)
 {
-	struct bazel_reader *reader = NULL;
+	struct bazel_reader *reader = bazel_reader_new(g);
 	struct err e = {0};
-	int r = bazel_reader_new(g, &reader, &e);
+	int r = 0;
 
 	while (r == 0 && text.n > 0) {
 		size_t n = text.n < piece ? text.n : piece;

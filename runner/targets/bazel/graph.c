@@ -263,19 +263,18 @@ static void XMLCALL on_doctype(void *arg, const char *name, const char *system, 
 
 /* --- a document ---------------------------------------------------------------------- */
 
-int bazel_reader_new(struct bazel_graph *to, struct bazel_reader **ret, struct err *e)
+struct bazel_reader *bazel_reader_new(struct bazel_graph *to)
 {
-	_autofree_ struct bazel_reader *r = xcalloc(1, sizeof(*r));
+	struct bazel_reader *r = xcalloc(1, sizeof(*r));
 
 	r->g = to;
 	r->xml = XML_ParserCreate(NULL);
 	if (!r->xml)
-		return err_set(e, ENOMEM, "allocate for Bazel's answer");
+		out_of_memory();
 	XML_SetUserData(r->xml, r);
 	XML_SetElementHandler(r->xml, on_begin, bazel_graph_on_end);
 	XML_SetStartDoctypeDeclHandler(r->xml, on_doctype);
-	*ret = take_ptr(&r);
-	return 0;
+	return r;
 }
 
 static int bazel_graph_parse(struct bazel_reader *r, struct slice block, bool last, struct err *e)

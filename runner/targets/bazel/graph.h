@@ -38,7 +38,7 @@ const struct bazel_rule *bazel_graph_find(const struct bazel_graph *g, const cha
 bool bazel_graph_is_file(const struct bazel_graph *g, const char *label);
 
 struct bazel_reader;
-MUST_CHECK int bazel_reader_new(struct bazel_graph *to, struct bazel_reader **ret, struct err *e);
+struct bazel_reader *bazel_reader_new(struct bazel_graph *to);
 MUST_CHECK int bazel_reader_feed(struct bazel_reader *r, struct slice block, struct err *e);
 /* Call it after the whole document.  Sorts the graph. */
 MUST_CHECK int bazel_reader_end(struct bazel_reader *r, struct err *e);

@@ -118,9 +118,9 @@ static int query_graph(struct find *f, struct err *e)
 	static const char *const args[] = {"--output=xml", "--keep_going", "--noimplicit_deps",
 					   "--order_output=no", "--"};
 	_autostrv_ struct strv argv = {0};
-	CLEANUP(reader_free_p) struct bazel_reader *reader = NULL;
+	CLEANUP(reader_free_p) struct bazel_reader *reader = bazel_reader_new(&f->graph);
 	struct bazel_call c = {.command = "query", .args = &argv, .out = take_xml, .log_fd = -1};
-	int r = bazel_reader_new(&f->graph, &reader, e), code = 0;
+	int r, code = 0;
 
 	for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++)
 		strv_push(&argv, args[i]);
@@ -130,8 +130,7 @@ static int query_graph(struct find *f, struct err *e)
 		   "labels(dictionary, $d) + labels(dicts, $d), 8)",
 		   f->b.query);
 	c.arg = reader;
-	if (r == 0)
-		r = bazel_call(&f->b, &c, &code, f->error, e);
+	r = bazel_call(&f->b, &c, &code, f->error, e);
 	if (r == 0 && code != 0 && code != 3)
 		r = err_set(e, EPROTO, "%s query: %s", f->b.program, f->error);
 	return r == 0 ? bazel_reader_end(reader, e) : r;

@@ -8,8 +8,8 @@
 /* Parses the document in pieces of n bytes. */
 static int read_in(size_t n, struct slice text, struct bazel_graph *g, struct err *e)
 {
-	struct bazel_reader *reader = NULL;
-	int r = bazel_reader_new(g, &reader, e);
+	struct bazel_reader *reader = bazel_reader_new(g);
+	int r = 0;
 
 	while (r == 0 && text.n > 0) {
 		size_t part = text.n < n ? text.n : n;
