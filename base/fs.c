@@ -99,7 +99,7 @@ static int temp_name(const char *name, char out[NAME_MAX + 1], struct err *e)
 }
 
 /* Replaces name by the temporary file, and syncs both the file and the directory. */
-static int commit(int dirfd, int fd, const char *tmp, const char *name, struct err *e)
+static int fs_commit(int dirfd, int fd, const char *tmp, const char *name, struct err *e)
 {
 	if (sys_fsync(fd) < 0)
 		return err_sys(e, "fsync '%s'", tmp);
@@ -143,7 +143,7 @@ int fs_replace(int dirfd, const char *name, struct slice data, struct err *e)
 
 	if (r < 0)
 		return r;
-	r = commit(dirfd, fd, tmp, name, e);
+	r = fs_commit(dirfd, fd, tmp, name, e);
 	if (r < 0)
 		drop_temp(dirfd, tmp);
 	return r;
@@ -432,7 +432,7 @@ int fs_copy(int from_dirfd, const char *from, int to_dirfd, const char *to, size
 	if (temp_name(to, tmp, e) < 0 || open_small(from_dirfd, from, max, &in, e) < 0 ||
 	    fs_open_file(to_dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &out, e) < 0)
 		return err_code(e);
-	if (copy_bytes(in, out, max, from, e) == 0 && commit(to_dirfd, out, tmp, to, e) == 0)
+	if (copy_bytes(in, out, max, from, e) == 0 && fs_commit(to_dirfd, out, tmp, to, e) == 0)
 		return 0;
 	drop_temp(to_dirfd, tmp);
 	return err_code(e);
@@ -695,7 +695,7 @@ struct walk {
 	uint64_t stop_bytes, stop_files;
 };
 
-static bool enough(const struct walk *w)
+static bool usage_is_enough(const struct walk *w)
 {
 	return (w->stop_bytes && w->sum.bytes >= w->stop_bytes) ||
 	       (w->stop_files && w->sum.files >= w->stop_files);
@@ -719,7 +719,7 @@ static int usage_below(int at, const char *path, unsigned depth, struct walk *w,
 	}
 	if (!d)
 		return err_sys(e, "open directory '%s'", path);
-	while (!enough(w) && (ent = readdir(d))) {
+	while (!usage_is_enough(w) && (ent = readdir(d))) {
 		struct stat st;
 		int r = 0;
 

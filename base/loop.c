@@ -130,7 +130,7 @@ static struct source *source_new(void *arg)
 }
 
 /* The common end of all loop_add functions; r is sd-event's result. */
-static int added(struct source *s, int r, const char *what, struct source **ret, struct err *e)
+static int loop_added(struct source *s, int r, const char *what, struct source **ret, struct err *e)
 {
 	if (r < 0) {
 		free(s);
@@ -146,8 +146,8 @@ int loop_add_io(struct loop *l, int fd, uint32_t events, io_fn *fn, void *arg, s
 	struct source *s = source_new(arg);
 
 	s->fn.io = fn;
-	return added(s, sd_event_add_io(l->ev, &s->s, fd, events, loop_on_io, s), "a descriptor",
-		     ret, e);
+	return loop_added(s, sd_event_add_io(l->ev, &s->s, fd, events, loop_on_io, s),
+			  "a descriptor", ret, e);
 }
 
 int loop_add_timer(struct loop *l, uint64_t at_us, timer_fn *fn, void *arg, struct source **ret,
@@ -156,7 +156,7 @@ int loop_add_timer(struct loop *l, uint64_t at_us, timer_fn *fn, void *arg, stru
 	struct source *s = source_new(arg);
 
 	s->fn.timer = fn;
-	return added(
+	return loop_added(
 	    s, sd_event_add_time(l->ev, &s->s, CLOCK_MONOTONIC, at_us, 10000, loop_on_timer, s),
 	    "a timer", ret, e);
 }
@@ -182,8 +182,8 @@ int loop_add_signal(struct loop *l, int signo, signal_fn *fn, void *arg, struct 
 		return err_sys(e, "block signal %d", signo);
 	s = source_new(arg);
 	s->fn.signal = fn;
-	return added(s, sd_event_add_signal(l->ev, &s->s, signo, loop_on_signal, s), "a signal",
-		     ret, e);
+	return loop_added(s, sd_event_add_signal(l->ev, &s->s, signo, loop_on_signal, s),
+			  "a signal", ret, e);
 }
 
 int loop_add_child(struct loop *l, pid_t pid, child_fn *fn, void *arg, struct source **ret,
@@ -198,7 +198,7 @@ int loop_add_child(struct loop *l, pid_t pid, child_fn *fn, void *arg, struct so
 		r = sd_event_source_set_priority(s->s, PRIORITY_CHILD);
 	if (r < 0)
 		s->s = sd_event_source_disable_unref(s->s);
-	return added(s, r, "a child", ret, e);
+	return loop_added(s, r, "a child", ret, e);
 }
 
 int loop_add_dir(struct loop *l, int dirfd, entry_fn *fn, void *arg, struct source **ret,
@@ -207,7 +207,7 @@ int loop_add_dir(struct loop *l, int dirfd, entry_fn *fn, void *arg, struct sour
 	struct source *s = source_new(arg);
 
 	s->fn.entry = fn;
-	return added(
+	return loop_added(
 	    s,
 	    sd_event_add_inotify_fd(l->ev, &s->s, dirfd, IN_MOVED_TO | IN_CREATE, loop_on_entry, s),
 	    "a directory", ret, e);

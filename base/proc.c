@@ -88,7 +88,8 @@ static void __attribute__((noreturn)) child(const struct proc_spec *s, pid_t par
 /* vfork(2): nothing of our memory is copied, and we wait until the child executes the program or
  * ends.  It writes to its own stack frames and to errno, and it calls the kernel.  POSIX allows
  * less to the child.  On Linux posix_spawn(3) does the same. */
-static __attribute__((noinline)) pid_t start(const struct proc_spec *s, pid_t parent, int report)
+static __attribute__((noinline)) pid_t proc_start(const struct proc_spec *s, pid_t parent,
+						  int report)
 {
 	pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
 
@@ -110,7 +111,7 @@ int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct err *e)
 		return err_sys(e, "pipe");
 	rd = p[0];
 	wr = p[1];
-	pid = start(spec, parent, wr);
+	pid = proc_start(spec, parent, wr);
 	if (pid < 0)
 		return err_sys(e, "fork");
 	close_p(&wr);

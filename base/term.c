@@ -155,7 +155,7 @@ static ssize_t guarded_write(void *cookie, const char *p, size_t size)
 	return out_flush(&o, g) < 0 ? 0 : (ssize_t)size;
 }
 
-static int guard(struct guarded *g, FILE **stream, struct err *e)
+static int term_guard_stream(struct guarded *g, FILE **stream, struct err *e)
 {
 	static const cookie_io_functions_t io = {.write = guarded_write};
 	FILE *f = fopencookie(g, "w", io);
@@ -186,9 +186,9 @@ static int open_closed(struct err *e)
 
 int term_guard(struct err *e)
 {
-	if (open_closed(e) < 0 || guard(&out_stream, &stdout, e) < 0)
+	if (open_closed(e) < 0 || term_guard_stream(&out_stream, &stdout, e) < 0)
 		return err_code(e);
-	return guard(&err_stream, &stderr, e);
+	return term_guard_stream(&err_stream, &stderr, e);
 }
 
 int term_lost(void)

@@ -145,7 +145,7 @@ static void tool_next_step(struct running *r)
 }
 
 /* failed is -errno, and *r->e has the message.  Only the first reason counts. */
-static void end(struct running *r, int failed)
+static void tool_end_with(struct running *r, int failed)
 {
 	if (r->failed)
 		return;
@@ -161,8 +161,8 @@ static void tool_on_timer(void *arg)
 	if (r->failed)
 		tool_next_step(r);
 	else
-		end(r,
-		    err_set(r->e, ETIMEDOUT, "took more than %s", units_time(r->t->time_us, time)));
+		tool_end_with(r, err_set(r->e, ETIMEDOUT, "took more than %s",
+				       units_time(r->t->time_us, time)));
 }
 
 static void tool_on_signal(void *arg, int signo)
@@ -175,7 +175,7 @@ static void tool_on_signal(void *arg, int signo)
 	}
 	r->end->signo = signo;
 	if (!r->failed)
-		end(r, err_set(r->e, EINTR, "stopped by signal %d", signo));
+		tool_end_with(r, err_set(r->e, EINTR, "stopped by signal %d", signo));
 }
 
 /* --- its output ---------------------------------------------------------------------- */
@@ -262,7 +262,7 @@ static int take_block(struct running *r, size_t which)
 		tool_take(r->t, r->end, &r->logged, (struct slice){block, (size_t)n});
 	} else if (!r->failed && r->t->out(r->t->arg, (struct slice){block, (size_t)n}, &why) < 0) {
 		*r->e = why;
-		end(r, -why.code);
+		tool_end_with(r, -why.code);
 	}
 	return 1;
 }

@@ -60,7 +60,7 @@ static bool others_write(int fd, const struct stat *st)
 		((st->st_mode & S_IWGRP) && (st->st_gid != 0 || has_list(fd))));
 }
 
-static void meet(struct walk *w, const char *name, int fd, const struct stat *st)
+static void way_meet(struct walk *w, const char *name, int fd, const struct stat *st)
 {
 	struct way *to = w->to;
 
@@ -140,7 +140,7 @@ static bool way_step(struct walk *w, const char *name)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return way_stop(w, errno);
-	meet(w, name, fd, &st);
+	way_meet(w, name, fd, &st);
 	if (S_ISLNK(st.st_mode))
 		return way_follow(w, fd);
 	/* Before another component, a file that is no directory ends the walk. */
@@ -151,7 +151,7 @@ static bool way_step(struct walk *w, const char *name)
 	return true;
 }
 
-static void go(struct walk *w)
+static void way_go(struct walk *w)
 {
 	bool on = true;
 
@@ -190,7 +190,7 @@ int way_walk(const char *path, struct way *ret, struct err *e)
 	way.fd = sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
 	if (way.fd < 0)
 		return err_sys(e, "open '/'");
-	go(&w);
+	way_go(&w);
 	if (way.fd >= 0 && fstat(way.fd, &way.st) < 0)
 		(void)way_stop(&w, errno);
 	if (w.magic)

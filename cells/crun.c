@@ -278,8 +278,8 @@ static int enter_mounts(void *arg)
 }
 
 /* Returns all output of the program, and its status. */
-static int capture(const char *program, int mounts, char out[CRUN_VERSION_MAX], int *ret_status,
-		   struct err *e)
+static int crun_capture(const char *program, int mounts, char out[CRUN_VERSION_MAX],
+			int *ret_status, struct err *e)
 {
 	static const char *const environment[] = {SEARCH_PATH, NULL};
 	const char *argv[] = {program, "--version", NULL};
@@ -336,7 +336,7 @@ int crun_check(const char *program, int mounts, struct err *e)
 	char text[CRUN_VERSION_MAX];
 	struct slice output, oldest = SLICE(CRUN_MIN_VERSION);
 	uint64_t have[3], want[3];
-	int status, r = capture(program, mounts, text, &status, e);
+	int status, r = crun_capture(program, mounts, text, &status, e);
 
 	if (r == -ENOENT)
 		return err_wrap(e, "cells need crun (Debian: apt-get install crun)");
@@ -346,8 +346,8 @@ int crun_check(const char *program, int mounts, struct err *e)
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
 	    !scan_lit(&output, SLICE("crun version ")) || !scan_version(&output, have) ||
 	    !scan_version(&oldest, want))
-		return err_set(e, EPROTONOSUPPORT, "'%s --version' does not print a version of crun",
-			       program);
+		return err_set(e, EPROTONOSUPPORT,
+			       "'%s --version' does not print a version of crun", program);
 	if (!crun_at_least(have, want))
 		return err_set(e, EPROTONOSUPPORT, "'%s' is older than crun " CRUN_MIN_VERSION,
 			       program);

@@ -12,7 +12,7 @@
 
 static void cell_output_on_readable(void *arg, uint32_t events);
 
-static uint64_t allowance(struct output *o)
+static uint64_t output_allowance(struct output *o)
 {
 	uint64_t now = clock_mono_us();
 
@@ -67,7 +67,7 @@ static size_t cell_output_take(struct output *o, size_t max)
 static void cell_output_on_readable(void *arg, uint32_t events)
 {
 	struct output *o = arg;
-	uint64_t max = allowance(o);
+	uint64_t max = output_allowance(o);
 
 	(void)events;
 	if (max == 0) {
@@ -99,7 +99,7 @@ int output_start(struct output *o, struct loop *l, int fd, uint64_t per_second, 
 
 void output_now(struct output *o)
 {
-	uint64_t max = o->fd >= 0 ? allowance(o) : 0;
+	uint64_t max = o->fd >= 0 ? output_allowance(o) : 0;
 
 	if (max > 0)
 		(void)cell_output_take(o, max);

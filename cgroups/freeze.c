@@ -195,7 +195,7 @@ int cgroup_stands(struct cgroup *cg, bool *ret, struct err *e)
 	return each_task(cg, check_running, ret, e);
 }
 
-static bool blocks(pid_t pid, int signo)
+static bool freeze_blocks(pid_t pid, int signo)
 {
 	char buf[CG_TEXT_MAX];
 	struct slice text;
@@ -210,7 +210,8 @@ static bool blocks(pid_t pid, int signo)
  * posix_spawn(3) also blocks the signals of faults.) */
 static bool is_tracer(pid_t pid)
 {
-	return blocks(pid, SIGHUP) && blocks(pid, SIGTERM) && !blocks(pid, SIGSEGV);
+	return freeze_blocks(pid, SIGHUP) && freeze_blocks(pid, SIGTERM) &&
+	       !freeze_blocks(pid, SIGSEGV);
 }
 
 /* No process in a frozen group is reaped, so the number still belongs to the same process. */

@@ -18,7 +18,7 @@ static void free_group(struct cgroup *g)
 DEFINE_CLEANUP(struct cgroup *, free_group)
 
 /* Discards libcgroup's messages: our errors report its failures with more context. */
-static void quiet(void *data, int level, const char *fmt, va_list ap)
+static void group_no_log(void *data, int level, const char *fmt, va_list ap)
 {
 	(void)data;
 	(void)level;
@@ -45,7 +45,7 @@ static int code_of(int r)
 	}
 }
 
-static int fail(struct err *e, int r, const char *what, const char *path)
+static int group_fail(struct err *e, int r, const char *what, const char *path)
 {
 	int code = code_of(r);
 
@@ -71,10 +71,10 @@ int cg_group_init(const struct cg_place *at, unsigned n, struct err *e)
 {
 	int r;
 
-	cgroup_set_logger(quiet, CGROUP_LOG_ERROR, NULL);
+	cgroup_set_logger(group_no_log, CGROUP_LOG_ERROR, NULL);
 	r = cgroup_init();
 	if (r != 0)
-		return fail(e, r, "start libcgroup on", "/proc/mounts");
+		return group_fail(e, r, "start libcgroup on", "/proc/mounts");
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned c = 0; c < CG_CONTROLLER_COUNT; c++)
 			if (at[i].h.controllers & 1u << c) {
@@ -97,7 +97,7 @@ int cg_group_make(unsigned controllers, const char *path, struct err *e)
 		    !cgroup_add_controller(g, cg_controller_name((enum cg_controller)c)))
 			return err_set(e, ENOMEM, "make group '%s'", path);
 	r = cgroup_create_cgroup(g, 1); /* 1: owned by us, no chown */
-	return r == 0 ? 0 : fail(e, r, "make group", path);
+	return r == 0 ? 0 : group_fail(e, r, "make group", path);
 }
 
 int cg_group_set(enum cg_controller c, const char *path, const char *file, const char *value,
@@ -113,6 +113,6 @@ int cg_group_set(enum cg_controller c, const char *path, const char *file, const
 	r = cgroup_modify_cgroup(g);
 	if (r == 0)
 		return 0;
-	(void)fail(e, r, "group", path);
+	(void)group_fail(e, r, "group", path);
 	return err_wrap(e, "write '%s' to '%s'", value, file);
 }

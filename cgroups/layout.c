@@ -41,7 +41,7 @@ static bool is_octal(struct slice s)
 	       s.p[2] <= '7' && s.p[3] >= '0' && s.p[3] <= '7';
 }
 
-static char octal(const char digits[3])
+static char layout_octal(const char digits[3])
 {
 	unsigned v = 0;
 
@@ -52,7 +52,7 @@ static char octal(const char digits[3])
 
 /* mountinfo writes blank, tab, newline and backslash as \ooo.  False: the path is too long or not
  * absolute, so it is not one of ours. */
-static bool unescape(struct slice s, char out[CG_PATH_MAX])
+static bool layout_unescape(struct slice s, char out[CG_PATH_MAX])
 {
 	size_t n = 0;
 
@@ -63,7 +63,7 @@ static bool unescape(struct slice s, char out[CG_PATH_MAX])
 		char c = s.p[0];
 
 		if (took > 1)
-			c = octal(s.p + 1);
+			c = layout_octal(s.p + 1);
 		if (c == '\0')
 			return false;
 		out[n++] = c;
@@ -116,7 +116,7 @@ static bool layout_parse_line(struct slice line, struct cg_hierarchy *out)
 		return false;
 	if (!out->v2)
 		out->controllers = controllers_in(layout_field(&line));
-	return unescape(root, out->root) && unescape(mount, out->mount);
+	return layout_unescape(root, out->root) && layout_unescape(mount, out->mount);
 }
 
 int cg_layout_parse(struct slice mountinfo, struct cg_layout *ret, struct err *e)
@@ -169,7 +169,7 @@ static bool own_line(struct slice line, const struct cg_hierarchy *h, struct sli
 }
 
 /* Whether path has a ".." component.  Such a path is outside of our cgroup namespace. */
-static bool climbs(struct slice path)
+static bool layout_climbs(struct slice path)
 {
 	for (size_t i = 0; i + 3 <= path.n; i++)
 		if (memcmp(path.p + i, "/..", 3) == 0 && (i + 3 == path.n || path.p[i + 3] == '/'))
@@ -190,7 +190,7 @@ bool cg_layout_own(struct slice proc_cgroup, const struct cg_hierarchy *h, char 
 			return false;
 		if (slice_eq(path, SLICE("/")))
 			path.n = 0;
-		if (path.n >= CG_PATH_MAX || climbs(path) || memchr(path.p, '\0', path.n))
+		if (path.n >= CG_PATH_MAX || layout_climbs(path) || memchr(path.p, '\0', path.n))
 			return false;
 		memcpy(ret, path.p, path.n);
 		ret[path.n] = '\0';

@@ -71,14 +71,15 @@ static bool place_is_delegated(int fd)
 
 /* A service manager in this group has its own process in init.scope (systemd(1)).  It divides the
  * group, and enables only the controllers that its own units need. */
-static bool managed(int fd)
+static bool place_is_managed(int fd)
 {
 	return geteuid() != 0 && faccessat(fd, "init.scope", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Shortens path to the nearest delegated group: the group itself or one above it.  Without such a
  * group, path becomes "". */
-static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX], struct err *e)
+static int place_nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX],
+				   struct err *e)
 {
 	while (*path) {
 		_autoclose_ int fd = -1;
@@ -86,7 +87,7 @@ static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX
 
 		if (r < 0 && r != -ENOENT && r != -EACCES)
 			return r;
-		if (r == 0 && place_is_delegated(fd) && !managed(fd) &&
+		if (r == 0 && place_is_delegated(fd) && !place_is_managed(fd) &&
 		    faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
 			return 0;
 		*strrchr(path, '/') = '\0';
@@ -94,7 +95,7 @@ static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX
 	return 0;
 }
 
-static bool writable(const struct cg_hierarchy *h, const char *path)
+static bool place_is_writable(const struct cg_hierarchy *h, const char *path)
 {
 	_autoclose_ int fd = -1;
 	struct err e;
@@ -119,12 +120,12 @@ static int place_choose(enum cgroup_layout kind, const struct cg_hierarchy *h,
 			       "systemd.unified_cgroup_hierarchy=1");
 	memcpy(base, own, sizeof(own));
 	if (kind == CGROUP_UNIFIED)
-		r = nearest_delegated(h, base, e);
+		r = place_nearest_delegated(h, base, e);
 	else
 		base[0] = '\0';
 	if (r < 0 || *base || geteuid() == 0)
 		return r;
-	if (known && writable(h, own)) {
+	if (known && place_is_writable(h, own)) {
 		memcpy(base, own, sizeof(own));
 		return 0;
 	}
@@ -146,8 +147,8 @@ static int place_check_path(const char *path, struct err *e)
 }
 
 /* path NULL: find one. */
-static int find_base(const struct cgroup_tree *t, struct cg_place *p, const char *path,
-		     struct slice own_text, struct err *e)
+static int place_find_base(const struct cgroup_tree *t, struct cg_place *p, const char *path,
+			   struct slice own_text, struct err *e)
 {
 	size_t n;
 	int r;
@@ -182,7 +183,7 @@ static int place_enter_leaf(struct cgroup_tree *t, struct slice own_text, struct
 	return cg_file_write(p->base_fd, CG_LEAF "/cgroup.procs", "0", e);
 }
 
-static int open_base(struct cg_place *p, const char *configured, struct err *e)
+static int place_open_base(struct cg_place *p, const char *configured, struct err *e)
 {
 	_autoclose_ int mount = -1;
 	int r = place_open_below(&p->h, p->path, &p->base_fd, e);
@@ -211,7 +212,7 @@ int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *
 		t->n++;
 		if (!p->h.v2)
 			t->on_v1 |= p->h.controllers;
-		if (find_base(t, p, path, own, e) < 0 || open_base(p, path, e) < 0)
+		if (place_find_base(t, p, path, own, e) < 0 || place_open_base(p, path, e) < 0)
 			return err_code(e);
 		p->base_n = strlen(p->path);
 		room = sizeof(p->path) - p->base_n;
@@ -224,14 +225,14 @@ int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *
 }
 
 /* libcgroup reports "not allowed" also when the parent does not exist. */
-static bool is_allowed(const struct cg_place *p)
+static bool place_is_allowed(const struct cg_place *p)
 {
 	return faccessat(p->base_fd, CG_SHARED, W_OK, AT_EACCESS) == 0 ||
 	       (errno == ENOENT && faccessat(p->base_fd, ".", W_OK, AT_EACCESS) == 0);
 }
 
 /* Makes and opens the group.  -ENOENT: another instance has just removed the parent. */
-static int make_one(struct cg_place *p, struct err *e)
+static int place_make_one(struct cg_place *p, struct err *e)
 {
 	const char *below = p->path + p->base_n + 1;
 	char name[CG_SHOWN_MAX];
@@ -241,7 +242,7 @@ static int make_one(struct cg_place *p, struct err *e)
 		int r = cg_group_make(p->h.controllers, p->path + 1, e);
 
 		if (r < 0)
-			return r == -EACCES && is_allowed(p) ? -ENOENT : r;
+			return r == -EACCES && place_is_allowed(p) ? -ENOENT : r;
 	} else if ((sys_mkdirat(p->base_fd, CG_SHARED, 0755) < 0 && errno != EEXIST) ||
 		   (sys_mkdirat(p->base_fd, below, 0755) < 0 && errno != EEXIST)) {
 		return err_sys(e, "make group '%s'", name);
@@ -251,7 +252,7 @@ static int make_one(struct cg_place *p, struct err *e)
 }
 
 /* Whether the path still leads to the open directory. */
-static bool still_there(const struct cg_place *p)
+static bool place_still_there(const struct cg_place *p)
 {
 	struct stat a, b;
 
@@ -262,7 +263,7 @@ static bool still_there(const struct cg_place *p)
 
 /* Locks the open directory.  The keeper of a dead predecessor has inherited the lock, and holds it
  * until it has removed the groups.  So we wait for the lock. */
-static int lock(struct cg_place *p, uint64_t until_us, struct err *e)
+static int place_lock(struct cg_place *p, uint64_t until_us, struct err *e)
 {
 	while (flock(p->fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
@@ -276,13 +277,13 @@ static int lock(struct cg_place *p, uint64_t until_us, struct err *e)
 }
 
 /* Makes the groups in the other hierarchies while the lock in the first one is held. */
-static int make_rest(struct cgroup_tree *t, uint64_t until_us, struct err *e)
+static int place_make_rest(struct cgroup_tree *t, uint64_t until_us, struct err *e)
 {
 	for (unsigned i = 1; i < t->n; i++) {
 		int r;
 
 		do
-			r = make_one(&t->at[i], e);
+			r = place_make_one(&t->at[i], e);
 		while (r == -ENOENT && clock_mono_us() < until_us);
 		if (r < 0)
 			return r;
@@ -298,16 +299,16 @@ int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e)
 
 	do {
 		close_p(&v2->fd);
-		r = make_one(v2, e);
+		r = place_make_one(v2, e);
 		if (r == -ENOENT && clock_mono_us() < until_us)
 			continue;
 		if (r == 0)
-			r = lock(v2, no_wait ? 0 : until_us, e);
+			r = place_lock(v2, no_wait ? 0 : until_us, e);
 		if (r < 0)
 			return r;
-	} while (!still_there(v2));
+	} while (!place_still_there(v2));
 	t->locked = true;
-	return make_rest(t, until_us, e);
+	return place_make_rest(t, until_us, e);
 }
 
 /* Reports a foreign process in a group that may only have groups. */
@@ -328,7 +329,7 @@ static int place_report_busy(const struct cgroup_tree *t, struct err *e)
 		       geteuid() == 0 ? "service" : "scope: " CG_OWN_SCOPE);
 }
 
-static int enable_in(struct cgroup_tree *t, int base_fd, const char *dir, struct err *e)
+static int place_enable_in(struct cgroup_tree *t, int base_fd, const char *dir, struct err *e)
 {
 	_autoclose_ int fd = sys_openat(base_fd, dir, O_RDONLY | O_DIRECTORY, 0);
 
@@ -370,11 +371,12 @@ int cg_place_enable(struct cgroup_tree *t, struct err *e)
 
 			memcpy(up, p->path, i);
 			up[i] = '\0';
-			(void)enable_in(t, mount, i ? up + 1 : ".", &ignored);
+			(void)place_enable_in(t, mount, i ? up + 1 : ".", &ignored);
 		}
-	if (enable_in(t, p->base_fd, ".", e) < 0 || enable_in(t, p->base_fd, CG_SHARED, e) < 0)
+	if (place_enable_in(t, p->base_fd, ".", e) < 0 ||
+	    place_enable_in(t, p->base_fd, CG_SHARED, e) < 0)
 		return err_code(e);
-	return enable_in(t, p->fd, ".", e);
+	return place_enable_in(t, p->fd, ".", e);
 }
 
 /* --- leaving a delegated group ------------------------------------------------- */

@@ -31,7 +31,7 @@ bool cg_stat_keyed(struct slice text, struct slice key, uint64_t *ret)
 }
 
 /* The number after " total=" at the end of a line. */
-static bool total(struct slice line, uint64_t *ret)
+static bool stat_total(struct slice line, uint64_t *ret)
 {
 	static const char mark[] = " total=";
 	const char *at = line.n ? memmem(line.p, line.n, mark, sizeof(mark) - 1) : NULL;
@@ -59,7 +59,7 @@ bool cg_stat_pressure(struct slice text, struct cgroup_stall *ret)
 
 		if (!is_some && !scan_lit(&line, SLICE("full")))
 			return false;
-		if (!total(line, to))
+		if (!stat_total(line, to))
 			return false;
 		some |= is_some;
 	}

@@ -118,7 +118,7 @@ int cg_sweep_each(int dirfd, void (*fn)(uint64_t pid, void *arg), void *arg, str
 	return r < 0 ? r : sweep_walk(dirfd, CG_DEPTH_MAX, &v, e);
 }
 
-static int events(int fd, const char *key, bool *ret, struct err *e)
+static int sweep_read_event(int fd, const char *key, bool *ret, struct err *e)
 {
 	char buf[CG_TEXT_MAX];
 	struct slice text;
@@ -142,7 +142,7 @@ static int sweep_wait_for(int dirfd, const char *key, bool want, int ms, struct 
 
 	if (fd < 0)
 		return err_sys(e, "open 'cgroup.events'");
-	while ((r = events(fd, key, &now, e)) == 0 && now != want) {
+	while ((r = sweep_read_event(fd, key, &now, e)) == 0 && now != want) {
 		struct pollfd p = {.fd = fd, .events = POLLPRI};
 		uint64_t at = clock_mono_us();
 

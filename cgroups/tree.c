@@ -13,7 +13,7 @@
 
 /* Adds a missing feature to p->missing; the text is cut when it is full. */
 static void __attribute__((format(printf, 2, 3)))
-miss(struct cgroup_promises *p, const char *fmt, ...)
+promises_add_missing(struct cgroup_promises *p, const char *fmt, ...)
 {
 	size_t n = strlen(p->missing);
 	va_list ap;
@@ -28,7 +28,7 @@ miss(struct cgroup_promises *p, const char *fmt, ...)
 }
 
 /* Whether the root has the controller, but a group above ours does not pass it on to us. */
-static bool kept_above(const struct cg_place *p, const char *name)
+static bool promises_kept_above(const struct cg_place *p, const char *name)
 {
 	_autoclose_ int mount = sys_openat(AT_FDCWD, p->h.mount, O_RDONLY | O_DIRECTORY, 0);
 
@@ -36,39 +36,40 @@ static bool kept_above(const struct cg_place *p, const char *name)
 	       !cg_file_has_word(p->base_fd, "cgroup.controllers", name);
 }
 
-static void miss_controller(struct cgroup_promises *p, const struct cg_place *at, const char *name,
-			    const char *promise)
+static void promises_add_controller(struct cgroup_promises *p, const struct cg_place *at,
+				    const char *name, const char *promise)
 {
 	size_t n = strlen(p->undelegated);
 
-	if (!kept_above(at, name)) {
-		miss(p, "%s: the controller %s is not available in %s", promise, name, at->h.mount);
+	if (!promises_kept_above(at, name)) {
+		promises_add_missing(p, "%s: the controller %s is not available in %s", promise,
+				     name, at->h.mount);
 		return;
 	}
-	miss(p, "%s: the controller %s is not delegated to us", promise, name);
+	promises_add_missing(p, "%s: the controller %s is not delegated to us", promise, name);
 	(void)snprintf(p->undelegated + n, sizeof(p->undelegated) - n, "%s%s", n ? " " : "", name);
 }
 
 /* Whether our group in c's hierarchy has all files (the list ends with NULL). */
-static bool has_files(struct cgroup_tree *t, enum cg_controller c, const char *promise,
-		      const char *const files[])
+static bool promises_has_files(struct cgroup_tree *t, enum cg_controller c, const char *promise,
+			       const char *const files[])
 {
 	const struct cg_place *p = cg_place_of(t, c);
 	const char *name = cg_controller_name(c);
 
 	if (p->h.v2 && !cg_file_has_word(p->fd, "cgroup.subtree_control", name)) {
-		miss_controller(&t->promises, p, name, promise);
+		promises_add_controller(&t->promises, p, name, promise);
 		return false;
 	}
 	for (; *files; files++)
 		if (!cg_file_exists(p->fd, *files)) {
-			miss(&t->promises, "%s: no file %s", promise, *files);
+			promises_add_missing(&t->promises, "%s: no file %s", promise, *files);
 			return false;
 		}
 	return true;
 }
 
-static void find_memory(struct cgroup_tree *t, bool v1)
+static void promises_find_memory(struct cgroup_tree *t, bool v1)
 {
 	static const char *const max[][2] = {{"memory.max", NULL}, {"memory.limit_in_bytes", NULL}};
 	static const char *const swap[][2] = {{"memory.swap.max", NULL},
@@ -77,20 +78,20 @@ static void find_memory(struct cgroup_tree *t, bool v1)
 					      {"memory.oom_control", "cgroup.event_control", NULL}};
 	struct cgroup_promises *p = &t->promises;
 
-	p->memory = has_files(t, CG_MEMORY, "memory limit", max[v1]);
+	p->memory = promises_has_files(t, CG_MEMORY, "memory limit", max[v1]);
 	if (!p->memory)
 		return; /* one reason is enough */
-	p->memory_high = has_files(t, CG_MEMORY, "memory mark", high[v1]);
-	p->swap_off = !t->has_swap || has_files(t, CG_MEMORY, "swap off", swap[v1]);
+	p->memory_high = promises_has_files(t, CG_MEMORY, "memory mark", high[v1]);
+	p->swap_off = !t->has_swap || promises_has_files(t, CG_MEMORY, "swap off", swap[v1]);
 }
 
-static void find_cpu(struct cgroup_tree *t, bool v1)
+static void promises_find_cpu(struct cgroup_tree *t, bool v1)
 {
 	static const char *const files[][4] = {
 	    {"cpu.max", "cpu.weight", NULL, NULL},
 	    {"cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.shares", NULL}};
 
-	t->promises.cpu = has_files(t, CG_CPU, "CPU limit", files[v1]);
+	t->promises.cpu = promises_has_files(t, CG_CPU, "CPU limit", files[v1]);
 }
 
 static void promises_find(struct cgroup_tree *t)
@@ -102,21 +103,21 @@ static void promises_find(struct cgroup_tree *t)
 	struct slice text;
 	struct err e;
 
-	find_memory(t, t->on_v1 & 1u << CG_MEMORY);
-	find_cpu(t, t->on_v1 & 1u << CG_CPU);
-	p->pids = has_files(t, CG_PIDS, "process limit", pids);
+	promises_find_memory(t, t->on_v1 & 1u << CG_MEMORY);
+	promises_find_cpu(t, t->on_v1 & 1u << CG_CPU);
+	p->pids = promises_has_files(t, CG_PIDS, "process limit", pids);
 	/* The root group has no pids.max, but ours is never the root. */
 	p->pressure = cg_file_read(v2, "memory.pressure", buf, &text, &e) == 0;
 	if (!p->pressure)
-		miss(p, "pressure: none from this kernel (boot it with psi=1)");
+		promises_add_missing(p, "pressure: none from this kernel (boot it with psi=1)");
 	p->kill = cg_file_exists(v2, "cgroup.kill");
 	if (!p->kill)
-		miss(p, "kill at once: no file cgroup.kill (Linux 5.14)");
+		promises_add_missing(p, "kill at once: no file cgroup.kill (Linux 5.14)");
 }
 
 /* --- the tree ------------------------------------------------------------------ */
 
-static void free_tree(struct cgroup_tree *t)
+static void tree_free(struct cgroup_tree *t)
 {
 	for (unsigned i = 0; i < t->n; i++) {
 		close_p(&t->at[i].fd);
@@ -134,10 +135,10 @@ void cgroup_tree_close(struct cgroup_tree *t)
 	cg_keeper_stop(t);
 	if (t->locked) /* without the lock, another process uses the groups */
 		cg_sweep_ours(t);
-	free_tree(t);
+	tree_free(t);
 }
 
-static bool instance_ok(const char *s)
+static bool tree_instance_ok(const char *s)
 {
 	size_t n = strlen(s);
 
@@ -146,7 +147,7 @@ static bool instance_ok(const char *s)
 }
 
 /* /proc/swaps has a header line, then one line for each swap area. */
-static int find_swap(struct cgroup_tree *t, struct err *e)
+static int tree_find_swap(struct cgroup_tree *t, struct err *e)
 {
 	_autofree_ char *buf = NULL;
 	struct slice text, line;
@@ -177,13 +178,13 @@ int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
 {
 	CLEANUP(cgroup_tree_close_p) struct cgroup_tree *t = NULL;
 
-	if (!instance_ok(o->instance))
+	if (!tree_instance_ok(o->instance))
 		return err_set(e, EINVAL, "'%s' is not a valid instance name", o->instance);
 	t = xcalloc(1, sizeof(*t));
 	t->keeper_fd = -1;
 	memcpy(t->instance, o->instance, strlen(o->instance) + 1);
 	/* The sweep removes everything that a predecessor left. */
-	if (find_swap(t, e) < 0 || tree_find(t, o->path, e) < 0 ||
+	if (tree_find_swap(t, e) < 0 || tree_find(t, o->path, e) < 0 ||
 	    cg_group_init(t->at, t->n, e) < 0 || cg_place_make(t, o->no_wait, e) < 0 ||
 	    cg_sweep_all(t, &t->swept, e) < 0 || cg_place_enable(t, e) < 0)
 		return err_code(e);

@@ -47,7 +47,7 @@ static json_t *bundle_strings(const char *const *s, size_t n)
 	return json_incref(list);
 }
 
-static json_t *vector(const char *const *v)
+static json_t *bundle_vector(const char *const *v)
 {
 	size_t n = 0;
 
@@ -57,16 +57,16 @@ static json_t *vector(const char *const *v)
 }
 
 /* Process 1, with the job's argv as its arguments. */
-static json_t *arguments(const char *const *argv)
+static json_t *bundle_arguments(const char *const *argv)
 {
-	json_t *list = vector(argv);
+	json_t *list = bundle_vector(argv);
 
 	if (list)
 		json_array_insert_new(list, 0, json_string(INIT_PATH));
 	return list;
 }
 
-static json_t *tmpfs(const char *target, const char *exec, const char *rw, uint64_t bytes)
+static json_t *bundle_tmpfs(const char *target, const char *exec, const char *rw, uint64_t bytes)
 {
 	char size[64], inodes[64];
 	uint64_t files = bytes / BYTES_PER_INODE;
@@ -90,7 +90,7 @@ static bool bundle_is_dir(const char *path)
 /* Recursive, because the kernel refuses a bind mount that would uncover files below a mount.  "ro"
  * applies only to the top mount; "rro" (Linux 5.12) also protects file systems mounted below it.
  * crun 1.8.1 refuses "rro" for a file. */
-static json_t *bind(const struct bundle *b, const struct cell_mount *m)
+static json_t *bundle_bind(const struct bundle *b, const struct cell_mount *m)
 {
 	_autojson_ json_t *options =
 	    json_pack("[s,s,s,s,s]", "rbind", "nosuid", "nodev", m->writable ? "rw" : "ro",
@@ -104,31 +104,32 @@ static json_t *bind(const struct bundle *b, const struct cell_mount *m)
 
 /* Read-only, so that a job cannot lower its OOM score there (only CAP_SYS_RESOURCE sets a minimum).
  * No engine writes to files in /proc. */
-static json_t *proc(void)
+static json_t *bundle_proc(void)
 {
 	return json_pack("{s:s, s:s, s:s, s:[s,s,s,s]}", "destination", "/proc", "type", "proc",
 			 "source", "proc", "options", "nosuid", "nodev", "noexec", "ro");
 }
 
 /* In mount order: later mounts may be inside or over earlier ones. */
-static json_t *mounts(const struct bundle *b)
+static json_t *bundle_mounts(const struct bundle *b)
 {
 	_autojson_ json_t *list = json_array();
 
-	json_array_append_new(list, proc());
-	json_array_append_new(list, tmpfs("/dev", "noexec", "ro", 65536));
-	json_array_append_new(list, tmpfs("/dev/shm", "noexec", "nodev", SHM_BYTES));
-	json_array_append_new(list, tmpfs("/tmp", b->profile == CELL_ENGINE ? "noexec" : "exec",
-					  "nodev", b->spec->tmp_bytes));
+	json_array_append_new(list, bundle_proc());
+	json_array_append_new(list, bundle_tmpfs("/dev", "noexec", "ro", 65536));
+	json_array_append_new(list, bundle_tmpfs("/dev/shm", "noexec", "nodev", SHM_BYTES));
+	json_array_append_new(list,
+			      bundle_tmpfs("/tmp", b->profile == CELL_ENGINE ? "noexec" : "exec",
+					   "nodev", b->spec->tmp_bytes));
 	for (size_t i = 0; i < b->plan->n; i++) {
 		const struct root_part *p = &b->plan->part[i];
 		struct cell_mount m = {p->source, p->path, false, true};
 
-		if (p->source && !bundle_add(list, bind(b, &m)))
+		if (p->source && !bundle_add(list, bundle_bind(b, &m)))
 			return NULL;
 	}
 	for (size_t i = 0; i < b->spec->n_mounts; i++)
-		if (!bundle_add(list, bind(b, &b->spec->mounts[i])))
+		if (!bundle_add(list, bundle_bind(b, &b->spec->mounts[i])))
 			return NULL;
 	return json_incref(list);
 }
@@ -139,38 +140,38 @@ static void add_limit(json_t *list, const char *type, rlim_t value)
 					      (json_int_t)value, "hard", (json_int_t)value));
 }
 
-static rlim_t lesser(rlim_t a, rlim_t b)
+static rlim_t bundle_min(rlim_t a, rlim_t b)
 {
 	return a < b ? a : b;
 }
 
-static json_t *rlimits(const struct bundle *b)
+static json_t *bundle_rlimits(const struct bundle *b)
 {
 	json_t *list = json_array();
 
 	add_limit(list, "RLIMIT_CORE", 0);
-	add_limit(list, "RLIMIT_MEMLOCK", lesser(MEMLOCK_BYTES, b->memlock_hard));
+	add_limit(list, "RLIMIT_MEMLOCK", bundle_min(MEMLOCK_BYTES, b->memlock_hard));
 	if (b->spec->file_bytes)
 		add_limit(list, "RLIMIT_FSIZE", b->spec->file_bytes);
 	if (b->spec->cpu_s)
 		add_limit(list, "RLIMIT_CPU", b->spec->cpu_s);
 	if (b->spec->files_max)
-		add_limit(list, "RLIMIT_NOFILE", lesser(b->spec->files_max, b->files_hard));
+		add_limit(list, "RLIMIT_NOFILE", bundle_min(b->spec->files_max, b->files_hard));
 	return list;
 }
 
-static json_t *process(const struct bundle *b)
+static json_t *bundle_process(const struct bundle *b)
 {
 	return json_pack("{s:b, s:{s:i,s:i}, s:o, s:o, s:s, s:{s:[],s:[],s:[],s:[],s:[]}, s:b, "
 			 "s:i, s:o}",
 			 "terminal", 0, "user", "uid", 0, "gid", 0, "args",
-			 arguments(b->spec->argv), "env", vector(b->spec->env), "cwd", b->spec->cwd,
-			 "capabilities", "bounding", "effective", "inheritable", "permitted",
-			 "ambient", "noNewPrivileges", 1, "oomScoreAdj", OOM_SCORE_ADJ, "rlimits",
-			 rlimits(b));
+			 bundle_arguments(b->spec->argv), "env", bundle_vector(b->spec->env), "cwd",
+			 b->spec->cwd, "capabilities", "bounding", "effective", "inheritable",
+			 "permitted", "ambient", "noNewPrivileges", 1, "oomScoreAdj", OOM_SCORE_ADJ,
+			 "rlimits", bundle_rlimits(b));
 }
 
-static json_t *mapping(uint32_t outside)
+static json_t *bundle_mapping(uint32_t outside)
 {
 	return json_pack("[{s:i, s:I, s:i}]", "containerID", 0, "hostID", (json_int_t)outside,
 			 "size", 1);
@@ -188,11 +189,11 @@ static json_t *namespace_list(const struct bundle *b)
 
 static json_t *linux_part(const struct bundle *b)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "uidMappings", mapping(b->spec->uid),
-			 "gidMappings", mapping(b->spec->gid), "namespaces", namespace_list(b),
-			 "maskedPaths", bundle_strings(masked, sizeof(masked) / sizeof(masked[0])),
-			 "readonlyPaths",
-			 bundle_strings(readonly, sizeof(readonly) / sizeof(readonly[0])));
+	return json_pack(
+	    "{s:o, s:o, s:o, s:o, s:o}", "uidMappings", bundle_mapping(b->spec->uid), "gidMappings",
+	    bundle_mapping(b->spec->gid), "namespaces", namespace_list(b), "maskedPaths",
+	    bundle_strings(masked, sizeof(masked) / sizeof(masked[0])), "readonlyPaths",
+	    bundle_strings(readonly, sizeof(readonly) / sizeof(readonly[0])));
 }
 
 /* Without linux.seccomp, which crun would compile for every cell.  Instead, crun's own annotations
@@ -204,9 +205,9 @@ int bundle_json(const struct bundle *b, char **ret, struct err *e)
 	json_error_t at;
 	_autojson_ json_t *root = json_pack_ex(
 	    &at, 0, "{s:s, s:o, s:{s:s, s:b}, s:s, s:o, s:o, s:{s:s, s:s}}", "ociVersion", "1.0.2",
-	    "process", process(b), "root", "path", "rootfs", "readonly", 1, "hostname", "cell",
-	    "mounts", mounts(b), "linux", linux_part(b), "annotations", "run.oci.seccomp_bpf_data",
-	    b->filter, "run.oci.seccomp.receiver", b->listener);
+	    "process", bundle_process(b), "root", "path", "rootfs", "readonly", 1, "hostname",
+	    "cell", "mounts", bundle_mounts(b), "linux", linux_part(b), "annotations",
+	    "run.oci.seccomp_bpf_data", b->filter, "run.oci.seccomp.receiver", b->listener);
 
 	if (!root)
 		return err_set(e, EINVAL,

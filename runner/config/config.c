@@ -28,7 +28,7 @@ static uint32_t split_line(const char *msg, const char **ret_why)
 	return (uint32_t)line;
 }
 
-static const char *hint(const char *why)
+static const char *text_hint(const char *why)
 {
 	static const struct {
 		const char *sign, *hint;
@@ -60,7 +60,7 @@ static int text_error(const struct config *c, struct err *e)
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
-	return where_fail(&at, e, "%s%s", text, hint(text));
+	return where_fail(&at, e, "%s%s", text, text_hint(text));
 }
 
 /* Parses text into c->root, an object, and c->places.  Errors have file and line. */
@@ -462,8 +462,8 @@ static int override_target(struct config *c, const struct key *k, const char *te
 	return 0;
 }
 
-static const struct key *settable(const struct schema *s, const char *name, const struct where *at,
-				  struct err *e)
+static const struct key *override_key(const struct schema *s, const char *name,
+				      const struct where *at, struct err *e)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		if (strcmp(s->keys[i].name, name) != 0)
@@ -481,7 +481,7 @@ static const struct key *settable(const struct schema *s, const char *name, cons
 static int override_now(const struct schema *s, const char *name, const char *text,
 			const struct where *at, void *base, struct origin *from, struct err *e)
 {
-	const struct key *k = settable(s, name, at, e);
+	const struct key *k = override_key(s, name, at, e);
 	int r;
 
 	if (!k)
@@ -508,6 +508,6 @@ int config_override(struct config *c, const char *key, const char *text, struct 
 	}
 	if (strncmp(key, "defaults.", 9) != 0)
 		return override_now(&schema_root, key, text, &at, &c->top, c->top_from, e);
-	k = settable(&schema_target, key + 9, &at, e);
+	k = override_key(&schema_target, key + 9, &at, e);
 	return k ? override_target(c, k, text, &at, e) : err_code(e);
 }

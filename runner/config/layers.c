@@ -59,8 +59,8 @@ static int layers_store(const struct layer *l, const struct key *k, json_t *v, u
 }
 
 /* {"rule": ..., "window": ...}; a string is a rule alone, and false is the rule "none". */
-static int plateau(const struct layer *l, json_t *v, uint32_t id, const struct where *at,
-		   struct err *e)
+static int layers_plateau(const struct layer *l, json_t *v, uint32_t id, const struct where *at,
+			  struct err *e)
 {
 	const struct key *rule = schema_find(l->schema, "plateau.", SLICE("rule"));
 
@@ -77,8 +77,8 @@ static int plateau(const struct layer *l, json_t *v, uint32_t id, const struct w
 	return 0;
 }
 
-static int member(const struct layer *l, const char *prefix, const char *name, json_t *v,
-		  uint32_t id, const struct where *up, struct err *e)
+static int layers_member(const struct layer *l, const char *prefix, const char *name, json_t *v,
+			 uint32_t id, const struct where *up, struct err *e)
 {
 	const struct key *k = schema_find(l->schema, prefix, slice_of(name));
 	struct where at = {
@@ -90,7 +90,7 @@ static int member(const struct layer *l, const char *prefix, const char *name, j
 		return layers_store(l, k, v, id, &at, e);
 	if (l->schema == &schema_trigger)
 		return layers_object(l, "quiet.", v, id, &at, e);
-	return l->schema == &schema_target ? plateau(l, v, id, &at, e) : 0;
+	return l->schema == &schema_target ? layers_plateau(l, v, id, &at, e) : 0;
 }
 
 static int layers_object(const struct layer *l, const char *prefix, json_t *object, uint32_t id,
@@ -102,8 +102,8 @@ static int layers_object(const struct layer *l, const char *prefix, json_t *obje
 	if (!json_is_object(object))
 		return where_fail(at, e, "not an object: write {\"key\": value, ...}");
 	for (i = json_object_iter(object); i; i = json_object_iter_next(object, i)) {
-		int r = member(l, prefix, json_object_iter_key(i), json_object_iter_value(i), child,
-			       at, e);
+		int r = layers_member(l, prefix, json_object_iter_key(i), json_object_iter_value(i),
+				      child, at, e);
 
 		if (r < 0)
 			return r;
@@ -125,8 +125,8 @@ int layer_object(const struct layer *l, json_t *values, uint32_t id, const struc
 
 /* --- places ---------------------------------------------------------------- */
 
-static const struct where *chain(const struct input *input, const char *section, bool glob,
-				 uint32_t line, struct where_chain *w)
+static const struct where *layers_chain(const struct input *input, const char *section, bool glob,
+					uint32_t line, struct where_chain *w)
 {
 	w->top = (struct where){.input = input, .line = line};
 	w->targets = (struct where){.up = &w->top, .input = input, .key = "targets", .line = line};
@@ -141,7 +141,7 @@ static const struct where *chain(const struct input *input, const char *section,
 const struct where *section_where(const struct config *c, const struct section *s,
 				  struct where_chain *w)
 {
-	return chain(&c->file, s->name, s->glob, places_line(&c->places, s->id), w);
+	return layers_chain(&c->file, s->name, s->glob, places_line(&c->places, s->id), w);
 }
 
 const struct where *origin_where(const struct config *c, const struct origin *o, const char *key,
@@ -149,7 +149,7 @@ const struct where *origin_where(const struct config *c, const struct origin *o,
 {
 	const struct input *input = o->rank == RANK_COMMAND_LINE ? &c->command_line : &c->file;
 
-	w->key = (struct where){.up = chain(input, o->section, o->glob, o->line, w),
+	w->key = (struct where){.up = layers_chain(input, o->section, o->glob, o->line, w),
 				.input = input,
 				.key = key,
 				.line = o->line};
@@ -169,7 +169,7 @@ const char *origin_text(const struct config *c, const struct origin *o, char out
 					: "command line");
 		return out;
 	}
-	at = chain(&c->file, o->section, o->glob, o->line, &w);
+	at = layers_chain(&c->file, o->section, o->glob, o->line, &w);
 	where_path(at, path);
 	snprintf(out, ORIGIN_MAX, "%s%s%s", where_place(at, place), *path ? " " : "", path);
 	return out;

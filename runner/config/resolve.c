@@ -30,8 +30,8 @@ struct pair {
 };
 
 /* Reports the value of the later layer as the mistake: the earlier value was valid by itself. */
-static int contradiction(const struct config *c, struct resolved *r, struct pair a, struct pair b,
-			 const char *rule, struct err *e)
+static int resolve_contradiction(const struct config *c, struct resolved *r, struct pair a,
+				 struct pair b, const char *rule, struct err *e)
 {
 	char origin[ORIGIN_MAX], va[VALUE_TEXT_MAX], vb[VALUE_TEXT_MAX];
 	struct where_chain w;
@@ -58,11 +58,12 @@ static int resolve_check_memory(const struct config *c, struct resolved *r, stru
 	snprintf(rule, sizeof(rule), "rss_limit may be 7/8 of memory at most, here %s",
 		 value_number(VALUE_SIZE, (int64_t)v->memory_high, most));
 	if (v->rss_limit > v->memory_high)
-		return contradiction(c, r, (struct pair){"rss_limit", VALUE_SIZE, v->rss_limit},
-				     memory, rule, e);
+		return resolve_contradiction(
+		    c, r, (struct pair){"rss_limit", VALUE_SIZE, v->rss_limit}, memory, rule, e);
 	if (v->scratch >= v->memory)
-		return contradiction(c, r, (struct pair){"scratch", VALUE_SIZE, v->scratch}, memory,
-				     "scratch is counted in memory and must be below it", e);
+		return resolve_contradiction(
+		    c, r, (struct pair){"scratch", VALUE_SIZE, v->scratch}, memory,
+		    "scratch is counted in memory and must be below it", e);
 	return 0;
 }
 
@@ -73,7 +74,7 @@ static int resolve_check(const struct config *c, struct resolved *r, struct err 
 	bool silence = v->plateau.rule == PLATEAU_CPU_SILENCE || v->plateau.rule == PLATEAU_WALL;
 
 	if (silence && v->plateau.cap_us && v->plateau.cap_us < v->plateau.window_us)
-		return contradiction(
+		return resolve_contradiction(
 		    c, r, (struct pair){"plateau.cap", VALUE_TIME, v->plateau.cap_us},
 		    (struct pair){"plateau.window", VALUE_TIME, v->plateau.window_us},
 		    "the cap would come before any window is over", e);
@@ -82,7 +83,7 @@ static int resolve_check(const struct config *c, struct resolved *r, struct err 
 
 /* rss_limit leaves room below the hard limit: the engine checks its own limit only once a second,
  * and then writes the input.  memory.high throttles the cell in that range. */
-static void derive(struct resolved *r)
+static void resolve_derive(struct resolved *r)
 {
 	struct target_config *v = &r->v;
 
@@ -148,7 +149,7 @@ static int lay_all(const struct config *c, wanted_fn *wanted, const void *arg, s
 		n = lay_override(c, &c->overrides[i], r, e);
 	if (n < 0)
 		return n;
-	derive(r);
+	resolve_derive(r);
 	return resolve_check(c, r, e);
 }
 

@@ -32,7 +32,7 @@ static const char *wrong_link(const char *s)
 	return NULL;
 }
 
-static bool only(const char *s, size_t n, const char *more)
+static bool has_only(const char *s, size_t n, const char *more)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!isalnum((unsigned char)s[i]) && !strchr(more, s[i]))
@@ -45,7 +45,7 @@ static const char *wrong_repository(const char *s)
 {
 	const char *slash = strchr(s, '/'), *name = slash ? slash + 1 : s;
 
-	if (slash && only(s, (size_t)(slash - s), "-") && only(name, strlen(name), "-_.") &&
+	if (slash && has_only(s, (size_t)(slash - s), "-") && has_only(name, strlen(name), "-_.") &&
 	    strlen(s) <= 140 && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
 		return NULL;
 	return "is not a repository such as \"owner/name\"";
@@ -75,14 +75,14 @@ static const char *wrong_url(const char *s)
 
 static const char *wrong_name(const char *s)
 {
-	return strlen(s) <= 64 && only(s, strlen(s), "-_.") && *s != '.' && *s != '-'
+	return strlen(s) <= 64 && has_only(s, strlen(s), "-_.") && *s != '.' && *s != '-'
 		   ? NULL
 		   : "is not a name of at most 64 letters, digits, \"-\", \"_\" and \".\"";
 }
 
 static const char *wrong_variable(const char *s)
 {
-	return strlen(s) <= 128 && only(s, strlen(s), "_") && !isdigit((unsigned char)*s)
+	return strlen(s) <= 128 && has_only(s, strlen(s), "_") && !isdigit((unsigned char)*s)
 		   ? NULL
 		   : "is not the name of an environment variable";
 }
@@ -92,7 +92,7 @@ static const char *wrong_branch(const char *s)
 {
 	size_t n = strlen(s);
 
-	if (n > 0 && n <= 200 && only(s, n, "-_./+@#") && *s != '-' && *s != '/' && *s != '.' &&
+	if (n > 0 && n <= 200 && has_only(s, n, "-_./+@#") && *s != '-' && *s != '/' && *s != '.' &&
 	    s[n - 1] != '/' && s[n - 1] != '.' && !strstr(s, "..") && !strstr(s, "//") &&
 	    !strstr(s, "/.") && !strstr(s, "@{") && !strstr(s, ".lock"))
 		return NULL;
@@ -102,8 +102,8 @@ static const char *wrong_branch(const char *s)
 /* A directory in the repository that receives uploads. */
 static const char *wrong_subdir(const char *s)
 {
-	return *s != '/' && strlen(s) <= 200 && only(s, strlen(s), "-_./") && !strstr(s, "..") &&
-		       !strstr(s, "//")
+	return *s != '/' && strlen(s) <= 200 && has_only(s, strlen(s), "-_./") &&
+		       !strstr(s, "..") && !strstr(s, "//")
 		   ? NULL
 		   : "is not a directory within a repository, such as \"crashes\"";
 }

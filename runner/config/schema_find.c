@@ -24,7 +24,7 @@ const struct key *schema_find(const struct schema *s, const char *prefix, struct
 	return NULL;
 }
 
-static unsigned char folded(char c)
+static unsigned char schema_find_folded(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		c = (char)(c - 'A' + 'a');
@@ -38,14 +38,15 @@ static size_t schema_find_least(size_t a, size_t b)
 
 /* One cell of the optimal string alignment distance: insert, delete, replace,
  * swap neighbours. */
-static size_t cell(size_t d[3][SCHEMA_MAX_NAME + 1], struct slice a, struct slice b, size_t i,
-		   size_t j)
+static size_t schema_find_cost(size_t d[3][SCHEMA_MAX_NAME + 1], struct slice a, struct slice b,
+			       size_t i, size_t j)
 {
-	unsigned char x = folded(a.p[i - 1]), y = folded(b.p[j - 1]);
+	unsigned char x = schema_find_folded(a.p[i - 1]), y = schema_find_folded(b.p[j - 1]);
 	size_t v =
 	    schema_find_least(schema_find_least(d[1][j], d[2][j - 1]) + 1, d[1][j - 1] + (x != y));
 
-	if (i > 1 && j > 1 && x == folded(b.p[j - 2]) && y == folded(a.p[i - 2]))
+	if (i > 1 && j > 1 && x == schema_find_folded(b.p[j - 2]) &&
+	    y == schema_find_folded(a.p[i - 2]))
 		v = schema_find_least(v, d[0][j - 2] + 1);
 	return v;
 }
@@ -61,14 +62,14 @@ static size_t schema_find_distance(struct slice a, struct slice b)
 		memcpy(d[1], d[2], sizeof(d[1]));
 		d[2][0] = i;
 		for (size_t j = 1; j <= b.n; j++)
-			d[2][j] = cell(d, a, b, i, j);
+			d[2][j] = schema_find_cost(d, a, b, i, j);
 	}
 	return d[2][b.n];
 }
 
 /* The distance of two similar names, or SIZE_MAX.  Names are similar with one typo in three
  * letters, or if one is the beginning of the other ("mem" for "memory"). */
-static size_t unlike(struct slice name, struct slice known)
+static size_t schema_find_difference(struct slice name, struct slice known)
 {
 	size_t limit = name.n < 6 ? 1 : name.n / 3;
 	size_t d;
@@ -81,14 +82,15 @@ static size_t unlike(struct slice name, struct slice known)
 	return d <= limit ? d : SIZE_MAX;
 }
 
-static const char *nearest(const struct schema *s, const char *prefix, struct slice name)
+static const char *schema_find_nearest(const struct schema *s, const char *prefix,
+				       struct slice name)
 {
 	size_t best = SIZE_MAX;
 	const char *ret = NULL;
 
 	for (size_t i = 0; i < s->n; i++) {
 		const char *tail = tail_of(&s->keys[i], prefix);
-		size_t d = tail ? unlike(name, slice_of(tail)) : SIZE_MAX;
+		size_t d = tail ? schema_find_difference(name, slice_of(tail)) : SIZE_MAX;
 
 		if (d < best) {
 			best = d;
@@ -122,7 +124,7 @@ const char *schema_hint(const struct schema *s, const char *prefix, struct slice
 			char out[SCHEMA_HINT_MAX])
 {
 	const char *home = home_of(name);
-	const char *near = nearest(s, prefix, name);
+	const char *near = schema_find_nearest(s, prefix, name);
 
 	out[0] = '\0';
 	if (home)

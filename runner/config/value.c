@@ -123,7 +123,7 @@ static bool from_string(enum value_type t, struct slice s, int64_t *ret)
 }
 
 /* Converts a whole number from the unit of the file (seconds, CPUs) to the unit of the struct. */
-static int64_t scaled(enum value_type t, int64_t v)
+static int64_t value_scaled(enum value_type t, int64_t v)
 {
 	int64_t factor = t == VALUE_TIME ? 1000000 : value_is_milli(t) ? 1000 : 1;
 	int64_t ret;
@@ -146,7 +146,7 @@ static bool value_number_of(const struct key *k, json_t *v, int64_t *ret)
 	struct slice s;
 
 	if (json_is_integer(v)) {
-		*ret = scaled(k->type, json_integer_value(v));
+		*ret = value_scaled(k->type, json_integer_value(v));
 		return true;
 	}
 	if (json_is_real(v) && value_is_milli(k->type)) {
@@ -258,7 +258,7 @@ static int value_check_path(const struct reading *r, const char *s, struct err *
 }
 
 /* Makes a path absolute, starting at the input's directory, and removes leading "./". */
-static int absolute(const struct reading *r, const char *s, char **ret, struct err *e)
+static int value_absolute(const struct reading *r, const char *s, char **ret, struct err *e)
 {
 	const char *dir = r->at->input->dir;
 	bool alone = !*s || *s == '/';
@@ -288,7 +288,7 @@ static int value_path_of(const struct reading *r, json_t *v, char **ret, struct 
 	if (!s)
 		return where_fail(r->at, e, "%s is not a path in quotes", reading_text(v, text));
 	n = value_check_path(r, s, e);
-	return n < 0 ? n : absolute(r, s, ret, e);
+	return n < 0 ? n : value_absolute(r, s, ret, e);
 }
 
 static int read_path(const struct reading *r, json_t *v, void *to, struct err *e)

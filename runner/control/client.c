@@ -13,7 +13,7 @@
 
 enum { CHUNK = 65536 };
 
-static int late(struct err *e)
+static int client_late(struct err *e)
 {
 	return err_set(e, ETIMEDOUT, "the run does not answer (is its process stopped?)");
 }
@@ -25,7 +25,7 @@ static int set_timeout(int fd, int option, uint64_t until_us, struct err *e)
 			    .tv_usec = (suseconds_t)(left % USEC_PER_SEC)};
 
 	if (left == 0) /* 0 means no timeout to setsockopt() */
-		return late(e);
+		return client_late(e);
 	return setsockopt(fd, SOL_SOCKET, option, &t, sizeof(t)) < 0
 		   ? err_sys(e, "set the timeout of the connection to the run")
 		   : 0;
@@ -41,7 +41,7 @@ static int connect_error(struct err *e)
 			       "permission denied: only root and the state directory's owner and "
 			       "group may connect to the run");
 	if (errno == EAGAIN || errno == EINPROGRESS)
-		return late(e);
+		return client_late(e);
 	return err_sys(e, "connect to '%s'", CONTROL_SOCKET);
 }
 
@@ -75,7 +75,7 @@ static int client_send(int fd, const struct control_request *q, struct err *e)
 	/* A request fits into the socket's buffer, so send() takes all of it.  EPIPE: the server
 	 * closed the connection, but its refusal may be readable. */
 	if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
-		return errno == EAGAIN ? late(e) : err_sys(e, "ask the run");
+		return errno == EAGAIN ? client_late(e) : err_sys(e, "ask the run");
 	return 0;
 }
 
@@ -86,7 +86,7 @@ static int client_receive_some(int fd, char *chunk, struct buf *answer, struct e
 	const char *end;
 
 	if (n < 0 && errno == EAGAIN)
-		return late(e);
+		return client_late(e);
 	if (n < 0 && errno != ECONNRESET)
 		return err_sys(e, "read the run's answer");
 	if (n <= 0)

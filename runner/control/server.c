@@ -85,8 +85,8 @@ static int answer_ask(struct control_server *s, const struct control_request *q,
 	return answer_make(s, o, ret, e);
 }
 
-static int ask_status(struct control_server *s, const struct control_request *q,
-		      struct control_answer **ret, struct err *e)
+static int answer_status(struct control_server *s, const struct control_request *q,
+			 struct control_answer **ret, struct err *e)
 {
 	uint64_t now = clock_mono_us();
 	int r = 0;
@@ -105,8 +105,8 @@ static int ask_status(struct control_server *s, const struct control_request *q,
 	return 0;
 }
 
-static int answer(struct control_server *s, enum control_right right, struct slice line,
-		  struct control_answer **ret, struct err *e)
+static int answer_request(struct control_server *s, enum control_right right, struct slice line,
+			  struct control_answer **ret, struct err *e)
 {
 	struct control_request q;
 	int r = control_request_parse(line, &q, e);
@@ -114,7 +114,7 @@ static int answer(struct control_server *s, enum control_right right, struct sli
 	if (r < 0)
 		return r;
 	if (q.cmd == CONTROL_STATUS)
-		return ask_status(s, &q, ret, e);
+		return answer_status(s, &q, ret, e);
 	if (!control_only_reads(q.cmd)) {
 		if (right != CONTROL_MAY_ALL)
 			return err_set(e, EPERM,
@@ -132,7 +132,7 @@ static struct control_answer *answer_line(struct control_server *s, enum control
 	struct control_answer *a = NULL;
 	struct err e;
 
-	return answer(s, right, line, &a, &e) < 0 ? answer_error(s, e.msg) : a;
+	return answer_request(s, right, line, &a, &e) < 0 ? answer_error(s, e.msg) : a;
 }
 
 /* --- rate limits -------------------------------------------------------------------- */
@@ -367,7 +367,7 @@ static size_t server_free_place(const struct control_server *s)
 	return i;
 }
 
-static size_t readers(const struct control_server *s)
+static size_t server_readers(const struct control_server *s)
 {
 	size_t n = 0;
 
@@ -377,18 +377,18 @@ static size_t readers(const struct control_server *s)
 }
 
 /* The answer to a refused peer; NULL: the peer may connect. */
-static const char *refusal(const struct control_server *s, enum control_right right)
+static const char *server_refusal(const struct control_server *s, enum control_right right)
 {
 	if (right == CONTROL_NOTHING)
 		return "{\"ok\": false, \"error\": \"permission denied: only root and the state "
 		       "directory's owner and group may connect to the run\"}\n";
 	if (s->n == CONTROL_CONNECTIONS_MAX ||
-	    (right != CONTROL_MAY_ALL && readers(s) >= CONTROL_READERS_MAX))
+	    (right != CONTROL_MAY_ALL && server_readers(s) >= CONTROL_READERS_MAX))
 		return "{\"ok\": false, \"error\": \"too many connections: try again later\"}\n";
 	return NULL;
 }
 
-static void welcome(struct control_server *s, int *fd)
+static void server_accept(struct control_server *s, int *fd)
 {
 	struct control_peer p;
 	enum control_right right;
@@ -398,7 +398,7 @@ static void welcome(struct control_server *s, int *fd)
 	if (control_peer_of(*fd, &p, &e) < 0)
 		return;
 	right = control_right_of(&p, &s->owner);
-	no = refusal(s, right);
+	no = server_refusal(s, right);
 	if (no)
 		(void)!send(*fd, no, strlen(no),
 			    MSG_NOSIGNAL | MSG_DONTWAIT); /* a full buffer loses the message */
@@ -418,7 +418,7 @@ static void on_listen(void *arg, uint32_t events)
 	}
 	fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		welcome(s, &fd);
+		server_accept(s, &fd);
 	else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
 		stop_listening(s); /* out of descriptors: retry in the next second */
 }

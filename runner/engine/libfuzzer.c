@@ -257,7 +257,7 @@ static bool libfuzzer_is_blind(const struct engine_state *s)
 }
 
 /* An exit status without the report that belongs to it. */
-static enum engine_end unexplained(const struct engine_state *s)
+static enum engine_end libfuzzer_unexplained(const struct engine_state *s)
 {
 	return s->running || s->replaying ? ENGINE_UNKNOWN : ENGINE_STARTUP_FAILED;
 }
@@ -270,32 +270,32 @@ static enum engine_end by_usage_code(const struct engine_state *s)
 	 * (file size exceeded). */
 	if (s->fault == ENGINE_FAULT_ENGINE && !s->running)
 		return ENGINE_STARTUP_FAILED;
-	return has_evidence(s) ? ENGINE_FAULTED : unexplained(s);
+	return has_evidence(s) ? ENGINE_FAULTED : libfuzzer_unexplained(s);
 }
 
-static enum engine_end classify(const struct engine_state *s, int code, int signo)
+static enum engine_end libfuzzer_classify(const struct engine_state *s, int code, int signo)
 {
 	if (signo)
 		return by_signal(s, signo);
 	switch (code) {
 	case 0:
 		if (!s->done)
-			return unexplained(s);
+			return libfuzzer_unexplained(s);
 		return libfuzzer_is_blind(s) ? ENGINE_NOT_INSTRUMENTED : ENGINE_FINISHED;
 	case LIBFUZZER_EXIT_USAGE:
 		return by_usage_code(s);
 	case LIBFUZZER_EXIT_INTERRUPTED:
 		return s->interrupted && (s->running || s->replaying) ? ENGINE_INTERRUPTED
-								      : unexplained(s);
+								      : libfuzzer_unexplained(s);
 	case LIBFUZZER_EXIT_TIMEOUT:
 	case LIBFUZZER_EXIT_OOM:
 	case LIBFUZZER_EXIT_SANITIZER:
 	case LIBFUZZER_EXIT_ERROR:
 		if (s->fault == ENGINE_FAULT_ENGINE)
-			return unexplained(s);
-		return has_evidence(s) ? ENGINE_FAULTED : unexplained(s);
+			return libfuzzer_unexplained(s);
+		return has_evidence(s) ? ENGINE_FAULTED : libfuzzer_unexplained(s);
 	default:
-		return unexplained(s);
+		return libfuzzer_unexplained(s);
 	}
 }
 
@@ -313,7 +313,7 @@ const struct engine_ops engine_libfuzzer = {
     .flag_ok = libfuzzer_flag_ok,
     .line = libfuzzer_line,
     .words = libfuzzer_words,
-    .classify = classify,
+    .classify = libfuzzer_classify,
     .artifact = libfuzzer_artifact,
     .stop_signal = SIGUSR1,
     /* ASan leaves SIGABRT to libFuzzer (handle_abort=0).  libFuzzer prints "deadly signal", writes

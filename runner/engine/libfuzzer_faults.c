@@ -212,7 +212,7 @@ static void on_base64(struct slice text, struct engine_state *io)
 }
 
 /* A report may follow an incomplete line of the target. */
-static void reports(struct slice line, struct engine_state *io)
+static void libfuzzer_faults_reports(struct slice line, struct engine_state *io)
 {
 	struct slice rest = line;
 
@@ -236,7 +236,7 @@ static void reports(struct slice line, struct engine_state *io)
 
 /* libFuzzer's own errors, after which it exits with 1.  The texts are long because any library may
  * print lines that begin with "ERROR: ". */
-static void complaints(struct slice line, struct engine_state *io)
+static void libfuzzer_faults_complaints(struct slice line, struct engine_state *io)
 {
 	static const struct slice texts[] = {
 	    {"ERROR: The required directory ", 30},
@@ -263,6 +263,6 @@ static void complaints(struct slice line, struct engine_state *io)
 
 void libfuzzer_failure(struct slice line, struct engine_state *io)
 {
-	reports(line, io);
-	complaints(line, io);
+	libfuzzer_faults_reports(line, io);
+	libfuzzer_faults_complaints(line, io);
 }

@@ -63,7 +63,7 @@ static const struct {
     {"focus_function", no_symbols},
 };
 
-static bool matches(struct slice name, const char *pattern)
+static bool libfuzzer_flags_match(struct slice name, const char *pattern)
 {
 	size_t n = strlen(pattern);
 
@@ -104,7 +104,7 @@ bool libfuzzer_flag_ok(struct slice flag, char why[160])
 		return false;
 	}
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		if (matches(name, refused[i].name)) {
+		if (libfuzzer_flags_match(name, refused[i].name)) {
 			snprintf(why, 160, "%s", refused[i].why);
 			return false;
 		}

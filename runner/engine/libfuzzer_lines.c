@@ -7,8 +7,9 @@
 
 /* Parses the output of libFuzzer and the sanitizers, one line at a time, in any order.
  * The target writes to the same stream: a line may be forged, cut, or follow an incomplete line
- * of the target.  So lines give statistics and a hint at the fault.  Only classify() decides, with
- * the exit code.  Nothing here allocates; the time is linear in the length of the line. */
+ * of the target.  So lines give statistics and a hint at the fault.  Only libfuzzer_classify()
+ * decides, with the exit code.  Nothing here allocates; the time is linear in the length of the
+ * line. */
 
 #define COUNT_MAX (UINT64_C(1) << 53) /* JSON numbers are exact up to here */
 
@@ -33,7 +34,7 @@ static bool last_number(struct slice in, uint64_t *out)
 }
 
 /* Bytes with libFuzzer's unit: b, Kb, Mb, and trunk's B, KB, MB. */
-static bool sized(struct slice in, uint64_t *ret_bytes)
+static bool libfuzzer_lines_size(struct slice in, uint64_t *ret_bytes)
 {
 	uint64_t v;
 	unsigned shift = 0;
@@ -128,7 +129,7 @@ static void read_corpus(struct slice v, struct engine_state *io)
 		return;
 	if (v.n == 0) {
 		io->corpus_units = units;
-	} else if (scan_lit(&v, SLICE("/")) && sized(v, &bytes)) {
+	} else if (scan_lit(&v, SLICE("/")) && libfuzzer_lines_size(v, &bytes)) {
 		io->corpus_units = units;
 		io->corpus_bytes = bytes;
 	}
@@ -148,7 +149,7 @@ static void libfuzzer_lines_read_field(struct slice key, struct slice v, struct 
 		last_number(v, &io->lim);
 	else if (slice_eq(key, SLICE("exec/s:")))
 		last_number(v, &io->exec_per_s);
-	else if (slice_eq(key, SLICE("rss:")) && sized(v, &bytes))
+	else if (slice_eq(key, SLICE("rss:")) && libfuzzer_lines_size(v, &bytes))
 		io->rss_mib = bytes >> 20;
 }
 
@@ -212,7 +213,7 @@ static void read_fields(struct slice in, struct engine_state *io, bool *ret_has_
 }
 
 /* Parses "#3\tINITED cov: 2 ft: 2 ...".  libFuzzer omits fields that are zero. */
-static bool status(struct slice in, struct engine_state *io)
+static bool libfuzzer_lines_status(struct slice in, struct engine_state *io)
 {
 	struct engine_state now;
 	struct slice event;
@@ -254,7 +255,7 @@ static void status_anywhere(struct slice in, struct engine_state *io)
 
 	while (in.n > 0 && (hash = memchr(in.p, '#', in.n)) != NULL) {
 		slice_skip(&in, (size_t)(hash - in.p));
-		if (status(in, io))
+		if (libfuzzer_lines_status(in, io))
 			return;
 		slice_skip(&in, 1);
 	}
@@ -441,7 +442,7 @@ static const struct {
 /* --- the line ------------------------------------------------------------- */
 
 /* Removes leading colour sequences ("\033[1m") and trailing blanks. */
-static void trim(struct slice *io)
+static void libfuzzer_lines_trim(struct slice *io)
 {
 	while (io->n > 0 && (io->p[io->n - 1] == '\r' || io->p[io->n - 1] == ' '))
 		io->n--;
@@ -456,7 +457,7 @@ static void trim(struct slice *io)
 
 void libfuzzer_line(struct slice line, struct engine_state *io)
 {
-	trim(&line);
+	libfuzzer_lines_trim(&line);
 	if (line.n == 0)
 		return;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
@@ -527,7 +528,7 @@ static void each_word(struct slice names, struct slice in, engine_word_fn *fn, v
 }
 
 /* "\"ab\" # Uses: 12", between "###### Recommended dictionary. ######" and its end. */
-static void recommended(struct slice in, engine_word_fn *fn, void *arg)
+static void libfuzzer_lines_recommended(struct slice in, engine_word_fn *fn, void *arg)
 {
 	char bytes[WORD_MAX];
 	uint64_t uses;
@@ -544,7 +545,7 @@ void libfuzzer_words(struct slice line, engine_word_fn *fn, void *arg)
 	uint64_t number;
 
 	if (line.n > 0 && *line.p == '"') {
-		recommended(line, fn, arg);
+		libfuzzer_lines_recommended(line, fn, arg);
 		return;
 	}
 	if (!scan_lit(&line, SLICE("#")) || !scan_u64(&line, 10, UINT64_MAX, &number) ||

@@ -59,7 +59,7 @@ static void note_growth(json_t *record, const json_t *old, const struct fuzzed_t
 	json_object_set_new(record, "grown", json_integer((json_int_t)grown));
 }
 
-static void note(json_t *all, const struct fuzzed_target *t, uint64_t now)
+static void fuzzed_note_target(json_t *all, const struct fuzzed_target *t, uint64_t now)
 {
 	const json_t *old = json_object_get(all, t->name);
 	uint64_t first = fuzzed_time_of(old, "first");
@@ -101,7 +101,7 @@ int fuzzed_note(struct state *s, const struct fuzzed_target *v, size_t n, uint64
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++)
-		note(all, &v[i], now);
+		fuzzed_note_target(all, &v[i], now);
 	fuzzed_forget(all, now);
 	r = json_print(all, 1, &text, e);
 	return r < 0 ? r : fs_replace(stats, file, slice_of(text), e);

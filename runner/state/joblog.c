@@ -28,7 +28,7 @@ int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, str
 	return 0;
 }
 
-static bool wakes(struct joblog *l)
+static bool joblog_wakes(struct joblog *l)
 {
 	struct err e;
 
@@ -40,7 +40,7 @@ static void joblog_put(struct joblog *l, const char *p, uint64_t n)
 {
 	if (n == 0)
 		return;
-	if (l->broken || !wakes(l) || sys_write_all(l->fd, p, n) < 0) {
+	if (l->broken || !joblog_wakes(l) || sys_write_all(l->fd, p, n) < 0) {
 		l->broken = true;
 		l->dropped += n;
 		return;
@@ -48,7 +48,7 @@ static void joblog_put(struct joblog *l, const char *p, uint64_t n)
 	l->written += n;
 }
 
-static void ring(struct joblog *l, const char *p, size_t n)
+static void joblog_ring(struct joblog *l, const char *p, size_t n)
 {
 	if (!l->tail)
 		l->tail = xmalloc(JOBLOG_TAIL);
@@ -71,7 +71,7 @@ void joblog_write(struct joblog *l, struct slice bytes)
 		now = bytes.n;
 	joblog_put(l, bytes.p, now);
 	if (bytes.n > now)
-		ring(l, bytes.p + now, bytes.n - now);
+		joblog_ring(l, bytes.p + now, bytes.n - now);
 }
 
 void joblog_flush(struct joblog *l)

@@ -115,7 +115,7 @@ static int discover_by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int twice(const struct target *a, const struct target *b, struct err *e)
+static int discover_twice(const struct target *a, const struct target *b, struct err *e)
 {
 	return err_set(e, EEXIST, "two targets are named '%s': '%s' and '%s'", a->name, a->binary,
 		       b->binary);
@@ -131,13 +131,13 @@ static int discover_check_names(struct target_list *fresh, const struct target_l
 	qsort(fresh->v, fresh->n, sizeof(*fresh->v), discover_by_name);
 	for (size_t i = 0; i + 1 < fresh->n; i++)
 		if (discover_by_name(&fresh->v[i], &fresh->v[i + 1]) == 0)
-			return twice(&fresh->v[i], &fresh->v[i + 1], e);
+			return discover_twice(&fresh->v[i], &fresh->v[i + 1], e);
 	for (size_t i = 0; i < fresh->n && old->n > 0; i++) {
 		const struct target *other =
 		    bsearch(&fresh->v[i], old->v, old->n, sizeof(*old->v), discover_by_name);
 
 		if (other && !other->missing)
-			return twice(other, &fresh->v[i], e);
+			return discover_twice(other, &fresh->v[i], e);
 		*ret_replaced += other != NULL;
 	}
 	return 0;

@@ -50,7 +50,7 @@ struct quoted {
 	char text[ESCAPE_ASCII_MAX];
 };
 
-static const char *quote(const char *s, struct quoted *q)
+static const char *manifest_quote(const char *s, struct quoted *q)
 {
 	return escape_ascii(slice_of(s), q->text);
 }
@@ -82,13 +82,13 @@ static int manifest_open_path(const struct reading *m, json_t *v, char **ret_pat
 	path = text[0] == '/' ? xstrdup(text) : xasprintf("%s/%s", m->dir, text);
 	/* Opening a device may have side effects. */
 	if (fstatat(AT_FDCWD, path, st, 0) < 0)
-		return err_sys(e, "'%.300s'", quote(path, &q));
+		return err_sys(e, "'%.300s'", manifest_quote(path, &q));
 	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
 		return err_set(e, EINVAL, "'%.300s' is neither a file nor a directory",
-			       quote(path, &q));
+			       manifest_quote(path, &q));
 	fd = rights_open_named(NULL, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return err_sys(e, "'%.300s'", quote(path, &q));
+		return err_sys(e, "'%.300s'", manifest_quote(path, &q));
 	*ret_path = take_ptr(&path);
 	*ret_fd = take_fd(&fd);
 	return 0;
@@ -102,7 +102,8 @@ static int open_typed(const struct reading *m, json_t *v, bool dir, char **ret_p
 	int r = manifest_open_path(m, v, ret_path, ret_fd, &st, e);
 
 	if (r == 0 && S_ISDIR(st.st_mode) != dir)
-		return err_set(e, dir ? ENOTDIR : EISDIR, "'%.300s' is %s", quote(*ret_path, &q),
+		return err_set(e, dir ? ENOTDIR : EISDIR, "'%.300s' is %s",
+			       manifest_quote(*ret_path, &q),
 			       dir ? "not a directory" : "a directory");
 	return r;
 }
@@ -135,7 +136,7 @@ static int read_binary(struct reading *m, json_t *v, struct err *e)
 		r = binary_probe(fd, &m->searched, &b, e);
 	if (r < 0)
 		return r;
-	quote(m->t.binary, &q);
+	manifest_quote(m->t.binary, &q);
 	if (!b.executable)
 		return err_set(e, EACCES, "'%.300s' has no permission to execute", q.text);
 	if (!b.elf && !b.script)
@@ -183,11 +184,12 @@ static int read_flag(struct reading *m, const char *text, struct err *e)
 
 	if (!scan_lit(&flag, SLICE("-")) || !scan_until(&flag, '=', OPTFILE_KEY_MAX, &key) ||
 	    !scan_lit(&flag, SLICE("=")))
-		return err_set(e, EINVAL, "'%.100s': write -name=value", quote(text, &q));
+		return err_set(e, EINVAL, "'%.100s': write -name=value", manifest_quote(text, &q));
 	if (slice_eq(key, SLICE("dict")))
-		return err_set(e, EINVAL, "'%.100s': use the key \"dict\"", quote(text, &q));
+		return err_set(e, EINVAL, "'%.100s': use the key \"dict\"",
+			       manifest_quote(text, &q));
 	if (!optfile_flag(&m->options, m->t.engine, key, flag, why))
-		return err_set(e, EINVAL, "'%.100s': %s", quote(text, &q), why);
+		return err_set(e, EINVAL, "'%.100s': %s", manifest_quote(text, &q), why);
 	return 0;
 }
 
@@ -256,7 +258,7 @@ static int read_env(struct reading *m, json_t *v, struct err *e)
 
 		if (!optfile_env_name_ok(slice_of(name)))
 			return err_set(e, EINVAL, "'%.100s' is not a variable's name",
-				       quote(name, &q));
+				       manifest_quote(name, &q));
 		if (!text || !optfile_value_ok(slice_of(text)))
 			return err_set(e, EINVAL,
 				       "%s must be a text of at most %d bytes without control "
@@ -280,7 +282,7 @@ static int check_key(const char *name, struct err *e)
 			return 0;
 	}
 	near = names_near(slice_of(name), known, KEYS);
-	return err_set(e, EINVAL, "unknown key \"%.100s\"%s%s%s", quote(name, &q),
+	return err_set(e, EINVAL, "unknown key \"%.100s\"%s%s%s", manifest_quote(name, &q),
 		       near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
 }
 
@@ -341,7 +343,7 @@ static int manifest_read_entry(struct target_list *out, const char *dir, size_t 
 
 	*io_searched = m.searched;
 	if (r < 0 && name)
-		return err_wrap(e, "targets[%zu] (\"%.128s\")", i, quote(name, &q));
+		return err_wrap(e, "targets[%zu] (\"%.128s\")", i, manifest_quote(name, &q));
 	if (r < 0)
 		return err_wrap(e, "targets[%zu]", i);
 	source_use_options(&m.t, &m.options);
@@ -364,7 +366,7 @@ int manifest_parse(struct slice text, const char *dir, struct target_list *out, 
 
 		if (strcmp(name, "targets") != 0)
 			return err_set(e, EINVAL, "unknown key \"%.100s\" (there is \"targets\")",
-				       quote(name, &q));
+				       manifest_quote(name, &q));
 	}
 	targets = json_object_get(root, "targets");
 	if (!json_is_array(targets))

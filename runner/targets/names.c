@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool starts(struct slice s, const char *with)
+static bool names_starts(struct slice s, const char *with)
 {
 	size_t n = strlen(with);
 
@@ -77,7 +77,7 @@ const char *names_known_other(struct slice file)
 		if (slice_eq(file, slice_of(same[i].name)))
 			return same[i].why;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (starts(file, prefixes[i].prefix))
+		if (names_starts(file, prefixes[i].prefix))
 			return prefixes[i].why;
 	if (names_ends(file, ".so") || memmem(file.p, file.n, ".so.", 4))
 		return "a shared library";
@@ -102,7 +102,7 @@ const char *names_archive_suffix(size_t i)
 	return i < sizeof(archives) / sizeof(archives[0]) ? archives[i] : NULL;
 }
 
-static bool strip(struct slice file, const char *suffix, struct slice *ret)
+static bool names_strip(struct slice file, const char *suffix, struct slice *ret)
 {
 	if (!names_ends(file, suffix) || file.n == strlen(suffix))
 		return false;
@@ -121,10 +121,10 @@ enum names_side names_side_of(struct slice file, struct slice *ret_target)
 	};
 
 	for (size_t i = 0; i < sizeof(archives) / sizeof(archives[0]); i++)
-		if (strip(file, archives[i], ret_target))
+		if (names_strip(file, archives[i], ret_target))
 			return SIDE_ARCHIVE;
 	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
-		if (strip(file, sides[i].suffix, ret_target))
+		if (names_strip(file, sides[i].suffix, ret_target))
 			return sides[i].side;
 	return SIDE_NONE;
 }
@@ -140,7 +140,7 @@ const char *names_side_noun(enum names_side s)
 	return nouns[s];
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
+static size_t names_min3(size_t a, size_t b, size_t c)
 {
 	size_t ab = a < b ? a : b;
 
@@ -161,7 +161,7 @@ static void next_row(char c, size_t i, struct slice b, size_t limit, size_t *row
 		size_t d = diagonal + (c != b.p[j - 1]);
 
 		diagonal = row[j];
-		row[j] = min3(d, up + 1, row[j - 1] + 1);
+		row[j] = names_min3(d, up + 1, row[j - 1] + 1);
 	}
 }
 
@@ -195,7 +195,7 @@ static bool is_swapped(struct slice a, struct slice b)
 }
 
 /* Smaller is closer; SIZE_MAX: not close. */
-static size_t farness(struct slice word, struct slice name)
+static size_t names_difference(struct slice word, struct slice name)
 {
 	enum { CONTAINED_MIN = 3, LIMIT_MAX = 4 };
 	size_t limit = 1 + word.n / 6;
@@ -218,7 +218,7 @@ const char *names_near(struct slice word, const char *const *names, size_t n)
 	size_t least = SIZE_MAX;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t d = farness(word, slice_of(names[i]));
+		size_t d = names_difference(word, slice_of(names[i]));
 
 		if (d < least) {
 			least = d;

@@ -105,8 +105,8 @@ static bool optfile_number(struct slice value, uint64_t max, uint64_t *ret)
 }
 
 /* Takes the flags that the engine must not get.  1: taken, 0: another flag, -1: a bad value. */
-static int special(struct optfile *io, const char *key, struct slice value,
-		   char why[OPTFILE_WHY_MAX])
+static int optfile_limit(struct optfile *io, const char *key, struct slice value,
+			 char why[OPTFILE_WHY_MAX])
 {
 	enum { DAY_S = 86400, TIB_IN_MIB = 1024 * 1024 };
 	bool timeout = strcmp(key, "timeout") == 0;
@@ -148,7 +148,7 @@ bool optfile_flag(struct optfile *io, const struct engine_ops *engine, struct sl
 		return false;
 	}
 	optfile_lower(key, name);
-	r = special(io, name, value, why);
+	r = optfile_limit(io, name, value, why);
 	if (r != 0)
 		return r > 0;
 	if (!key_known(engine, name, why))

@@ -59,7 +59,7 @@ __attribute__((format(printf, 2, 3))) static void skip(struct unpack *u, const c
 }
 
 /* libarchive's error text.  Like the names of entries, it may contain any bytes. */
-static const char *reason(const struct unpack *u)
+static const char *seeds_reason(const struct unpack *u)
 {
 	const char *text = archive_error_string(u->a);
 
@@ -97,7 +97,7 @@ static int seeds_begin(struct unpack *u, int fd, struct err *e)
 	if (r != ARCHIVE_OK)
 		return err_set(e, ENOTSUP, "libarchive was built without a compression");
 	if (archive_read_open_fd(a, fd, READ_BLOCK) != ARCHIVE_OK)
-		return damaged(u, e, "not a zip or tar archive: %s", reason(u));
+		return damaged(u, e, "not a zip or tar archive: %s", seeds_reason(u));
 	return 0;
 }
 
@@ -214,9 +214,9 @@ static int seeds_take_entry(struct unpack *u, struct archive_entry *entry, struc
 		return r;
 	r = seeds_read_entry(u, &n); /* also a skipped entry: its time counts */
 	if (r == ARCHIVE_FATAL)
-		return damaged(u, e, "entry '%.150s': %s", entry_name(entry), reason(u));
+		return damaged(u, e, "entry '%.150s': %s", entry_name(entry), seeds_reason(u));
 	if (r < 0) {
-		skip(u, "entry '%.100s': %s", entry_name(entry), reason(u));
+		skip(u, "entry '%.100s': %s", entry_name(entry), seeds_reason(u));
 		return 0;
 	}
 	return seeds_keep(u, entry_name(entry), dirfd, n, e);
@@ -232,14 +232,14 @@ static int seeds_take_all(struct unpack *u, struct err *e)
 			return 0;
 		if (r == ARCHIVE_FATAL)
 			return damaged(u, e, "after entry %llu: %s", (unsigned long long)u->entries,
-				       reason(u));
+				       seeds_reason(u));
 		if (++u->entries > u->most.entries) {
 			skip(u, "more than %llu entries: the rest is left out",
 			     (unsigned long long)u->most.entries);
 			return 0;
 		}
 		if (r == ARCHIVE_FAILED || r == ARCHIVE_RETRY) {
-			skip(u, "entry %llu: %s", (unsigned long long)u->entries, reason(u));
+			skip(u, "entry %llu: %s", (unsigned long long)u->entries, seeds_reason(u));
 			continue;
 		}
 		r = seeds_take_entry(u, entry, e);

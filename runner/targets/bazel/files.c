@@ -48,7 +48,7 @@ static bool bazel_files_ends(const char *s, const char *with)
 /* --- files --------------------------------------------------------------------------- */
 
 /* Shortens dir to the common prefix of both paths, in whole components. */
-static void common(char *dir, const char *other)
+static void bazel_files_common(char *dir, const char *other)
 {
 	size_t whole = 0;
 
@@ -79,7 +79,7 @@ static void bazel_files_add_file(struct search *s, const char *label, struct gro
 	if (to->files++ == 0)
 		snprintf(to->dir, sizeof(to->dir), "%s", path);
 	else
-		common(to->dir, path);
+		bazel_files_common(to->dir, path);
 }
 
 /* Adds the files of a label, and of nested groups. */

@@ -49,7 +49,7 @@ static void find_done(struct find *f)
 	free(f->root);
 }
 
-static struct place here(const struct find *f)
+static struct place bazel_targets_place(const struct find *f)
 {
 	return (struct place){.dir = f->s->path};
 }
@@ -397,7 +397,7 @@ static int bazel_targets_add_entry(struct find *f, const struct entry *entry, st
 	if (r < 0)
 		return r;
 	if (t.unbuilt)
-		list_note(f->out, here(f), true, "%s", t.unbuilt);
+		list_note(f->out, bazel_targets_place(f), true, "%s", t.unbuilt);
 	return list_add_target(f->out, &t, e);
 }
 
@@ -412,9 +412,11 @@ int discover_bazel(const struct discover_source *s, struct target_list *out, str
 		return r;
 	out->partial = *f.error;
 	if (out->partial)
-		list_note(out, here(&f), true, "there may be more targets: %s", f.error);
+		list_note(out, bazel_targets_place(&f), true, "there may be more targets: %s",
+			  f.error);
 	if (f.labels.n == 0) {
-		list_note(out, here(&f), true, "the query finds no target: %s", f.b.query);
+		list_note(out, bazel_targets_place(&f), true, "the query finds no target: %s",
+			  f.b.query);
 		return 0;
 	}
 	f.v = xcalloc(f.labels.n, sizeof(*f.v));

@@ -86,8 +86,9 @@ static int build_bazel_judge(const struct bazel *b, const struct events *ev,
 	return 0;
 }
 
-static int call(const struct bazel *b, const struct config_source *s, const struct strv *labels,
-		int log_fd, struct build_result *ret, struct err *e)
+static int build_bazel_call(const struct bazel *b, const struct config_source *s,
+			    const struct strv *labels, int log_fd, struct build_result *ret,
+			    struct err *e)
 {
 	_autostrv_ struct strv args = {0};
 	CLEANUP(events_done) struct events ev = {.fd = -1};
@@ -124,7 +125,7 @@ static int build_bazel_build(const struct bazel *b, const struct config_source *
 	if (r == 0 && labels.n == 0)
 		build_fail(ret, "the query finds no target");
 	else if (r == 0)
-		r = call(b, s, &labels, log_fd, ret, e);
+		r = build_bazel_call(b, s, &labels, log_fd, ret, e);
 	if (r == 0 && ret->ok && *partial)
 		build_fail(ret, "there may be more targets: %s", partial);
 	return r;

@@ -15,7 +15,7 @@ static bool build_record_is_of(const json_t *entry, const struct config_source *
 	return type && path && strcmp(type, s->type) == 0 && strcmp(path, s->path) == 0;
 }
 
-static int load(int dirfd, json_t **ret, struct err *e)
+static int build_record_read(int dirfd, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *root = NULL;
 	int r = json_load(dirfd, BUILD_RECORD, BUILD_RECORD_MAX, &root, e);
@@ -57,7 +57,7 @@ int build_record_save(int state_dirfd, const struct config_source *s, const stru
 	_autojson_ json_t *root = NULL;
 	json_t *list, *entry;
 	struct err damaged;
-	int rc = load(state_dirfd, &root, &damaged);
+	int rc = build_record_read(state_dirfd, &root, &damaged);
 
 	if (rc < 0 && rc != -EBADMSG && rc != -EINVAL) {
 		*e = damaged;
@@ -108,7 +108,7 @@ int build_record_load(int state_dirfd, const struct config_source *s, size_t n,
 {
 	_autojson_ json_t *root = NULL;
 	const json_t *list;
-	int r = load(state_dirfd, &root, e);
+	int r = build_record_read(state_dirfd, &root, e);
 
 	list = r == 0 ? json_object_get(root, "sources") : NULL;
 	for (size_t i = 0; r == 0 && i < n; i++)
