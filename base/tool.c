@@ -162,7 +162,7 @@ static void tool_on_timer(void *arg)
 		tool_next_step(r);
 	else
 		tool_end_with(r, err_set(r->e, ETIMEDOUT, "took more than %s",
-				       units_time(r->t->time_us, time)));
+					 units_time(r->t->time_us, time)));
 }
 
 static void tool_on_signal(void *arg, int signo)
@@ -280,13 +280,13 @@ static void tool_on_readable(struct running *r, size_t which)
 		close_p(&r->fds[which]);
 }
 
-static void on_out(void *arg, uint32_t events)
+static void tool_on_out(void *arg, uint32_t events)
 {
 	(void)events;
 	tool_on_readable(arg, 0);
 }
 
-static void on_errors(void *arg, uint32_t events)
+static void tool_on_errors(void *arg, uint32_t events)
 {
 	(void)events;
 	tool_on_readable(arg, 1);
@@ -294,7 +294,7 @@ static void on_errors(void *arg, uint32_t events)
 
 static int watch_output(struct running *r, struct err *e)
 {
-	static io_fn *const fn[] = {on_out, on_errors};
+	static io_fn *const fn[] = {tool_on_out, tool_on_errors};
 
 	for (size_t i = 0; i < 2; i++)
 		if (!r->io[i] && r->fds[i] >= 0 &&

@@ -203,7 +203,7 @@ static int value_read_number(const struct reading *r, json_t *v, void *to, struc
 
 /* --- words ----------------------------------------------------------------- */
 
-static int read_bool(const struct reading *r, json_t *v, void *to, struct err *e)
+static int value_read_bool(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	if (!json_is_boolean(v))
 		return reading_wrong(r, v, e);
@@ -211,7 +211,7 @@ static int read_bool(const struct reading *r, json_t *v, void *to, struct err *e
 	return 0;
 }
 
-static int read_choice(const struct reading *r, json_t *v, void *to, struct err *e)
+static int value_read_choice(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	const char *const *c = r->k->choices;
 	char known[VALUE_TEXT_MAX * 2] = "", text[QUOTE_MAX];
@@ -291,7 +291,7 @@ static int value_path_of(const struct reading *r, json_t *v, char **ret, struct 
 	return n < 0 ? n : value_absolute(r, s, ret, e);
 }
 
-static int read_path(const struct reading *r, json_t *v, void *to, struct err *e)
+static int value_read_path(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	char *path = NULL;
 	int n = value_path_of(r, v, &path, e);
@@ -323,7 +323,7 @@ static int check_text(const struct reading *r, json_t *v, struct err *e)
 	return why ? where_fail(r->at, e, "%s %s", quote(slice_of(s), text), why) : 0;
 }
 
-static int read_text(const struct reading *r, json_t *v, void *to, struct err *e)
+static int value_read_string(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	int n = check_text(r, v, e);
 
@@ -399,15 +399,16 @@ static int value_add_word(const struct reading *r, const char *name, json_t *v, 
 
 	(void)name;
 	if (n == 0 && r->k->choices)
-		n = read_choice(r, v, &index, e);
+		n = value_read_choice(r, v, &index, e);
 	if (n == 0)
 		strv_push(io, json_string_value(v));
 	return n;
 }
 
 /* Reads one element with its own place, and advances *io_id to the next element. */
-static int read_element(const struct reading *list, element_fn *fn, const char *name, size_t index,
-			json_t *v, uint32_t *io_id, struct strv *io, struct err *e)
+static int value_read_element(const struct reading *list, element_fn *fn, const char *name,
+			      size_t index, json_t *v, uint32_t *io_id, struct strv *io,
+			      struct err *e)
 {
 	struct where at = *list->at;
 	struct reading r = *list;
@@ -427,7 +428,7 @@ static int read_element(const struct reading *list, element_fn *fn, const char *
 	return fn(&r, name, v, io, e);
 }
 
-static int read_members(const struct reading *r, json_t *v, struct strv *io, struct err *e)
+static int value_read_members(const struct reading *r, json_t *v, struct strv *io, struct err *e)
 {
 	element_fn *fn = r->k->type == VALUE_FLAGS   ? add_flag
 			 : r->k->type == VALUE_WORDS ? value_add_word
@@ -439,23 +440,23 @@ static int read_members(const struct reading *r, json_t *v, struct strv *io, str
 		void *i = json_object_iter(v);
 
 		for (; ret == 0 && i; i = json_object_iter_next(v, i))
-			ret = read_element(r, value_add_env, json_object_iter_key(i), 0,
-					   json_object_iter_value(i), &id, io, e);
+			ret = value_read_element(r, value_add_env, json_object_iter_key(i), 0,
+						 json_object_iter_value(i), &id, io, e);
 		return ret;
 	}
 	for (size_t i = 0; ret == 0 && i < json_array_size(v); i++)
-		ret = read_element(r, fn, NULL, i, json_array_get(v, i), &id, io, e);
+		ret = value_read_element(r, fn, NULL, i, json_array_get(v, i), &id, io, e);
 	return ret;
 }
 
-static int read_list(const struct reading *r, json_t *v, void *to, struct err *e)
+static int value_read_list(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	CLEANUP(strv_done) struct strv list = {0};
 	int ret;
 
 	if (r->k->type == VALUE_ENV ? !json_is_object(v) : !json_is_array(v))
 		return reading_wrong(r, v, e);
-	ret = read_members(r, v, &list, e);
+	ret = value_read_members(r, v, &list, e);
 	if (ret < 0)
 		return ret;
 	strv_done(to);
@@ -473,22 +474,14 @@ static int value_read_section(const struct reading *r, json_t *v, void *to, stru
 }
 
 static reader_fn *const readers[VALUE_TYPE_COUNT] = {
-    [VALUE_SIZE] = value_read_number,
-    [VALUE_TIME] = value_read_number,
-    [VALUE_CPUS] = value_read_number,
-    [VALUE_DECIMAL] = value_read_number,
-    [VALUE_COUNT] = value_read_number,
-    [VALUE_NUMBER] = value_read_number,
-    [VALUE_SIGNED] = value_read_number,
-    [VALUE_BOOL] = read_bool,
-    [VALUE_CHOICE] = read_choice,
-    [VALUE_PATH] = read_path,
-    [VALUE_TEXT] = read_text,
-    [VALUE_FLAGS] = read_list,
-    [VALUE_ENV] = read_list,
-    [VALUE_DIRS] = read_list,
-    [VALUE_WORDS] = read_list,
-    [VALUE_SECTION] = value_read_section,
+    [VALUE_SIZE] = value_read_number,	[VALUE_TIME] = value_read_number,
+    [VALUE_CPUS] = value_read_number,	[VALUE_DECIMAL] = value_read_number,
+    [VALUE_COUNT] = value_read_number,	[VALUE_NUMBER] = value_read_number,
+    [VALUE_SIGNED] = value_read_number, [VALUE_BOOL] = value_read_bool,
+    [VALUE_CHOICE] = value_read_choice, [VALUE_PATH] = value_read_path,
+    [VALUE_TEXT] = value_read_string,	[VALUE_FLAGS] = value_read_list,
+    [VALUE_ENV] = value_read_list,	[VALUE_DIRS] = value_read_list,
+    [VALUE_WORDS] = value_read_list,	[VALUE_SECTION] = value_read_section,
 };
 
 int value_read(const struct key *k, json_t *v, const struct where *at, const struct places *places,

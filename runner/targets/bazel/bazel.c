@@ -120,7 +120,7 @@ static int bazel_on_output(void *arg, struct slice block, struct err *e)
 	return err_code(e);
 }
 
-static void on_errors(void *arg, struct slice block)
+static void bazel_on_errors(void *arg, struct slice block)
 {
 	bazel_error_feed(&((struct call *)arg)->error, block);
 }
@@ -173,7 +173,7 @@ static int run_call(const struct bazel *b, struct call *k, const struct strv *ar
 			       .stays = true,
 			       .time_us = c->time_us ? c->time_us : BAZEL_ASK_US,
 			       .out = c->out ? bazel_on_output : NULL,
-			       .errors = on_errors,
+			       .errors = bazel_on_errors,
 			       .arg = k,
 			       .log_fd = c->log_fd,
 			       .log_max = c->log_max};
