@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/config/layers.h"
-
 #include "runner/config/value.h"
 
 #include <assert.h>

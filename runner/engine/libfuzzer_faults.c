@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/engine/libfuzzer.h"
-
 #include "base/digest.h"
+#include "runner/engine/libfuzzer.h"
 
 /* Parses reports of libFuzzer and of the sanitizers, and libFuzzer's errors about its own start.
  * The formats are those of compiler-rt of LLVM 14 to 19. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/engine/libfuzzer.h"
-
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "runner/engine/libfuzzer.h"
 
 #include <errno.h>
 #include <stdio.h>

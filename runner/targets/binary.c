@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/memory.h"
-#include "runner/targets/source.h"
-
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/targets/elf.h"
+#include "runner/targets/source.h"
 
 #include <elf.h>
 #include <errno.h>

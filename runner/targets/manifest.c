@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A list of targets, written by a user or a build.  Its paths may lead to any file that its owner
  * may read (discover.c).  Every mistake is an error with its place. */
-#include "base/memory.h"
-#include "runner/targets/names.h"
-#include "runner/targets/source.h"
-
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/sys.h"
+#include "runner/targets/names.h"
+#include "runner/targets/source.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seed archives, through libarchive.  An archive is hostile and may try to exhaust the disk, the
  * memory or our time: every entry counts against the limits, even if it is skipped. */
-#include "base/memory.h"
-#include "runner/targets/discover.h"
-
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/escape.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
+#include "runner/targets/discover.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fuzz targets of a Bazel workspace: their labels, names, programs and files. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/lines.h"
 #include "base/memory.h"
+#include "base/sys.h"
 #include "runner/targets/bazel/bazel.h"
 #include "runner/targets/bazel/files.h"
 #include "runner/targets/bazel/graph.h"
 #include "runner/targets/bazel/label.h"
 #include "runner/targets/source.h"
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/lines.h"
-#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>

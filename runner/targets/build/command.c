@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a configured command that fills an output directory. */
-#include "runner/targets/build/internal.h"
-
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/lines.h"
 #include "base/tool.h"
+#include "runner/targets/build/internal.h"
 #include "runner/targets/build_user.h"
 
 #include <errno.h>
