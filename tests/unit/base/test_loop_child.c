@@ -109,31 +109,31 @@ static void test_child_left(void **state)
 }
 
 /* The child reports its own child's number, and dies before that child on our signal. */
-static void orphan(int tell, int wait_for)
+static void orphan(int report, int wait_for)
 {
 	pid_t pid = fork();
 	char c;
 
 	if (pid == 0)
 		_exit(read(wait_for, &c, 1) == 1 ? 9 : 1);
-	_exit(write(tell, &pid, sizeof(pid)) == (ssize_t)sizeof(pid) ? 0 : 1);
+	_exit(write(report, &pid, sizeof(pid)) == (ssize_t)sizeof(pid) ? 0 : 1);
 }
 
 static void test_adopted(void **state)
 {
 	struct world w = {.l = new_loop()};
-	int tell[2], go[2];
+	int report[2], go[2];
 	pid_t pid, grandchild;
 
 	(void)state;
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-	assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(report, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		orphan(tell[1], go[0]);
-	assert_int_equal(read(tell[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
+		orphan(report[1], go[0]);
+	assert_int_equal(read(report[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	OK(loop_add_child(w.l, grandchild, on_child, &w, &w.s[0], &e_));
 	assert_int_equal(write(go[1], "g", 1), 1);
@@ -141,7 +141,7 @@ static void test_adopted(void **state)
 	assert_true(WIFEXITED(w.status) && WEXITSTATUS(w.status) == 9);
 	assert_int_equal(waitpid(grandchild, NULL, WNOHANG), -1);
 	for (int i = 0; i < 2; i++) {
-		close(tell[i]);
+		close(report[i]);
 		close(go[i]);
 	}
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);

@@ -20,7 +20,7 @@ static void nothing_is_allocated_too(void **state)
 static void no_memory_ends_the_process(void **state)
 {
 	static const char want[] = "fuzzcell: out of memory\n";
-	char said[sizeof(want) + 1] = "";
+	char output[sizeof(want) + 1] = "";
 	int p[2], ws;
 	pid_t pid;
 
@@ -33,9 +33,9 @@ static void no_memory_ends_the_process(void **state)
 		out_of_memory();
 	}
 	close(p[1]);
-	assert_int_equal(read(p[0], said, sizeof(said) - 1), sizeof(want) - 1);
+	assert_int_equal(read(p[0], output, sizeof(output) - 1), sizeof(want) - 1);
 	close(p[0]);
-	assert_string_equal(said, want);
+	assert_string_equal(output, want);
 	assert_int_equal(waitpid(pid, &ws, 0), pid);
 	assert_int_equal(ws, W_EXITCODE(EX_SOFTWARE, 0));
 }

@@ -459,7 +459,7 @@ static void wrong_specs_are_refused(void **state)
 		uid_t uid;
 		const struct cell_mount *mount;
 		int want;
-		const char *says;
+		const char *message;
 	} t[] = {
 	    {"", 1, NULL, -EINVAL, "id"},
 	    {"-a", 1, NULL, -EINVAL, "id"},
@@ -487,8 +487,8 @@ static void wrong_specs_are_refused(void **state)
 		spec.mounts = t[i].mount;
 		spec.n_mounts = t[i].mount ? 1 : 0;
 		assert_int_equal(cell_start(w.host, &spec, &ops, NULL, &c, &e), t[i].want);
-		if (!strstr(e.msg, t[i].says))
-			fail_msg("'%s' does not contain '%s'", e.msg, t[i].says);
+		if (!strstr(e.msg, t[i].message))
+			fail_msg("'%s' does not contain '%s'", e.msg, t[i].message);
 		assert_null(c);
 	}
 	world_close(&w);

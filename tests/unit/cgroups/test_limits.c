@@ -77,7 +77,7 @@ static void test_check(void **state)
 {
 	static const struct {
 		struct cgroup_limits lim;
-		const char *says; /* NULL: accepted */
+		const char *message; /* NULL: accepted */
 	} t[] = {
 	    {{0}, NULL},
 	    {{.memory_max = 2, .memory_high = 1, .cpu_milli = 10, .cpu_weight = 10000}, NULL},
@@ -92,8 +92,8 @@ static void test_check(void **state)
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct err e = {.msg = ""};
 
-		assert_int_equal(cg_limits_check(&t[i].lim, &e), t[i].says ? -EINVAL : 0);
-		if (t[i].says && !strstr(e.msg, t[i].says))
+		assert_int_equal(cg_limits_check(&t[i].lim, &e), t[i].message ? -EINVAL : 0);
+		if (t[i].message && !strstr(e.msg, t[i].message))
 			fail_msg("%zu: %s", i, e.msg);
 	}
 }

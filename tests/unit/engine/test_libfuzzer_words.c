@@ -51,10 +51,10 @@ static void words_are_found(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		_autobuf_ struct buf said = BUF_INIT(4096);
+		_autobuf_ struct buf output = BUF_INIT(4096);
 
-		engine_libfuzzer.words(slice_of(t[i].line), note, &said);
-		assert_string_equal(buf_str(&said), t[i].want);
+		engine_libfuzzer.words(slice_of(t[i].line), note, &output);
+		assert_string_equal(buf_str(&output), t[i].want);
 	}
 }
 

@@ -22,8 +22,8 @@
 struct attempt {
 	const char *what;
 	long (*call)(void);
-	int want;	  /* errno; 0: allowed; ANY: allowed, but may fail for another reason */
-	const char *told; /* name that the listener reports; NULL: none */
+	int want;	      /* errno; 0: allowed; ANY: allowed, but may fail for another reason */
+	const char *reported; /* name that the listener reports; NULL: none */
 };
 
 enum { ANY = -1 };
@@ -99,26 +99,26 @@ child(int sock, const uint8_t *program, size_t n, const struct attempt *a)
 	_exit(r < 0 ? errno : 0);
 }
 
-/* Answers all calls until the child ends; told: the last name. */
-static inline void serve(int listener, char told[SECCOMP_NAME_MAX])
+/* Answers all calls until the child ends; reported: the last name. */
+static inline void serve(int listener, char reported[SECCOMP_NAME_MAX])
 {
 	struct pollfd p = {.fd = listener, .events = POLLIN};
 	struct seccomp_call call;
 	struct err e;
 
-	told[0] = '\0';
+	reported[0] = '\0';
 	while (poll(&p, 1, -1) == 1 && !(p.revents & POLLHUP)) {
 		if (!(p.revents & POLLIN))
 			continue;
 		assert_int_equal(seccomp_take(listener, &call, &e), 0);
 		assert_int_equal(seccomp_refuse(listener, &call, &e), 0);
-		memcpy(told, call.name, sizeof(call.name));
+		memcpy(reported, call.name, sizeof(call.name));
 	}
 }
 
 static inline void try_one(const uint8_t *program, size_t n, const struct attempt *a)
 {
-	char told[SECCOMP_NAME_MAX];
+	char reported[SECCOMP_NAME_MAX];
 	int sock[2], status;
 	_autoclose_ int listener = -1;
 	pid_t pid;
@@ -130,7 +130,7 @@ static inline void try_one(const uint8_t *program, size_t n, const struct attemp
 	listener = receive_fd(sock[0]);
 	close(sock[0]);
 	close(sock[1]);
-	serve(listener, told);
+	serve(listener, reported);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (!WIFEXITED(status))
 		fail_msg("%s: status %#x", a->what, (unsigned)status);
@@ -138,8 +138,8 @@ static inline void try_one(const uint8_t *program, size_t n, const struct attemp
 		fail_msg("%s: errno %d, not %d", a->what, WEXITSTATUS(status), a->want);
 	if (a->want == ANY)
 		assert_int_not_equal(WEXITSTATUS(status), 0);
-	if (strcmp(told, a->told ? a->told : "") != 0)
-		fail_msg("%s: reported as '%s'", a->what, told);
+	if (strcmp(reported, a->reported ? a->reported : "") != 0)
+		fail_msg("%s: reported as '%s'", a->what, reported);
 }
 
 static inline void try_all(const struct attempt *all, size_t n_all)
