@@ -591,7 +591,7 @@ struct rebuild {
 /* Errors of this process, which are no damage. */
 static bool ledger_read_is_ours(int r)
 {
-	return r == -EMFILE || r == -ENFILE;
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
 }
 
 static bool ledger_read_is_record_of(const char *signature, const char *name)
