@@ -56,7 +56,7 @@ struct cgroup_tree {
 	bool locked;  /* we may remove the groups */
 	pid_t keeper; /* 0: none */
 	int keeper_fd;
-	struct cg_slot *shared; /* with the keeper; by slot */
+	struct cg_slot *shared;		   /* with the keeper; by slot */
 	unsigned char slots[CG_SLOTS / 8]; /* a bit for each slot in use */
 };
 

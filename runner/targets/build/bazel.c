@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds all fuzz targets of a Bazel workspace; a failed target does not stop the others. */
+#include "runner/targets/build/internal.h"
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/targets/bazel/bazel.h"
-#include "runner/targets/build/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
