@@ -28,7 +28,7 @@ struct regress {
 	size_t at;
 	struct regress_inputs inputs; /* of the target at `at` */
 	char *dir;		      /* the directory of the inputs */
-	struct replay *replay;
+	struct batch *batch;
 	struct source *end; /* its deadline */
 	uint64_t end_us;    /* the deadline of all targets */
 	struct pace pace;
@@ -112,7 +112,7 @@ static bool regress_is_first(const struct regress_target *t)
 	return true;
 }
 
-static void regress_on_failed(void *arg, const struct replay_failure *f)
+static void regress_on_failed(void *arg, const struct batch_failure *f)
 {
 	struct regress *a = arg;
 	struct regress_target *t = &a->targets[a->at];
@@ -131,12 +131,12 @@ static void regress_on_failed(void *arg, const struct replay_failure *f)
 		snprintf(t->why, sizeof(t->why), "%.299s", e.msg);
 }
 
-static void regress_on_replayed(void *arg, const struct replay_sum *sum)
+static void regress_on_replayed(void *arg, const struct batch_sum *sum)
 {
 	struct regress *a = arg;
 	struct regress_target *t = &a->targets[a->at];
 
-	a->replay = NULL;
+	a->batch = NULL;
 	t->sum = *sum;
 	t->ran = true;
 	finish_target(a, *sum->why ? sum->why : sum->stopped ? "stopped" : NULL);
@@ -148,14 +148,14 @@ static void regress_on_end(void *arg)
 {
 	struct regress *a = arg;
 
-	replay_stop(a->replay, no_time);
+	batch_stop(a->batch, no_time);
 }
 
 static void regress_look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 {
 	const struct regress *a = arg;
 
-	*ret_done = a->replay ? replay_begun(a->replay) : 0;
+	*ret_done = a->batch ? batch_begun(a->batch) : 0;
 	*ret_of = a->inputs.n;
 }
 
@@ -178,7 +178,7 @@ static int regress_watch(struct regress *a, struct err *e)
 static void regress_replay(struct regress *a)
 {
 	struct regress_target *t = &a->targets[a->at];
-	struct replay_spec s = {
+	struct batch_spec s = {
 	    .work = a->cells.path,
 	    .target = entry(a)->target,
 	    .cfg = &entry(a)->cfg,
@@ -196,10 +196,10 @@ static void regress_replay(struct regress *a)
 		t->from[a->inputs.v[i].from]++;
 	a->dir = xasprintf("%s/%s", a->cells.path, t->name);
 	s.dir = a->dir;
-	if (replay_start(&a->cells.trial, &s, &a->replay, &e) < 0)
+	if (batch_start(&a->cells.trial, &s, &a->batch, &e) < 0)
 		finish_target(a, e.msg);
 	else if (regress_watch(a, &e) < 0)
-		replay_stop(a->replay, e.msg);
+		batch_stop(a->batch, e.msg);
 }
 
 /* Runs in a child process. First removes the inputs of the previous target. */
@@ -273,8 +273,8 @@ static void regress_on_stop(void *arg)
 {
 	struct regress *a = arg;
 
-	if (a->replay)
-		replay_stop(a->replay, NULL);
+	if (a->batch)
+		batch_stop(a->batch, NULL);
 }
 
 /* --- all of them ---------------------------------------------------------- */

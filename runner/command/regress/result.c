@@ -76,7 +76,7 @@ static struct regress_failed *regress_result_add(struct regress_target *t, const
 }
 
 const struct known_crash *regress_note(struct regress_target *t, const struct regress_input *input,
-				       const struct replay_failure *f, const struct ledger *l)
+				       const struct batch_failure *f, const struct ledger *l)
 {
 	const struct crash_report *r = f->report;
 	struct regress_failed *n = regress_result_add(t, input->source);

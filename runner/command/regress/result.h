@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "runner/command/regress/inputs.h"
-#include "runner/run/triage/replay.h"
+#include "runner/run/triage/batch.h"
 
 #include <stdio.h>
 
@@ -38,7 +38,7 @@ struct regress_target {
 	uint64_t inputs;
 	uint64_t from[REGRESS_FROM_COUNT]; /* of these, by place */
 	bool ran;			   /* the replay finished */
-	struct replay_sum sum;
+	struct batch_sum sum;
 	struct regress_left left;
 	char why[300]; /* why it did not run */
 	struct regress_failed *failed;
@@ -47,10 +47,10 @@ struct regress_target {
 };
 void regress_target_done(struct regress_target *t);
 
-/* Adds a failure; copies the source. f: see replay_spec.failed. Returns the known crash, or NULL.
+/* Adds a failure; copies the source. f: see batch_spec.failed. Returns the known crash, or NULL.
  */
 const struct known_crash *regress_note(struct regress_target *t, const struct regress_input *input,
-				       const struct replay_failure *f, const struct ledger *l);
+				       const struct batch_failure *f, const struct ledger *l);
 
 /* Sorts the failures into a stable order, new ones first. */
 void regress_sort(struct regress_target *t);

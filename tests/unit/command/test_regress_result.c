@@ -81,7 +81,7 @@ static void test_regressed_behind_another(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		struct regress_target t = {.name = "t"}, other = {.name = "u"};
 		struct crash_report r = report_of(signatures[i], "");
-		struct replay_failure f = {.report = &r};
+		struct batch_failure f = {.report = &r};
 
 		memcpy(in.name, sha1, sizeof(sha1));
 		c = regress_note(&t, &in, &f, l);
@@ -105,7 +105,7 @@ static void test_note_and_print(void **state)
 	struct regress_input in = {.from = REGRESS_TREE, .source = (char[]){"/tree/a\x1b[2J"}};
 	struct crash_report known = report_of("0000000000000002", "");
 	struct crash_report unknown = report_of("0000000000000009", "");
-	struct replay_failure f = {.report = &known};
+	struct batch_failure f = {.report = &known};
 	char text[4096];
 	FILE *to = fmemopen(text, sizeof(text), "w");
 
@@ -114,7 +114,7 @@ static void test_note_and_print(void **state)
 	f.report = &unknown;
 	f.only_together = true;
 	assert_null(regress_note(&t, &in, &f, l));
-	t.sum = (struct replay_sum){.passed = 2, .failed = 2, .cells = 3, .wall_us = 2000000};
+	t.sum = (struct batch_sum){.passed = 2, .failed = 2, .cells = 3, .wall_us = 2000000};
 	snprintf(t.why, sizeof(t.why), "stopped");
 	regress_sort(&t);
 	regress_print_target(&t, to);
@@ -147,11 +147,11 @@ static void test_alike(void **state)
 	(void)state;
 	for (size_t i = 0; i < 6; i++) {
 		struct regress_input in = {.from = REGRESS_TREE, .source = sources[i]};
-		struct replay_failure f = {.report = i < 5 ? &same : &other};
+		struct batch_failure f = {.report = i < 5 ? &same : &other};
 
 		(void)regress_note(&t, &in, &f, l);
 	}
-	t.sum = (struct replay_sum){.failed = 6, .cells = 1};
+	t.sum = (struct batch_sum){.failed = 6, .cells = 1};
 	regress_sort(&t);
 	regress_print_target(&t, to);
 	fclose(to);
@@ -262,13 +262,13 @@ static void test_sum(void **state)
 static void test_batch(void **state)
 {
 	(void)state;
-	assert_int_equal(replay_batch(100, 1), 100);
-	assert_int_equal(replay_batch(100, 2), 50);
-	assert_int_equal(replay_batch(101, 2), 51);
-	assert_int_equal(replay_batch(5000, 2), REPLAY_BATCH);
-	assert_int_equal(replay_batch(10, 8), REPLAY_LEAST);
-	assert_int_equal(replay_batch(3, 8), 3);
-	assert_int_equal(replay_batch(1, 1), 1);
+	assert_int_equal(batch_size(100, 1), 100);
+	assert_int_equal(batch_size(100, 2), 50);
+	assert_int_equal(batch_size(101, 2), 51);
+	assert_int_equal(batch_size(5000, 2), BATCH_INPUTS_MAX);
+	assert_int_equal(batch_size(10, 8), BATCH_INPUTS_MIN);
+	assert_int_equal(batch_size(3, 8), 3);
+	assert_int_equal(batch_size(1, 1), 1);
 }
 
 static const struct CMUnitTest tests[] = {

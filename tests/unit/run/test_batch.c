@@ -2,7 +2,7 @@
 /* The inputs that passed, the inputs that failed, and the number of cells. */
 #include "tests/unit/unit.h"
 
-#include "tests/unit/run/play.h"
+#include "tests/unit/run/batch.h"
 
 static void test_well(void **state)
 {
@@ -190,7 +190,7 @@ static void test_too_many_failures(void **state)
 		play.inputs[i] = names[i];
 	}
 	go(2);
-	assert_in_range(play.sum.failed, REPLAY_FAILURES_MAX, REPLAY_FAILURES_MAX + 1);
+	assert_in_range(play.sum.failed, BATCH_FAILURES_MAX, BATCH_FAILURES_MAX + 1);
 	assert_int_equal(play.sum.passed, 0);
 	assert_true(play.sum.left_out > 0);
 }

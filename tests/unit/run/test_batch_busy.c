@@ -3,7 +3,7 @@
  * which of them have a result, and which have none. */
 #include "tests/unit/unit.h"
 
-#include "tests/unit/run/play.h"
+#include "tests/unit/run/batch.h"
 
 /* passed and failed, and one more input without a result. */
 static void one_left_out(uint64_t passed, uint64_t failed)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TESTS_RUN_PLAY_H
-#define TESTS_RUN_PLAY_H
+#ifndef TESTS_RUN_BATCH_H
+#define TESTS_RUN_BATCH_H
 
-/* Simulated cells: the functions of exec.h and trial.h for tests of replaying.  The first letter of
+/* Simulated cells: the functions of exec.h and trial.h for tests of batches.  The first letter of
  * an input decides what it does. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "runner/run/triage/replay_internal.h"
+#include "runner/run/triage/batch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { MAX = 3000 };
 
 static struct play {
 	struct loop *loop;
-	struct replay *replay;
+	struct batch *batch;
 	const char *inputs[MAX];
 	size_t n;
 	unsigned cells, alone, running, most; /* at a time */
@@ -30,7 +30,7 @@ static struct play {
 	unsigned starts, fault; /* of cells and seats; this one fails */
 	char failed[MAX];	/* 'a': alone, 't': together; 0: not reported */
 	char type[MAX][40];
-	struct replay_sum sum;
+	struct batch_sum sum;
 	bool done;
 } play;
 
@@ -169,9 +169,9 @@ static void on_end(void *arg)
 		x->end.failure = FAILURE_EXIT;
 	play.running--;
 	if (play.stuck && play.cells == 1)
-		replay_stuck(&play.replay->slots[0]);
+		batch_end_stuck(play.batch, 0);
 	if (play.stop_after && play.cells == play.stop_after)
-		replay_stop(play.replay, play.stop_why);
+		batch_stop(play.batch, play.stop_why);
 	x->spec.done(x->spec.arg, &x->end);
 	source_remove(x->timer);
 	buf_done(&x->text);
@@ -330,7 +330,7 @@ static const char *name_of(void *arg, size_t input)
 	return play.inputs[input];
 }
 
-static void on_failed(void *arg, const struct replay_failure *f)
+static void on_failed(void *arg, const struct batch_failure *f)
 {
 	(void)arg;
 	assert_true(f->input < play.n);
@@ -340,7 +340,7 @@ static void on_failed(void *arg, const struct replay_failure *f)
 	snprintf(play.type[f->input], sizeof(play.type[0]), "%.30s", f->report->type);
 }
 
-static void on_done(void *arg, const struct replay_sum *sum)
+static void on_done(void *arg, const struct batch_sum *sum)
 {
 	(void)arg;
 	play.sum = *sum;
@@ -348,29 +348,29 @@ static void on_done(void *arg, const struct replay_sum *sum)
 	loop_stop(play.loop);
 }
 
-/* 0, or the error of replay_start(). */
+/* 0, or the error of batch_start(). */
 static inline int run(unsigned workers)
 {
 	struct target target = {
 	    .name = (char[]){"t"}, .binary = (char[]){"/out/t"}, .engine = &engine_libfuzzer};
 	struct target_config cfg = {.memory = 1 << 28, .input_timeout_us = 2000000};
 	struct trial_env env = {0};
-	struct replay_spec s = {.target = &target,
-				.cfg = &cfg,
-				.index = 5,
-				.workers = workers,
-				.dir = "/inputs",
-				.work = "/work",
-				.name = name_of,
-				.n = play.n,
-				.failed = on_failed,
-				.done = on_done};
+	struct batch_spec s = {.target = &target,
+			       .cfg = &cfg,
+			       .index = 5,
+			       .workers = workers,
+			       .dir = "/inputs",
+			       .work = "/work",
+			       .name = name_of,
+			       .n = play.n,
+			       .failed = on_failed,
+			       .done = on_done};
 	struct err e;
 	int r;
 
 	assert_int_equal(loop_new(&play.loop, &e), 0);
 	env.exec = (struct exec_env){.loop = play.loop, .run = "r"};
-	r = replay_start(&env, &s, &play.replay, &e);
+	r = batch_start(&env, &s, &play.batch, &e);
 	if (r == 0)
 		assert_int_equal(loop_run(play.loop, &e), 0);
 	loop_free(play.loop);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_RUN_TRIAGE_REPLAY_H
-#define RUNNER_RUN_TRIAGE_REPLAY_H
+#ifndef RUNNER_RUN_TRIAGE_BATCH_H
+#define RUNNER_RUN_TRIAGE_BATCH_H
 
 #include "runner/run/triage/trial.h"
 
@@ -18,13 +18,13 @@
  * A target that prints all lines as the engine would, and exits, is not detected. */
 
 enum {
-	REPLAY_BATCH = 1000,	   /* maximum of inputs per cell */
-	REPLAY_LEAST = 8,	   /* minimum, if there are so many: a cell is expensive */
-	REPLAY_FAILURES_MAX = 200, /* failures of a target; then the rest is left out */
+	BATCH_INPUTS_MAX = 1000,  /* maximum of inputs per cell */
+	BATCH_INPUTS_MIN = 8,	  /* minimum, if there are so many: a cell is expensive */
+	BATCH_FAILURES_MAX = 200, /* failures of a target; then the rest is left out */
 };
 
 /* An input that failed. */
-struct replay_failure {
+struct batch_failure {
 	size_t input; /* its index */
 	/* The input passed when it was run alone: the failure depends on the inputs before it, or
 	 * is flaky.  Then the report is from the cell with many inputs. */
@@ -32,7 +32,7 @@ struct replay_failure {
 	const struct crash_report *report;
 };
 
-struct replay_sum {
+struct batch_sum {
 	uint64_t passed, failed;
 	uint64_t left_out; /* not known: too many failures, stopped, or `why` */
 	uint64_t cells;
@@ -41,7 +41,7 @@ struct replay_sum {
 	char why[300]; /* why the target, or the first such input, could not be run */
 };
 
-struct replay_spec {
+struct batch_spec {
 	const struct target *target;
 	const struct target_config *cfg;
 	/* Its cells use the indexes index to index + workers - 1. */
@@ -52,23 +52,26 @@ struct replay_spec {
 	const char *work; /* our directory for inputs that are run alone */
 	const char *(*name)(void *arg, size_t input);
 	size_t n;
-	void (*failed)(void *arg, const struct replay_failure *f);
-	void (*done)(void *arg, const struct replay_sum *sum); /* once, from the loop */
-	void *arg;					       /* for the three functions */
+	void (*failed)(void *arg, const struct batch_failure *f);
+	void (*done)(void *arg, const struct batch_sum *sum); /* once, from the loop */
+	void *arg;					      /* for the three functions */
 };
 
-struct replay;
+struct batch;
 
 /* env, target, cfg, dir and work are borrowed until done. */
-MUST_CHECK int replay_start(const struct trial_env *env, const struct replay_spec *spec,
-			    struct replay **ret, struct err *e);
+MUST_CHECK int batch_start(const struct trial_env *env, const struct batch_spec *spec,
+			   struct batch **ret, struct err *e);
 /* Ends the cells at once; done is still called.  why: the reason for inputs left out; NULL: a user
  * stopped it. */
-void replay_stop(struct replay *r, const char *why);
+void batch_stop(struct batch *b, const char *why);
 /* The number of inputs that were begun. */
-uint64_t replay_begun(const struct replay *r);
+uint64_t batch_begun(const struct batch *b);
+
+/* Ends the cell of a worker, from 0, whose input in work takes too long.  A timer calls it. */
+void batch_end_stuck(struct batch *b, unsigned worker);
 
 /* The number of inputs for the next cell.  Pure.  workers: at least 1. */
-size_t replay_batch(size_t left, unsigned workers);
+size_t batch_size(size_t left, unsigned workers);
 
 #endif
