@@ -73,14 +73,14 @@ int cells_open(struct cells *c, struct session *s, const char *name)
 	if (cells_make_dir(c, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	c->symbolizer = symbolizer_find(config_rootfs(cfg));
-	c->trial = (struct trial_env){
+	c->replay = (struct replay_env){
 	    .exec = {.loop = s->machine.loop,
 		     .host = s->machine.host,
 		     .rootfs = config_rootfs(cfg),
 		     .run = name},
 	    .symbolizer = config_symbolizer(cfg) ? config_symbolizer(cfg) : c->symbolizer,
 	};
-	if (!c->trial.symbolizer)
+	if (!c->replay.symbolizer)
 		warn("no llvm-symbolizer here: crashes have addresses, not names");
 	return fit_workers(c);
 }
@@ -113,7 +113,7 @@ static void cells_on_signal(void *arg, int signo)
 int cells_run(struct cells *c, void (*stop)(void *arg), void *arg)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-	struct loop *l = c->trial.exec.loop;
+	struct loop *l = c->replay.exec.loop;
 	struct err e;
 	int r = 0;
 

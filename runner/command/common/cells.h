@@ -3,7 +3,7 @@
 #define RUNNER_COMMAND_COMMON_CELLS_H
 
 #include "runner/command/common/session.h"
-#include "runner/run/triage/trial.h"
+#include "runner/run/triage/replay.h"
 
 #include <limits.h>
 
@@ -11,7 +11,7 @@
  * that the cells read, and handling of ^C. Starts as {0}. The functions print their errors and
  * return an exit status. Call cells_close() after any of them, also after a failure. */
 struct cells {
-	struct trial_env trial;
+	struct replay_env replay;
 	unsigned workers; /* number of cells at once, limited by memory */
 	int dirfd;	  /* the directory; new and empty, removed by cells_close() */
 	char *path;	  /* absolute */

@@ -41,7 +41,7 @@ static void crash_minimize_on_done(void *arg, const struct triage_sum *sum)
 
 	a->triage = NULL;
 	a->sum = *sum;
-	loop_stop(a->cells.trial.exec.loop);
+	loop_stop(a->cells.replay.exec.loop);
 }
 
 static void crash_minimize_on_stop(void *arg)
@@ -56,7 +56,7 @@ static void crash_minimize_look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 {
 	const struct minimize *a = arg;
 
-	*ret_done = a->triage ? triage_trials(a->triage) : a->sum.trials;
+	*ret_done = a->triage ? triage_replays(a->triage) : a->sum.replays;
 	*ret_of = 0;
 }
 
@@ -68,16 +68,16 @@ static int begin_pace(struct minimize *a, uint64_t time_us, struct err *e)
 		 units_time(time_us, time));
 	a->pace = (struct pace){
 	    .look = crash_minimize_look, .arg = a, .what = a->at_most, .unit = "replays"};
-	return pace_begin(&a->pace, a->cells.trial.exec.loop, e);
+	return pace_begin(&a->pace, a->cells.replay.exec.loop, e);
 }
 
 static int crash_minimize_run(struct minimize *a)
 {
 	struct plan_entry *p = &a->session.plan.v[0];
-	struct triage_env env = {.trial = a->cells.trial,
+	struct triage_env env = {.replay = a->cells.replay,
 				 .books = a->books,
 				 .state = a->session.state,
-				 .run = a->cells.trial.exec.run};
+				 .run = a->cells.replay.exec.run};
 	struct triage_spec s = {
 	    .target = p->target,
 	    .cfg = &p->cfg,
@@ -104,7 +104,7 @@ static json_t *crash_minimize_answer(const struct minimize *a, const struct know
 			 (json_int_t)c->input_bytes, "minimized_bytes",
 			 smaller ? json_integer((json_int_t)c->minimized_bytes) : json_null(),
 			 "minimized", smaller ? answer_text(c->minimized) : json_null(), "tries",
-			 (json_int_t)a->sum.trials);
+			 (json_int_t)a->sum.replays);
 }
 
 static int crash_minimize_conclude(struct minimize *a)
@@ -118,18 +118,18 @@ static int crash_minimize_conclude(struct minimize *a)
 	crash_line(c->signature, sig);
 	if (*a->sum.note)
 		return fail(EXIT_NOT_FUZZED, "crash %s: %s", sig, a->sum.note);
-	if (a->sum.trials == 0)
+	if (a->sum.replays == 0)
 		return fail(EXIT_NOT_FUZZED, "crash %s: its input could not be replayed", sig);
 	a->answer = crash_minimize_answer(a, c);
 	if (!*c->minimized) {
 		printf("crash %s: no smaller input than its %llu bytes in %llu replays\n", sig,
-		       (unsigned long long)c->input_bytes, (unsigned long long)a->sum.trials);
+		       (unsigned long long)c->input_bytes, (unsigned long long)a->sum.replays);
 		return EXIT_DONE;
 	}
 	printf("crash %s: %llu bytes -> %llu bytes%s in %llu replays: %s\n", sig,
 	       (unsigned long long)c->input_bytes, (unsigned long long)c->minimized_bytes,
 	       c->minimized_bytes < c->input_bytes ? "" : ", but simpler ones,",
-	       (unsigned long long)a->sum.trials, crash_line(c->minimized, path));
+	       (unsigned long long)a->sum.replays, crash_line(c->minimized, path));
 	return EXIT_DONE;
 }
 

@@ -8,6 +8,7 @@
 #include "runner/command/crash/crash.h"
 #include "runner/crash/odds.h"
 #include "runner/crash/report/json.h"
+#include "runner/run/triage/triage.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,8 +24,8 @@ struct reproduce {
 
 	struct crash_subject subject;
 	struct cells cells;
-	struct trial *trial;
-	struct trial_seat *seat;
+	struct replay *replay;
+	struct replay_seat *seat;
 	char input[PATH_MAX]; /* path that the cells read */
 	uint64_t replays, hits, others;
 	struct crash_report report; /* of the first hit, else of the first other failure */
@@ -70,7 +71,7 @@ static int print_shell(const struct reproduce *a)
 			   .dir = t->dir ? t->dir : dir,
 			   .binary = t->binary,
 			   .input = a->subject.path,
-			   .ub_goes_on = trial_goes_past_ub(a->subject.entry)};
+			   .ub_goes_on = triage_ub_goes_on(a->subject.entry)};
 	struct err e;
 
 	if (byhand_print(&b, &out, &e) < 0)
@@ -98,7 +99,7 @@ static bool crash_reproduce_is_the_crash(const struct reproduce *a, const struct
 	return got && got == want;
 }
 
-static void crash_reproduce_keep(struct reproduce *a, struct trial_end *end, bool hit)
+static void crash_reproduce_keep(struct reproduce *a, struct replay_end *end, bool hit)
 {
 	if (a->report.found && (a->is_hit || !hit))
 		return;
@@ -123,28 +124,28 @@ static void crash_reproduce_on_closed(void *arg)
 {
 	struct reproduce *a = arg;
 
-	loop_stop(a->cells.trial.exec.loop);
+	loop_stop(a->cells.replay.exec.loop);
 }
 
 static void crash_reproduce_finish(struct reproduce *a)
 {
-	struct trial_seat *seat = a->seat;
+	struct replay_seat *seat = a->seat;
 
 	a->seat = NULL;
 	if (seat)
-		trial_seat_close(seat, crash_reproduce_on_closed, a);
+		replay_seat_close(seat, crash_reproduce_on_closed, a);
 	else
 		crash_reproduce_on_closed(a);
 }
 
 static void crash_reproduce_replay(struct reproduce *a);
 
-static void crash_reproduce_on_replayed(void *arg, struct trial_end *end)
+static void crash_reproduce_on_replayed(void *arg, struct replay_end *end)
 {
 	struct reproduce *a = arg;
 	bool hit;
 
-	a->trial = NULL;
+	a->replay = NULL;
 	if (*end->unusable) {
 		snprintf(a->why, sizeof(a->why), "%s", end->unusable);
 		crash_reproduce_finish(a);
@@ -166,19 +167,19 @@ static void crash_reproduce_on_replayed(void *arg, struct trial_end *end)
 static void crash_reproduce_replay(struct reproduce *a)
 {
 	const struct plan_entry *p = &a->session.plan.v[0];
-	struct trial_spec s = {
+	struct replay_spec s = {
 	    .target = p->target,
 	    .cfg = &p->cfg,
 	    .input = a->input,
 	    .seat = a->seat,
 	    .symbolize = true,
-	    .ub_goes_on = trial_goes_past_ub(a->subject.entry),
+	    .ub_goes_on = triage_ub_goes_on(a->subject.entry),
 	    .done = crash_reproduce_on_replayed,
 	    .arg = a,
 	};
 	struct err e;
 
-	if (trial_start(&a->cells.trial, &s, &a->trial, &e) == 0)
+	if (replay_start(&a->cells.replay, &s, &a->replay, &e) == 0)
 		return;
 	snprintf(a->why, sizeof(a->why), "%.299s", e.msg);
 	crash_reproduce_finish(a);
@@ -188,8 +189,8 @@ static void crash_reproduce_on_stop(void *arg)
 {
 	struct reproduce *a = arg;
 
-	if (a->trial)
-		trial_stop(a->trial);
+	if (a->replay)
+		replay_stop(a->replay);
 }
 
 static int crash_reproduce_answer(const struct reproduce *a, json_t **ret)
@@ -248,11 +249,11 @@ static int run_in_cells(struct reproduce *a, json_t **ret)
 		r = cells_open(&a->cells, &a->session, "reproduce");
 	if (r == EXIT_DONE)
 		r = cells_copy(&a->cells, a->subject.path, a->input);
-	if (r == EXIT_DONE && trial_seat_new(a->cells.path, 0, &a->seat, &e) < 0)
+	if (r == EXIT_DONE && replay_seat_new(a->cells.path, 0, &a->seat, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	a->pace = (struct pace){
 	    .look = crash_reproduce_look, .arg = a, .what = "crash reproduce", .unit = "replays"};
-	if (r == EXIT_DONE && pace_begin(&a->pace, a->cells.trial.exec.loop, &e) < 0)
+	if (r == EXIT_DONE && pace_begin(&a->pace, a->cells.replay.exec.loop, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE) {
 		crash_reproduce_replay(a);

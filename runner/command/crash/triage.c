@@ -124,7 +124,7 @@ static json_t *sum_json(const struct plan_entry *p, const struct triage_sum *s)
 			 (json_int_t)s->found, "regressed", (json_int_t)s->regressed, "known",
 			 (json_int_t)known_of(s), "dismissed", (json_int_t)s->dismissed, "flaky",
 			 (json_int_t)s->flaky, "minimized", (json_int_t)s->shrunk, "replays",
-			 (json_int_t)s->trials, "left", (json_int_t)s->left, "note",
+			 (json_int_t)s->replays, "left", (json_int_t)s->left, "note",
 			 answer_text(s->note));
 }
 
@@ -154,7 +154,7 @@ static void crash_triage_print_sum(const struct plan_entry *p, const struct tria
 		       units_of(parts[i].n, parts[i].one, parts[i].more, text));
 		first = false;
 	}
-	printf("; %s\n", units_of(s->trials, "replay", "replays", text));
+	printf("; %s\n", units_of(s->replays, "replay", "replays", text));
 	if (s->left)
 		printf("%s: %s%s%s\n", p->target->name,
 		       units_of(s->left, "artifact still waits", "artifacts still wait", text),
@@ -171,7 +171,7 @@ static void crash_triage_add(struct triage_sum *to, const struct triage_sum *s)
 	to->dismissed += s->dismissed;
 	to->flaky += s->flaky;
 	to->shrunk += s->shrunk;
-	to->trials += s->trials;
+	to->replays += s->replays;
 	to->left = s->left; /* already the whole queue's */
 	if (!*to->note)
 		memcpy(to->note, s->note, sizeof(to->note));
@@ -315,7 +315,7 @@ static void crash_triage_fill(struct triage_all *a)
 	while (!cells_stopped(&a->cells) && (p = crash_triage_free_place(a)) && (q = next_queue(a)))
 		crash_triage_begin_part(a, p, q);
 	if (a->active == 0)
-		loop_stop(a->cells.trial.exec.loop);
+		loop_stop(a->cells.replay.exec.loop);
 }
 
 /* Returns the number of targets with artifacts that wait. *ret_artifacts: the number of
@@ -392,7 +392,7 @@ static int crash_triage_work(struct triage_all *a)
 	a->places = xcalloc(a->cells.workers, sizeof(*a->places));
 	for (unsigned i = 0; i < a->cells.workers; i++)
 		a->places[i] = (struct place){.all = a, .index = i};
-	a->env = (struct triage_env){.trial = a->cells.trial,
+	a->env = (struct triage_env){.replay = a->cells.replay,
 				     .books = a->books,
 				     .state = a->session.state,
 				     .run = a->run,
@@ -400,7 +400,7 @@ static int crash_triage_work(struct triage_all *a)
 	a->waiting = count_waiting(a, &a->artifacts);
 	a->pace = (struct pace){
 	    .look = crash_triage_look, .arg = a, .what = "crash triage", .unit = "artifacts"};
-	if (pace_begin(&a->pace, a->cells.trial.exec.loop, &e) < 0)
+	if (pace_begin(&a->pace, a->cells.replay.exec.loop, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	a->active = 1; /* crash_triage_fill() before the loop runs must not stop it */
 	crash_triage_fill(a);

@@ -162,7 +162,7 @@ static void regress_look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 /* Shares the remaining time equally: a target with many inputs leaves time for the others. */
 static int regress_watch(struct regress *a, struct err *e)
 {
-	struct loop *l = a->cells.trial.exec.loop;
+	struct loop *l = a->cells.replay.exec.loop;
 	uint64_t now = clock_mono_us(), left = a->end_us > now ? a->end_us - now : 0;
 	int r;
 
@@ -196,7 +196,7 @@ static void regress_replay(struct regress *a)
 		t->from[a->inputs.v[i].from]++;
 	a->dir = xasprintf("%s/%s", a->cells.path, t->name);
 	s.dir = a->dir;
-	if (batch_start(&a->cells.trial, &s, &a->batch, &e) < 0)
+	if (batch_start(&a->cells.replay, &s, &a->batch, &e) < 0)
 		finish_target(a, e.msg);
 	else if (regress_watch(a, &e) < 0)
 		batch_stop(a->batch, e.msg);
@@ -250,7 +250,7 @@ static const char *cannot_run(const struct regress *a)
 
 static void lay_next(struct regress *a)
 {
-	struct loop *l = a->cells.trial.exec.loop;
+	struct loop *l = a->cells.replay.exec.loop;
 	struct task *task;
 	struct err e;
 

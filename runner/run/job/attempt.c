@@ -52,7 +52,7 @@ static bool attempt_borrow(const struct job *j, struct attempt *a)
 	const struct triage_env *env = &j->env->triage_env;
 	uint64_t bytes = j->cfg->symbolizer_memory;
 
-	if (!env->trial.symbolizer || !env->borrow_memory(env->arg, bytes))
+	if (!env->replay.symbolizer || !env->borrow_memory(env->arg, bytes))
 		return false;
 	a->borrowed = bytes;
 	return true;
@@ -171,7 +171,7 @@ static int attempt_engine_command(struct setup *s, const struct job *j, const st
 	    /* Suppressions match names: such a cell gets a symbolizer, and memory for it. */
 	    .known_leaks = a->has_leaks ? SETUP_FILE_LEAKS : NULL,
 	    .known_undefined = a->has_undefined ? SETUP_FILE_UNDEFINED : NULL,
-	    .symbolizer = a->borrowed ? j->env->triage_env.trial.symbolizer : NULL,
+	    .symbolizer = a->borrowed ? j->env->triage_env.replay.symbolizer : NULL,
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,
 	};

@@ -157,7 +157,7 @@ void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what)
 		a->lost.own = ignored_signals(j) ? CRASH_OWN_TIME : CRASH_OWN_NONE;
 		return;
 	}
-	a->lost.own = trial_own(&end, false, a->lost.detail);
+	a->lost.own = failure_own(&end, false, a->lost.detail);
 	a->lost.by_text = says_it_itself(j, what);
 }
 

@@ -2,6 +2,7 @@
 #ifndef RUNNER_RUN_JOB_REASON_H
 #define RUNNER_RUN_JOB_REASON_H
 
+#include "runner/crash/report/report.h"
 #include "runner/engine/engine.h"
 #include "runner/exit_code.h"
 
@@ -94,6 +95,15 @@ struct cell_facts {
 	bool fuzzed; /* fuzzing began in this cell */
 };
 enum failure failure_of(const struct cell_facts *f);
+
+struct exec_end;
+/* Names the failure of a cell by the cell's end, unless the target's text names it better.  io: the
+ * report of the text.  True: io was replaced by the name from the cell's end. */
+bool failure_own_report(const struct exec_end *end, const char *target, struct crash_report *io);
+
+/* The crash of a cell without a report, and its detail.  told: the text has a report.
+ * CRASH_OWN_NONE: the text names the crash better. */
+enum crash_own failure_own(const struct exec_end *end, bool told, char detail[32]);
 
 /* Bounds for restarts of a failing job. */
 struct loop_guard {

@@ -18,14 +18,14 @@ enum { PATH = sizeof(((struct engine_state *)0)->input) };
 /* A worker: one cell at a time. */
 struct batch_slot {
 	struct batch *b;
-	size_t index;		 /* selects the user of its cells */
-	size_t at, end;		 /* the slot's inputs; `at` is next */
-	size_t batch;		 /* number of inputs for the next cell; 0: all of them */
-	size_t single_end;	 /* inputs up to here are run alone */
-	struct exec *exec;	 /* the cell with many inputs */
-	struct trial *trial;	 /* the run of one input */
-	struct trial_seat *seat; /* for `trial`; NULL: not needed, or not possible */
-	bool active;		 /* `exec` or `trial` is at work */
+	size_t index;		  /* selects the user of its cells */
+	size_t at, end;		  /* the slot's inputs; `at` is next */
+	size_t batch;		  /* number of inputs for the next cell; 0: all of them */
+	size_t single_end;	  /* inputs up to here are run alone */
+	struct exec *exec;	  /* the cell with many inputs */
+	struct replay *replay;	  /* the run of one input */
+	struct replay_seat *seat; /* for `replay`; NULL: not needed, or not possible */
+	bool active;		  /* `exec` or `replay` is at work */
 
 	/* The cell with many inputs. */
 	size_t n;	/* its inputs */
@@ -55,7 +55,7 @@ struct batch_slot {
 };
 
 struct batch {
-	const struct trial_env *env;
+	const struct replay_env *env;
 	struct batch_spec spec;
 	struct batch_sum sum;
 	struct batch_slot *slots;
@@ -151,12 +151,12 @@ static void batch_clear(struct batch_slot *s, const char *unusable)
 		batch_leave_out(b, unusable);
 }
 
-static void batch_on_alone(void *arg, struct trial_end *end)
+static void batch_on_alone(void *arg, struct replay_end *end)
 {
 	struct batch_slot *s = arg;
 	bool busy = s->slow && *end->unusable && end->starved;
 
-	s->trial = NULL;
+	s->replay = NULL;
 	s->active = false;
 	if (end->failed)
 		batch_report(s, s->at - 1, end->report, false);
@@ -167,21 +167,21 @@ static void batch_on_alone(void *arg, struct trial_end *end)
 	batch_go_on(s);
 }
 
-static struct trial_seat *batch_seat_of(struct batch_slot *s)
+static struct replay_seat *batch_seat_of(struct batch_slot *s)
 {
 	struct err e;
 
-	if (!s->seat && trial_seat_new(s->b->spec.work, s->index, &s->seat, &e) < 0)
-		s->seat = NULL; /* each trial has a cell of its own */
+	if (!s->seat && replay_seat_new(s->b->spec.work, s->index, &s->seat, &e) < 0)
+		s->seat = NULL; /* each replay has a cell of its own */
 	return s->seat;
 }
 
-static int batch_replay_alone(struct batch_slot *s, size_t input, trial_done_fn *done,
+static int batch_replay_alone(struct batch_slot *s, size_t input, replay_done_fn *done,
 			      struct err *e)
 {
 	struct batch *b = s->b;
 	char *path = xasprintf("%s/%s", b->spec.dir, b->spec.name(b->spec.arg, input));
-	struct trial_spec t = {
+	struct replay_spec t = {
 	    .target = b->spec.target,
 	    .cfg = b->spec.cfg,
 	    .index = s->index,
@@ -191,7 +191,7 @@ static int batch_replay_alone(struct batch_slot *s, size_t input, trial_done_fn 
 	    .done = done,
 	    .arg = s,
 	};
-	int rc = trial_start(b->env, &t, &s->trial, e);
+	int rc = replay_start(b->env, &t, &s->replay, e);
 
 	free(path);
 	s->active = rc == 0;
@@ -213,11 +213,11 @@ static void batch_run_alone(struct batch_slot *s, size_t input)
 	batch_go_on(s);
 }
 
-static void batch_on_single(void *arg, struct trial_end *end)
+static void batch_on_single(void *arg, struct replay_end *end)
 {
 	struct batch_slot *s = arg;
 
-	s->trial = NULL;
+	s->replay = NULL;
 	s->active = false;
 	if (end->failed)
 		batch_report(s, s->at - 1, end->report, false);
@@ -343,8 +343,8 @@ static void batch_judge(struct batch_slot *s, const struct exec_end *end)
 
 	judged.late = end->late || s->stuck; /* stopped by batch_end_stuck() */
 	s->slow = judged.late || end->failure == FAILURE_TIMEOUT;
-	s->starved = s->slow && trial_starved(end);
-	(void)trial_own_report(&judged, s->b->spec.target->name, &s->report);
+	s->starved = s->slow && replay_starved(end);
+	(void)failure_own_report(&judged, s->b->spec.target->name, &s->report);
 	if (batch_is_odd(s, false)) {
 		s->single_end = s->at + s->n;
 		batch_begin_doubt(s, s->n);
@@ -532,7 +532,7 @@ static void batch_on_closed(void *arg)
 /* False: no seat has to be closed later. */
 static bool batch_close_seats(struct batch *b)
 {
-	struct trial_seat *seat;
+	struct replay_seat *seat;
 
 	b->closing = 1; /* a seat may be closed at once */
 	for (unsigned i = 0; i < b->spec.workers; i++) {
@@ -540,7 +540,7 @@ static bool batch_close_seats(struct batch *b)
 		b->slots[i].seat = NULL;
 		b->closing += seat != NULL;
 		if (seat)
-			trial_seat_close(seat, batch_on_closed, &b->slots[i]);
+			replay_seat_close(seat, batch_on_closed, &b->slots[i]);
 	}
 	return --b->closing > 0;
 }
@@ -577,7 +577,7 @@ static int batch_make_slots(struct batch *b, struct err *e)
 	return rc;
 }
 
-int batch_start(const struct trial_env *env, const struct batch_spec *spec, struct batch **ret,
+int batch_start(const struct replay_env *env, const struct batch_spec *spec, struct batch **ret,
 		struct err *e)
 {
 	struct batch *b = xcalloc(1, sizeof(*b));
@@ -611,8 +611,8 @@ void batch_stop(struct batch *b, const char *why)
 	for (unsigned i = 0; i < b->spec.workers; i++) {
 		if (b->slots[i].exec)
 			exec_stop(b->slots[i].exec);
-		if (b->slots[i].trial)
-			trial_stop(b->slots[i].trial);
+		if (b->slots[i].replay)
+			replay_stop(b->slots[i].replay);
 	}
 }
 

@@ -2,7 +2,7 @@
 #ifndef RUNNER_RUN_TRIAGE_BATCH_H
 #define RUNNER_RUN_TRIAGE_BATCH_H
 
-#include "runner/run/triage/trial.h"
+#include "runner/run/triage/replay.h"
 
 /* Runs many inputs of one target once each: many inputs per cell, several cells at a time.
  *
@@ -60,7 +60,7 @@ struct batch_spec {
 struct batch;
 
 /* env, target, cfg, dir and work are borrowed until done. */
-MUST_CHECK int batch_start(const struct trial_env *env, const struct batch_spec *spec,
+MUST_CHECK int batch_start(const struct replay_env *env, const struct batch_spec *spec,
 			   struct batch **ret, struct err *e);
 /* Ends the cells at once; done is still called.  why: the reason for inputs left out; NULL: a user
  * stopped it. */

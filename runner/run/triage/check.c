@@ -113,7 +113,8 @@ static void all_passed(struct triage *t)
 		say_never(t, c, never);
 	if (never || !triage_has_passed(t, c))
 		triage_check_save(t); /* it stays open: no number of passes would be enough */
-	else if (task_start(t->env->trial.exec.loop, keep_regression, t, on_kept, t, &task, &e) < 0)
+	else if (task_start(t->env->replay.exec.loop, keep_regression, t, on_kept, t, &task, &e) <
+		 0)
 		triage_check_on_saved(t, e.msg);
 }
 
@@ -136,7 +137,7 @@ static void still_fails(struct triage *t)
 	struct err e;
 
 	t->at++;
-	t->f.tries = t->f.hits = 0;
+	t->f.replays = t->f.hits = 0;
 	if (triage_measure(t, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
@@ -166,7 +167,7 @@ static void reproduced(struct triage *t, const struct crash_report *r)
 
 static void triage_check_go_on(struct triage *t);
 
-static void triage_check_on_try(void *arg, struct trial_end *end)
+static void triage_check_on_replayed(void *arg, struct replay_end *end)
 {
 	struct triage *t = arg;
 	char buf[128];
@@ -204,7 +205,7 @@ static void try_input(struct triage *t)
 	}
 	finding_done(&t->f);
 	if (!triage_path(t, triage_check_input_path(t), t->f.path) ||
-	    triage_try(t, t->f.path, false, triage_check_on_try, &e) < 0) {
+	    triage_replay(t, t->f.path, false, triage_check_on_replayed, &e) < 0) {
 		t->at++; /* the file is gone: the crash stays open */
 		triage_next(t);
 	}
@@ -345,7 +346,7 @@ bool triage_check_step(struct triage *t)
 	}
 	if (t->at == t->names.n)
 		return false;
-	if (task_start(t->env->trial.exec.loop, check_inputs, t, on_checked, t, &task, &e) < 0)
+	if (task_start(t->env->replay.exec.loop, check_inputs, t, on_checked, t, &task, &e) < 0)
 		on_checked(t, SLICE(""), e.msg);
 	return true;
 }

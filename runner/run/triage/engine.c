@@ -143,7 +143,7 @@ static void triage_engine_go_on(struct triage *t, bool same)
 	triage_shrink_passes(t);
 }
 
-static void on_alone_named(void *arg, struct trial_end *end)
+static void on_alone_named(void *arg, struct replay_end *end)
 {
 	struct triage *t = arg;
 
@@ -151,7 +151,7 @@ static void on_alone_named(void *arg, struct trial_end *end)
 				   triage_shrink_named(t, end->report, t->engine.raw));
 }
 
-static void triage_engine_on_alone(void *arg, struct trial_end *end)
+static void triage_engine_on_alone(void *arg, struct replay_end *end)
 {
 	struct triage *t = arg;
 	bool failed = !*end->unusable && end->failed;
@@ -163,7 +163,7 @@ static void triage_engine_on_alone(void *arg, struct trial_end *end)
 		return;
 	}
 	memcpy(t->engine.raw, end->report->raw_key, sizeof(t->engine.raw));
-	if (triage_try(t, t->f.path, true, on_alone_named, &e) < 0)
+	if (triage_replay(t, t->f.path, true, on_alone_named, &e) < 0)
 		triage_engine_give_up(t, e.msg);
 }
 
@@ -187,7 +187,7 @@ static void triage_engine_finish(struct triage *t)
 		triage_engine_done(t);
 		triage_shrink_passes(t);
 	} else if (triage_write_file(t->f.path, current(t), &e) < 0 ||
-		   triage_try(t, t->f.path, false, triage_engine_on_alone, &e) < 0) {
+		   triage_replay(t, t->f.path, false, triage_engine_on_alone, &e) < 0) {
 		triage_engine_give_up(t, e.msg);
 	}
 }
@@ -203,7 +203,7 @@ static void miss(struct triage *t)
 }
 
 /* The result of a replay with names, for a stack that was not seen before. */
-static void on_named(void *arg, struct trial_end *end)
+static void on_named(void *arg, struct replay_end *end)
 {
 	struct triage *t = arg;
 	char *tried = take_ptr(&t->engine.tried);
@@ -227,7 +227,7 @@ static void ask_names(struct triage *t, char *bytes, size_t n, const char *raw)
 	memcpy(t->engine.raw, raw, sizeof(t->engine.raw));
 	leave_seat(t);
 	if (triage_write_file(t->f.path, (struct slice){bytes, n}, &e) < 0 ||
-	    triage_try(t, t->f.path, true, on_named, &e) < 0)
+	    triage_replay(t, t->f.path, true, on_named, &e) < 0)
 		triage_engine_give_up(t, e.msg);
 }
 
@@ -321,7 +321,7 @@ static int triage_engine_launch(struct triage *t, struct err *e)
 		    .done = triage_engine_on_end,
 		    .arg = t,
 		};
-		r = exec_start(&t->env->trial.exec, &x, &t->engine.exec, e);
+		r = exec_start(&t->env->replay.exec, &x, &t->engine.exec, e);
 	}
 	setup_done(&s);
 	return r;
@@ -337,7 +337,7 @@ static int triage_engine_start(struct triage *t, struct err *e)
 	if (!t->engine.seat)
 		t->engine.seat = seat_new();
 	if (t->seat)
-		trial_seat_clear(t->seat);
+		replay_seat_clear(t->seat);
 	if (r < 0)
 		return r;
 	t->engine.parser = crash_parser_new(&o);
@@ -357,7 +357,7 @@ static void triage_engine_step(struct triage *t)
 		return;
 	}
 	if (triage_engine_start(t, &e) == 0)
-		t->sum.trials++;
+		t->sum.replays++;
 	else
 		triage_engine_finish(t); /* the passes work without the engine */
 }

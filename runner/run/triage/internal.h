@@ -14,7 +14,7 @@
 struct finding {
 	char name[64];	 /* in triage/<target>; "" for a reproducer that is checked */
 	char path[4096]; /* of the input, on the host */
-	uint64_t tries, hits;
+	uint64_t replays, hits;
 	bool cheap_done;
 	char raw_key[CRASH_KEY_HEX];
 	struct crash_report report; /* of the first hit */
@@ -42,17 +42,17 @@ struct triage {
 	char work[4000]; /* spec.work */
 	struct triage_sum sum;
 	enum triage_stage stage;
-	struct trial *trial;	 /* NULL between cells */
-	struct trial_seat *seat; /* for replays without names; NULL: not needed, or not possible */
-	struct naming *naming;	 /* NULL: no symbolizer is at work */
-	struct source *idle;	 /* the next step, from the loop */
-	struct source *until;	 /* spec.until_us; NULL: never */
-	uint64_t borrowed;	 /* memory that the replay in work borrowed */
-	trial_done_fn *done;	 /* for the result of the replay in work */
+	struct replay *replay;	  /* NULL between cells */
+	struct replay_seat *seat; /* for replays without names; NULL: not needed, or not possible */
+	struct naming *naming;	  /* NULL: no symbolizer is at work */
+	struct source *idle;	  /* the next step, from the loop */
+	struct source *until;	  /* spec.until_us; NULL: never */
+	uint64_t borrowed;	  /* memory that the replay in work borrowed */
+	replay_done_fn *done;	  /* for the result of the replay in work */
 	struct {
-		const char *path;    /* NULL: none */
-		trial_done_fn *done; /* NULL: names are wanted, no replay */
-	} later;		     /* waits for memory */
+		const char *path;     /* NULL: none */
+		replay_done_fn *done; /* NULL: names are wanted, no replay */
+	} later;		      /* waits for memory */
 	uint64_t end_us;
 	bool stopping;
 	unsigned saving;	    /* findings that wait until the ledger is written */
@@ -112,11 +112,11 @@ void triage_next(struct triage *t);
 /* Notes an error of fuzzcell, and gives the stage up. */
 void triage_give_up(struct triage *t, const char *why);
 /* A replay had no result: gives the stage up, unless only this input was starved. */
-void triage_cannot_tell(struct triage *t, const struct trial_end *end);
+void triage_cannot_tell(struct triage *t, const struct replay_end *end);
 
 /* Runs path once, perhaps later.  done gets t.  path must live until then. */
-MUST_CHECK int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
-			  struct err *e);
+MUST_CHECK int triage_replay(struct triage *t, const char *path, bool symbolize,
+			     replay_done_fn *done, struct err *e);
 
 /* Whether a replay must go on after undefined behaviour.  Fuzzing goes on after it, so another
  * crash may lie behind it. */

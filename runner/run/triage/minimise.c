@@ -148,7 +148,7 @@ static void write_vault(void *arg, const char *failed)
 
 	if (failed)
 		not_replaced(t, failed);
-	else if (task_start(t->env->trial.exec.loop, triage_minimise_fill_vault, t,
+	else if (task_start(t->env->replay.exec.loop, triage_minimise_fill_vault, t,
 			    triage_minimise_on_vaulted, t, &task, &e) < 0)
 		not_replaced(t, e.msg);
 }
@@ -260,19 +260,19 @@ bool triage_shrink_named(struct triage *t, const struct crash_report *r, const c
 	return same;
 }
 
-static void triage_minimise_on_try(void *arg, struct trial_end *end);
+static void triage_minimise_on_replayed(void *arg, struct replay_end *end);
 
 static void try_candidate(struct triage *t)
 {
 	struct err e;
 
-	if (triage_try(t, t->f.path, t->shrink.named, triage_minimise_on_try, &e) < 0) {
+	if (triage_replay(t, t->f.path, t->shrink.named, triage_minimise_on_replayed, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 	}
 }
 
-static void triage_minimise_on_try(void *arg, struct trial_end *end)
+static void triage_minimise_on_replayed(void *arg, struct replay_end *end)
 {
 	struct triage *t = arg;
 	enum shrink_verdict verdict;
@@ -389,7 +389,7 @@ static void make_smaller(struct triage *t)
  * then no smaller input means anything. */
 static void try_first(struct triage *t);
 
-static void on_first(void *arg, struct trial_end *end)
+static void on_first(void *arg, struct replay_end *end)
 {
 	struct triage *t = arg;
 	enum shrink_verdict verdict = SHRINK_OTHER;
@@ -424,7 +424,7 @@ static void try_first(struct triage *t)
 	struct err e;
 
 	if (triage_write_file(t->f.path, minimise_best(&t->shrink.s), &e) < 0 ||
-	    triage_try(t, t->f.path, t->shrink.named, on_first, &e) < 0) {
+	    triage_replay(t, t->f.path, t->shrink.named, on_first, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 	}

@@ -162,7 +162,7 @@ void triage_dismiss(struct triage *t)
 	triage_leave(t);
 }
 
-void triage_cannot_tell(struct triage *t, const struct trial_end *end)
+void triage_cannot_tell(struct triage *t, const struct replay_end *end)
 {
 	if (t->stopping)
 		return;
@@ -329,7 +329,7 @@ static void triage_note_take(struct triage *t, const struct vaulted *v, json_t *
 		s.crash_file = v->path;
 		s.input_bytes = v->bytes;
 		s.input_sha1 = v->sha1;
-		s.tries = f->tries;
+		s.tries = f->replays;
 		s.hits = f->hits;
 	}
 	if (ledger_note(books_ledger(t->env->books), &s, &n, &e) < 0) {
@@ -338,7 +338,7 @@ static void triage_note_take(struct triage *t, const struct vaulted *v, json_t *
 		return;
 	}
 	note_news(t, &n);
-	t->sum.flaky += !f->lost && odds_reproduce(f->tries, f->hits) != ODDS_REPRODUCES;
+	t->sum.flaky += !f->lost && odds_reproduce(f->replays, f->hits) != ODDS_REPRODUCES;
 	triage_note_save(t);
 }
 
@@ -405,7 +405,7 @@ static json_t *meta_json(const struct triage *t, const char *seed)
 	    "{s:i, s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
 	    "v", 1, "signature", f->report.signature, "target", g->name, "artifact", f->name,
 	    "binary", g->binary, "run", s.run, "commit", s.commit, "time", (json_int_t)s.time,
-	    "crash_type", f->report.type, "tries", (json_int_t)f->tries, "hits",
+	    "crash_type", f->report.type, "tries", (json_int_t)f->replays, "hits",
 	    (json_int_t)f->hits, "rss_limit_mib", (json_int_t)(t->spec.cfg->rss_limit >> 20),
 	    "timeout_s", (json_int_t)(t->spec.cfg->input_timeout_us / USEC_PER_SEC), "flags",
 	    triage_note_strings(&t->spec.cfg->flags), "env", triage_note_strings(&t->spec.cfg->env),
@@ -493,7 +493,7 @@ static bool triage_note_is_better(const struct triage *t)
 		return true;
 	if (crash && crash->state == LEDGER_FIXED)
 		return f->hits > 0; /* the old input passes */
-	return ledger_is_better(own, f->tries, f->hits, input_size(f));
+	return ledger_is_better(own, f->replays, f->hits, input_size(f));
 }
 
 static void note_now(struct triage *t)
@@ -505,7 +505,7 @@ static void note_now(struct triage *t)
 		ledger_take(t, NULL, NULL);
 		return;
 	}
-	if (task_start(t->env->trial.exec.loop, triage_note_fill_vault, t, triage_note_on_vaulted,
+	if (task_start(t->env->replay.exec.loop, triage_note_fill_vault, t, triage_note_on_vaulted,
 		       t, &task, &e) < 0)
 		triage_note_on_vaulted(t, SLICE(""), e.msg);
 }

@@ -208,11 +208,11 @@ static bool triage_queue_is_decided(const struct triage *t)
 {
 	const struct finding *f = &t->f;
 
-	return odds_reproduce(f->tries, f->hits) != ODDS_UNDECIDED ||
+	return odds_reproduce(f->replays, f->hits) != ODDS_UNDECIDED ||
 	       (f->hits > 0 && clock_mono_us() >= t->end_us);
 }
 
-static void triage_queue_on_try(void *arg, struct trial_end *end);
+static void triage_queue_on_replayed(void *arg, struct replay_end *end);
 
 /* Starts the next replay, or notes the result.  Names are needed once; afterwards the cheap key
  * shows whether the failure is the same. */
@@ -221,12 +221,12 @@ static void try_again(struct triage *t)
 	struct finding *f = &t->f;
 	struct err e;
 
-	if (f->tries > 0 && !f->failed && is_suspect(t)) {
+	if (f->replays > 0 && !f->failed && is_suspect(t)) {
 		triage_leave(t);
 		return;
 	}
 	/* Behind undefined behaviour one pass decides: then only the cell's report is known. */
-	if (triage_queue_is_decided(t) || (f->behind && f->tries > 0 && !f->failed)) {
+	if (triage_queue_is_decided(t) || (f->behind && f->replays > 0 && !f->failed)) {
 		if (f->hits == 0 && machines_doing(t)) {
 			triage_dismiss(t);
 			return;
@@ -236,8 +236,8 @@ static void try_again(struct triage *t)
 		triage_name_and_note(t);
 		return;
 	}
-	if (triage_try(t, f->path, f->cheap_done && !(f->report.found && *f->raw_key),
-		       triage_queue_on_try, &e) < 0) {
+	if (triage_replay(t, f->path, f->cheap_done && !(f->report.found && *f->raw_key),
+			  triage_queue_on_replayed, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 	}
@@ -245,17 +245,17 @@ static void try_again(struct triage *t)
 
 int triage_measure(struct triage *t, struct err *e)
 {
-	return triage_try(t, t->f.path, false, triage_queue_on_try, e);
+	return triage_replay(t, t->f.path, false, triage_queue_on_replayed, e);
 }
 
-static void keep_report(struct finding *f, struct trial_end *end)
+static void keep_report(struct finding *f, struct replay_end *end)
 {
 	f->report = *end->report;
 	*end->report = (struct crash_report){0};
 	finding_keep_output(f, end->output);
 }
 
-static void judge_named(struct finding *f, struct trial_end *end)
+static void judge_named(struct finding *f, struct replay_end *end)
 {
 	if (!f->report.found) {
 		keep_report(f, end);
@@ -267,7 +267,7 @@ static void judge_named(struct finding *f, struct trial_end *end)
 
 /* Whether the replay ended at known undefined behaviour.  The finding cell suppressed that, and
  * found more undefined behaviour behind it. */
-static bool meets_another_first(const struct triage *t, const struct trial_end *end)
+static bool meets_another_first(const struct triage *t, const struct replay_end *end)
 {
 	const struct finding *f = &t->f;
 	const struct known_crash *c, *own;
@@ -284,7 +284,7 @@ static bool meets_another_first(const struct triage *t, const struct trial_end *
 
 /* Whether the input must be run once more, past the undefined behaviour that it met first.  A run
  * past it that meets only undefined behaviour is no failure. */
-static bool must_look_behind(struct triage *t, struct trial_end *end)
+static bool must_look_behind(struct triage *t, struct replay_end *end)
 {
 	struct finding *f = &t->f;
 	bool first = meets_another_first(t, end);
@@ -295,7 +295,7 @@ static bool must_look_behind(struct triage *t, struct trial_end *end)
 	return first;
 }
 
-static void triage_queue_on_try(void *arg, struct trial_end *end)
+static void triage_queue_on_replayed(void *arg, struct replay_end *end)
 {
 	struct triage *t = arg;
 	struct finding *f = &t->f;
@@ -310,7 +310,7 @@ static void triage_queue_on_try(void *arg, struct trial_end *end)
 		try_again(t);
 		return;
 	}
-	f->tries++;
+	f->replays++;
 	f->failed = f->failed || end->failed;
 	f->starved = f->starved || end->starved;
 	if (end->failed && !f->cheap_done) {
@@ -322,9 +322,9 @@ static void triage_queue_on_try(void *arg, struct trial_end *end)
 			triage_count(t, c, f->raw_key);
 			return;
 		}
-		f->tries = 0;	  /* the measurement begins with the first replay with names */
+		f->replays = 0;	  /* the measurement begins with the first replay with names */
 		if (is_late(r)) { /* this report never has names */
-			f->tries = f->hits = 1;
+			f->replays = f->hits = 1;
 			keep_report(f, end);
 		}
 	} else if (end->failed && cheap) {

@@ -33,7 +33,7 @@ static bool is_same_binary(const struct triage *t)
 bool triage_wants_names(const struct triage *t)
 {
 	return t->f.as_told && t->f.report.found && t->f.report.unsymbolized &&
-	       t->env->trial.symbolizer && is_same_binary(t);
+	       t->env->replay.symbolizer && is_same_binary(t);
 }
 
 static void naming_free(struct naming *n)
@@ -101,7 +101,7 @@ static void triage_symbolize_command(const struct naming *n, struct setup *s)
 	static const char *const options[] = {"-a", "-f", "-i", "-C", "-e"};
 	struct strv *argv = &s->cmd.argv;
 
-	strv_push(argv, n->t->env->trial.symbolizer);
+	strv_push(argv, n->t->env->replay.symbolizer);
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		strv_push(argv, options[i]);
 	strv_push(argv, n->module);
@@ -123,7 +123,7 @@ static int triage_symbolize_launch(struct naming *n, struct setup *s, struct err
 	};
 
 	triage_symbolize_command(n, s);
-	return exec_start(&t->env->trial.exec, &x, &n->exec, e);
+	return exec_start(&t->env->replay.exec, &x, &n->exec, e);
 }
 
 static int triage_symbolize_ask(struct naming *n, struct err *e)
@@ -147,7 +147,7 @@ void triage_symbolize(struct triage *t)
 	struct err e;
 
 	n->t = t;
-	t->sum.trials++;
+	t->sum.replays++;
 	if (triage_symbolize_ask(n, &e) == 0) {
 		t->naming = n;
 		return;

@@ -50,12 +50,12 @@ void triage_return_memory(struct triage *t)
 	t->borrowed = 0;
 }
 
-static void on_trial(void *arg, struct trial_end *end)
+static void on_replayed(void *arg, struct replay_end *end)
 {
 	struct triage *t = arg;
 
 	triage_return_memory(t);
-	t->trial = NULL;
+	t->replay = NULL;
 	t->done(t, end);
 }
 
@@ -72,7 +72,7 @@ static bool triage_borrow(struct triage *t)
 }
 
 /* Tries again a little later, from the loop. */
-static int wait_for_memory(struct triage *t, const char *path, trial_done_fn *done, struct err *e)
+static int wait_for_memory(struct triage *t, const char *path, replay_done_fn *done, struct err *e)
 {
 	t->later.path = path;
 	t->later.done = done;
@@ -81,16 +81,21 @@ static int wait_for_memory(struct triage *t, const char *path, trial_done_fn *do
 
 /* The seat for a replay; NULL: the replay has a cell of its own.  Replays with names are few, and
  * take much memory.  Passes that prove a fix must come from new cells. */
-static struct trial_seat *seat_for(struct triage *t, bool symbolize)
+static struct replay_seat *seat_for(struct triage *t, bool symbolize)
 {
 	bool alone = symbolize || t->stage == STAGE_CHECK;
 	struct err e;
 
 	if (alone && t->seat)
-		trial_seat_clear(t->seat); /* a worker has one cell at a time */
-	if (!alone && !t->seat && trial_seat_new(t->work, t->spec.index, &t->seat, &e) < 0)
+		replay_seat_clear(t->seat); /* a worker has one cell at a time */
+	if (!alone && !t->seat && replay_seat_new(t->work, t->spec.index, &t->seat, &e) < 0)
 		t->seat = NULL; /* each replay has a cell of its own */
 	return alone ? NULL : t->seat;
+}
+
+bool triage_ub_goes_on(const struct known_crash *c)
+{
+	return c && *c->kind && strcmp(c->kind, crash_kind_name(CRASH_UBSAN)) != 0;
 }
 
 bool triage_goes_past_ub(const struct triage *t)
@@ -104,13 +109,13 @@ bool triage_goes_past_ub(const struct triage *t)
 		c = t->check.asked.input;
 	if (t->stage == STAGE_SHRINK)
 		c = ledger_find_entry(l, t->shrink.signature, t->spec.target->name);
-	return trial_goes_past_ub(c);
+	return triage_ub_goes_on(c);
 }
 
-int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
-	       struct err *e)
+int triage_replay(struct triage *t, const char *path, bool symbolize, replay_done_fn *done,
+		  struct err *e)
 {
-	struct trial_spec s = {
+	struct replay_spec s = {
 	    .target = t->spec.target,
 	    .cfg = t->spec.cfg,
 	    .index = t->spec.index,
@@ -119,7 +124,7 @@ int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn
 	    .symbolize = symbolize,
 	    .ub_goes_on = triage_goes_past_ub(t),
 	    .until_us = t->end_us,
-	    .done = on_trial,
+	    .done = on_replayed,
 	    .arg = t,
 	};
 	int r;
@@ -127,8 +132,8 @@ int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn
 	if (symbolize && !triage_borrow(t))
 		return wait_for_memory(t, path, done, e);
 	t->done = done;
-	t->sum.trials++;
-	r = trial_start(&t->env->trial, &s, &t->trial, e);
+	t->sum.replays++;
+	r = replay_start(&t->env->replay, &s, &t->replay, e);
 	if (r < 0)
 		triage_return_memory(t);
 	return r;
@@ -156,7 +161,7 @@ static bool try_later(struct triage *t)
 	t->later.path = NULL;
 	if (!t->later.done)
 		triage_name_and_note(t);
-	else if (triage_try(t, path, true, t->later.done, &e) < 0) {
+	else if (triage_replay(t, path, true, t->later.done, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 	}
@@ -190,12 +195,12 @@ void triage_list(struct triage *t,
 static void triage_finish(void *arg)
 {
 	struct triage *t = arg;
-	struct trial_seat *seat = t->seat;
+	struct replay_seat *seat = t->seat;
 	struct seat *engine = t->engine.seat;
 
 	t->seat = NULL;
 	if (seat) {
-		trial_seat_close(seat, triage_finish, t);
+		replay_seat_close(seat, triage_finish, t);
 		return;
 	}
 	t->engine.seat = NULL;
@@ -280,9 +285,10 @@ int triage_start(const struct triage_env *env, const struct triage_spec *spec, s
 	t->spec = *spec;
 	snprintf(t->work, sizeof(t->work), "%s", spec->work);
 	t->end_us = now + spec->budget_us;
-	r = loop_add_timer(env->trial.exec.loop, now, triage_on_idle, t, &t->idle, e);
+	r = loop_add_timer(env->replay.exec.loop, now, triage_on_idle, t, &t->idle, e);
 	if (r == 0 && spec->until_us)
-		r = loop_add_timer(env->trial.exec.loop, spec->until_us, on_until, t, &t->until, e);
+		r = loop_add_timer(env->replay.exec.loop, spec->until_us, on_until, t, &t->until,
+				   e);
 	if (r < 0) {
 		source_remove(t->idle);
 		free(t);
@@ -292,16 +298,16 @@ int triage_start(const struct triage_env *env, const struct triage_spec *spec, s
 	return 0;
 }
 
-uint64_t triage_trials(const struct triage *t)
+uint64_t triage_replays(const struct triage *t)
 {
-	return t->sum.trials;
+	return t->sum.replays;
 }
 
 void triage_stop(struct triage *t)
 {
 	t->stopping = true;
-	if (t->trial)
-		trial_stop(t->trial);
+	if (t->replay)
+		replay_stop(t->replay);
 	if (t->engine.exec)
 		exec_stop(t->engine.exec);
 	triage_symbolize_stop(t);

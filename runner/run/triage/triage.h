@@ -3,7 +3,7 @@
 #define RUNNER_RUN_TRIAGE_TRIAGE_H
 
 #include "runner/run/triage/books.h"
-#include "runner/run/triage/trial.h"
+#include "runner/run/triage/replay.h"
 
 /* Turns artifacts (inputs that failed in a cell) into crashes, for one target, one input at a time.
  * A replay runs an input once in a cell.  A triage has up to three stages:
@@ -38,7 +38,7 @@
  * the next run. */
 
 struct triage_env {
-	struct trial_env trial;
+	struct replay_env replay;
 	struct books *books; /* with the ledger */
 	struct state *state;
 	const char *run;    /* the run's id */
@@ -73,7 +73,7 @@ struct triage_sum {
 	uint64_t flaky;	    /* artifacts that replays did not repeat, or not reliably */
 	uint64_t left;	    /* artifacts that are still in the queue */
 	uint64_t undecided; /* timeouts in `left`: their replays were starved, and had no result */
-	uint64_t trials;    /* replays, and runs of a symbolizer or of the engine's minimising */
+	uint64_t replays;   /* replays, and runs of a symbolizer or of the engine's minimising */
 	uint64_t unchecked; /* crashes for which TRIAGE_CHECK had no time */
 	char last[CRASH_KEY_HEX]; /* start of the signature of the last artifact's crash */
 	char note[200];		  /* the first problem; "": there was none */
@@ -120,8 +120,12 @@ struct triage;
  * spec->work. */
 MUST_CHECK int triage_start(const struct triage_env *env, const struct triage_spec *spec,
 			    struct triage **ret, struct err *e);
-uint64_t triage_trials(const struct triage *t); /* triage_sum.trials until now */
+uint64_t triage_replays(const struct triage *t); /* triage_sum.replays until now */
 /* Ends the replay in work at once, and then the triage.  done is still called. */
 void triage_stop(struct triage *t);
+
+/* The value of replay_spec.ub_goes_on for a crash: whether it may lie behind undefined behaviour,
+ * after which fuzzing goes on.  c NULL: the crash is not known. */
+bool triage_ub_goes_on(const struct known_crash *c);
 
 #endif

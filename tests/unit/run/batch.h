@@ -2,7 +2,7 @@
 #ifndef TESTS_RUN_BATCH_H
 #define TESTS_RUN_BATCH_H
 
-/* Simulated cells: the functions of exec.h and trial.h for tests of batches.  The first letter of
+/* Simulated cells: the functions of exec.h and replay.h for tests of batches.  The first letter of
  * an input decides what it does. */
 #include "base/buf.h"
 #include "base/clock.h"
@@ -213,19 +213,19 @@ void exec_stop(struct exec *x)
 
 /* --- one input alone ------------------------------------------------------ */
 
-struct trial {
-	struct trial_spec spec;
+struct replay {
+	struct replay_spec spec;
 	struct source *timer;
 	char *path;
 	bool stopped;
 };
 
-static void on_trial(void *arg)
+static void on_replayed(void *arg)
 {
-	struct trial *t = arg;
+	struct replay *t = arg;
 	char name[40];
 	struct crash_report report = {.found = true, .type = "Alone"};
-	struct trial_end end = {.unusable = t->stopped ? "stopped" : "", .report = &report};
+	struct replay_end end = {.unusable = t->stopped ? "stopped" : "", .report = &report};
 
 	snprintf(name, sizeof(name), "%s", strrchr(t->path, '/') + 1);
 	if (*name == 'h' && !t->stopped)
@@ -244,13 +244,13 @@ static void on_trial(void *arg)
 }
 
 /* The seat's cell is gone a little later. */
-struct trial_seat {
+struct replay_seat {
 	struct source *timer;
 	void (*closed)(void *arg);
 	void *arg;
 };
 
-int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, struct err *e)
+int replay_seat_new(const char *work, size_t index, struct replay_seat **ret, struct err *e)
 {
 	assert_string_equal(work, "/work");
 	assert_in_range(index, 5, 5 + 8);
@@ -263,7 +263,7 @@ int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, stru
 
 static inline void on_seat(void *arg)
 {
-	struct trial_seat s = *(struct trial_seat *)arg;
+	struct replay_seat s = *(struct replay_seat *)arg;
 
 	free(arg);
 	source_remove(s.timer);
@@ -271,7 +271,7 @@ static inline void on_seat(void *arg)
 	s.closed(s.arg);
 }
 
-void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg)
+void replay_seat_close(struct replay_seat *s, void (*closed)(void *arg), void *arg)
 {
 	struct err e;
 
@@ -281,16 +281,16 @@ void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg
 		on_seat(s);
 }
 
-int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
-		struct err *e)
+int replay_start(const struct replay_env *env, const struct replay_spec *spec, struct replay **ret,
+		 struct err *e)
 {
-	struct trial *t;
+	struct replay *t;
 
 	if (++play.starts == play.fault)
 		return err_set(e, EMFILE, "no descriptor");
 	t = xcalloc(1, sizeof(*t));
-	*t = (struct trial){.spec = *spec};
-	if (loop_add_timer(env->exec.loop, clock_mono_us(), on_trial, t, &t->timer, e) < 0) {
+	*t = (struct replay){.spec = *spec};
+	if (loop_add_timer(env->exec.loop, clock_mono_us(), on_replayed, t, &t->timer, e) < 0) {
 		free(t);
 		return -e->code;
 	}
@@ -302,24 +302,14 @@ int trial_start(const struct trial_env *env, const struct trial_spec *spec, stru
 	return 0;
 }
 
-void trial_stop(struct trial *t)
+void replay_stop(struct replay *t)
 {
 	t->stopped = true;
 }
 
-bool trial_starved(const struct exec_end *end)
+bool replay_starved(const struct exec_end *end)
 {
 	return end->waited_us > 0;
-}
-
-bool trial_own_report(const struct exec_end *end, const char *target, struct crash_report *io)
-{
-	(void)target;
-	if (io->found)
-		return false;
-	crash_report_own(*end->refused ? CRASH_OWN_SECCOMP : CRASH_OWN_EXIT, end->refused, NULL,
-			 io);
-	return true;
 }
 
 /* --- a test --------------------------------------------------------------- */
@@ -354,7 +344,7 @@ static inline int run(unsigned workers)
 	struct target target = {
 	    .name = (char[]){"t"}, .binary = (char[]){"/out/t"}, .engine = &engine_libfuzzer};
 	struct target_config cfg = {.memory = 1 << 28, .input_timeout_us = 2000000};
-	struct trial_env env = {0};
+	struct replay_env env = {0};
 	struct batch_spec s = {.target = &target,
 			       .cfg = &cfg,
 			       .index = 5,

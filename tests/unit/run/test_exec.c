@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "runner/run/job/exec.h"
-#include "runner/run/triage/trial.h"
+#include "runner/run/triage/replay.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -243,7 +243,7 @@ static void on_done(void *arg, const struct exec_end *end)
 	play.fault_told = end->engine->fault;
 	snprintf(play.refused, sizeof(play.refused), "%s", end->refused);
 	snprintf(play.input, sizeof(play.input), "%.39s", end->engine->input);
-	play.own = trial_own(end, false, play.detail);
+	play.own = failure_own(end, false, play.detail);
 	if (end->output.n > 0) {
 		play.first = end->output.p[0];
 		play.last = end->output.p[end->output.n - 1];

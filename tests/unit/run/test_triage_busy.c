@@ -40,7 +40,7 @@ static size_t known_crashes(void)
 
 static void expect_dismissed(void)
 {
-	assert_true(play.trials >= 3);
+	assert_true(play.replays >= 3);
 	assert_int_equal(play.sum.dismissed, 1);
 	assert_int_equal(play.sum.artifacts, 1);
 	assert_int_equal(play.sum.found, 0);
@@ -107,7 +107,7 @@ static void a_known_one_is_not_counted_unseen(void **state)
 	assert_int_equal(play.sum.found, 1);
 	found(TIMEOUT, 0);
 	triage("a", TRIAGE_QUEUE);
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	assert_int_equal(play.sum.artifacts, 1);
 	found(TIMEOUT, 0.5);
 	triage("a", TRIAGE_QUEUE);
@@ -123,7 +123,7 @@ static void what_cannot_be_told_waits(void **state)
 	found(TIMEOUT, 0.9);
 	play.busy = true;
 	triage("a", TRIAGE_QUEUE);
-	assert_int_equal(play.trials, 2);
+	assert_int_equal(play.replays, 2);
 	assert_int_equal(play.sum.left, 2);
 	assert_int_equal(play.sum.undecided, 2);
 	assert_int_equal(play.sum.artifacts, 0);
@@ -155,7 +155,7 @@ static void nothing_is_fixed_by_a_busy_machine(void **state)
 	play.commit = "c2";
 	play.busy = true;
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 1);
+	assert_int_equal(play.replays, 1);
 	assert_int_equal(play.sum.fixed, 0);
 	assert_string_equal(play.sum.note, "too busy");
 	expect_state(signature, LEDGER_NEW);
@@ -170,7 +170,7 @@ static void current_input_that_passes_is_no_crash(void **state)
 	(void)state;
 	put("triage/a", SLOW, "S");
 	triage("a", TRIAGE_QUEUE);
-	assert_int_equal(play.trials, 1);
+	assert_int_equal(play.replays, 1);
 	assert_int_equal(play.sum.artifacts, 1);
 	assert_int_equal(play.sum.found + play.sum.dismissed + play.sum.overran, 0);
 	assert_int_equal(known_crashes(), 0);
@@ -192,7 +192,7 @@ static void current_input_is_not_judged_on_a_busy_machine(void **state)
 	assert_int_equal(play.sum.found, 1);
 	assert_int_equal(play.sum.overran, 1);
 	assert_int_equal(play.sum.flaky, 0);
-	assert_int_equal(play.trials, 3);
+	assert_int_equal(play.replays, 3);
 	assert_int_equal(known_crashes(), 1);
 	assert_false(has("triage/a/" SLOW));
 }
@@ -221,7 +221,7 @@ static void triage_ends_with_the_first_replay_after_its_time(void **state)
 	play.takes_us = USEC_PER_SEC / 10;
 	play.budget_us = USEC_PER_SEC / 20;
 	triage("a", TRIAGE_QUEUE);
-	assert_int_equal(play.trials, 1);
+	assert_int_equal(play.replays, 1);
 	assert_int_equal(play.sum.found, 1);
 	assert_int_equal(play.sum.left, 1);
 	l = ledger();

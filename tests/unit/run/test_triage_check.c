@@ -40,16 +40,16 @@ static void test_fixed_in_all(void **state)
 	(void)state;
 	put_crash();
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);    /* both inputs */
+	assert_int_equal(play.replays, 8);   /* both inputs */
 	assert_int_equal(play.sum.fixed, 1); /* in this target */
 	assert_string_equal(play.sum.note, "");
 	expect_state(SIG, LEDGER_NEW);
 	triage("a", TRIAGE_CHECK); /* already reported */
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	triage("c", TRIAGE_CHECK); /* never found it */
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	triage("b", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 	assert_int_equal(play.sum.fixed, 1);
 	expect_state(SIG, LEDGER_FIXED);
 	assert_true(has("regressions/a/a9993e364706816aba3e25717850c26c9cd0d89d"));
@@ -74,13 +74,13 @@ static void test_other_commits(void **state)
 	put_crash();
 	put_passes("c2");
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8 - 5);
+	assert_int_equal(play.replays, 8 - 5);
 	each_teardown(NULL);
 	each_setup(NULL);
 	put_crash();
 	put_passes("c1");
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 }
 
 static void test_no_commit(void **state)
@@ -90,10 +90,10 @@ static void test_no_commit(void **state)
 	play.commit = NULL;
 	put_passes("run 20240401-000000");
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 	expect_state(SIG, LEDGER_NEW);
 	triage("b", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 	expect_state(SIG, LEDGER_FIXED);
 }
 
@@ -124,14 +124,14 @@ static void test_own_inputs(void **state)
 	ledger_free(l);
 	play.failing = "/by/b/";
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 	triage("b", TRIAGE_CHECK);
 	expect_state(SIG, LEDGER_NEW);
 	assert_false(has("regressions/b"));
 	play.failing = NULL;
 	play.commit = "c3";
 	triage("b", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 11 + 11); /* and the failure's kind */
+	assert_int_equal(play.replays, 11 + 11); /* and the failure's kind */
 	expect_state(SIG, LEDGER_FIXED);
 	assert_true(has("regressions/b/5cb138284d431abd6a053a56625ec088bfb88912"));
 	assert_false(has("regressions/b/a9993e364706816aba3e25717850c26c9cd0d89d"));
@@ -145,13 +145,13 @@ static void test_rebuilt(void **state)
 	put_crash();
 	play.commit = "c1"; /* the commit of the sighting */
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	play.rebuilt = true;
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 	expect_state(SIG, LEDGER_NEW);
 	triage("b", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 	expect_state(SIG, LEDGER_FIXED);
 }
 
@@ -162,16 +162,16 @@ static void test_rebuilt_again(void **state)
 	put_crash();
 	play.rebuilt = true;
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 	triage("a", TRIAGE_CHECK); /* after a pause: the same build */
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	play.fails = "b"; /* in another way */
 	triage("b", TRIAGE_CHECK);
 	expect_state(SIG, LEDGER_NEW);
 	play.fails = NULL;
 	play.anew = true;
 	triage("b", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8 + 11); /* and to identify the failure */
+	assert_int_equal(play.replays, 8 + 11); /* and to identify the failure */
 	expect_state(SIG, LEDGER_FIXED);
 }
 
@@ -197,7 +197,7 @@ static void test_missing_target(void **state)
 	play.gone = "b";
 	for (int i = 0; i < 2; i++) {
 		triage("a", TRIAGE_CHECK);
-		assert_int_equal(play.trials, i == 0 ? 8 : 0);
+		assert_int_equal(play.replays, i == 0 ? 8 : 0);
 		assert_string_equal(
 		    play.sum.note, "crash " SIG " passes here, but stays open: 'b', which found it "
 				   "too, was not asked: it is not in this run");
@@ -229,7 +229,7 @@ static void test_damaged(void **state)
 			    0);
 		triage("a", TRIAGE_CHECK);
 		triage("b", TRIAGE_CHECK);
-		assert_int_equal(play.trials, 0);
+		assert_int_equal(play.replays, 0);
 		assert_memory_equal(play.sum.note, "crash " SIG " stays open: ", 35);
 		assert_non_null(strstr(play.sum.note, files[i % 2]));
 		expect_state(SIG, LEDGER_NEW);
@@ -304,14 +304,14 @@ static void test_merged(void **state)
 	put_crash();
 	put_merged(OTHER, 3, 3); /* 11 times */
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 2 * 4);
+	assert_int_equal(play.replays, 2 * 4);
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	triage("b", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 2 * 4);
+	assert_int_equal(play.replays, 2 * 4);
 	expect_state(SIG, LEDGER_NEW);
 	triage("c", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 2 * 11);
+	assert_int_equal(play.replays, 2 * 11);
 	assert_int_equal(play.sum.fixed, 1);
 	expect_state(SIG, LEDGER_FIXED);
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
@@ -366,7 +366,7 @@ static void test_merged_damaged(void **state)
 	triage("a", TRIAGE_CHECK);
 	triage("b", TRIAGE_CHECK);
 	triage("c", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	assert_memory_equal(play.sum.note, "crash " SIG " stays open: ", 35);
 	assert_non_null(strstr(play.sum.note, OTHER "/minimized"));
 	expect_state(SIG, LEDGER_NEW);
@@ -408,11 +408,11 @@ static void test_all_rebuilt_again(void **state)
 	play.anew = true;
 	put_passes("run 20240501-103000");
 	triage("a", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 	triage("b", TRIAGE_CHECK);
 	expect_state(SIG, LEDGER_NEW);
 	triage("c", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.replays, 8);
 	expect_state(SIG, LEDGER_FIXED);
 }
 

@@ -59,7 +59,7 @@ static void test_lost(void **state)
 		lose("r/a/1", &k);
 		lose("r/a/2", &k);
 		triage("a", TRIAGE_QUEUE);
-		assert_int_equal(play.trials, 0);
+		assert_int_equal(play.replays, 0);
 		assert_int_equal(play.sum.found, 1);
 		assert_int_equal(play.sum.artifacts, 2);
 		assert_int_equal(play.sum.flaky + play.sum.left, 0);
@@ -80,7 +80,7 @@ static void test_lost(void **state)
 		assert_false(has(path));
 		ledger_free(l);
 		triage("a", TRIAGE_CHECK | TRIAGE_SHRINK); /* no input: the crash stays open */
-		assert_int_equal(play.trials, 0);
+		assert_int_equal(play.replays, 0);
 		l = ledger();
 		assert_true(ledger_state_open(ledger_at(l, 0)->state));
 		ledger_free(l);

@@ -83,14 +83,14 @@ static void an_earlier_run_had_no_time(void **state)
 	(void)state;
 	put_crash(signature(), "r1", "much before BUG and after it");
 	shrink(); /* a triage by the user is for the last run */
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	play.shrink_old = true;
 	shrink();
 	assert_string_equal(play.first, "much before BUG and after it");
 	assert_int_equal(play.sum.shrunk, 1);
 	expect(signature(), true, "BUG");
 	shrink();
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 }
 
 /* In a build without the failure it is unknown whether the input is minimal. */
@@ -102,7 +102,7 @@ static void an_input_that_passes_here_waits(void **state)
 	put_crash(signature(), "r1", "this build has no such crash");
 	play.shrink_old = true;
 	shrink();
-	assert_int_equal(play.trials, 1);
+	assert_int_equal(play.replays, 1);
 	expect(signature(), false, NULL);
 	l = ledger();
 	assert_int_equal(ledger_find(l, signature())->minimize_ms, 0);
@@ -137,10 +137,10 @@ static void its_time_is_used_up(void **state)
 	play.takes_us = 50 * USEC_PER_MSEC;
 	play.minimize_us = 300 * USEC_PER_MSEC;
 	shrink();
-	assert_in_range(play.trials, 1, 7);
+	assert_in_range(play.replays, 1, 7);
 	play.takes_us = 0;
 	shrink();
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 }
 
 static void an_input_that_cannot_be_read_ends_it(void **state)
@@ -153,7 +153,7 @@ static void an_input_that_cannot_be_read_ends_it(void **state)
 	assert_int_equal(unlinkat(play.dir.fd, path, 0), 0);
 	play.shrink_old = true;
 	shrink();
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	expect(signature(), true, NULL);
 }
 

@@ -42,7 +42,7 @@ static void test_told(void **state)
 	(void)state;
 	keep("a", report);
 	triage("a", TRIAGE_QUEUE);
-	assert_true(play.trials >= 3);
+	assert_true(play.replays >= 3);
 	assert_int_equal(play.sum.found, 1);
 	assert_int_equal(play.sum.flaky, 1);
 	assert_false(has("triage/a/" ARTIFACT) || has("triage/a/.report-" ARTIFACT));
@@ -66,7 +66,7 @@ static void test_told(void **state)
 
 	keep("a", report); /* the crash is known: nothing is run */
 	triage("a", TRIAGE_QUEUE);
-	assert_int_equal(play.trials, 0);
+	assert_int_equal(play.replays, 0);
 	assert_int_equal(play.sum.artifacts, 1);
 	l = ledger();
 	assert_int_equal(ledger_count(l), 1);
@@ -117,7 +117,7 @@ static void test_cause(void **state)
 		each_setup(state);
 		wait_for_triage(t[i].artifact, t[i].cause, t[i].detail);
 		triage("a", TRIAGE_QUEUE);
-		assert_true(play.trials >= 3);
+		assert_true(play.replays >= 3);
 		assert_int_equal(play.sum.left, 0);
 		l = ledger();
 		assert_int_equal(ledger_count(l), 1);
@@ -137,10 +137,10 @@ static void test_cause_is_run_again(void **state)
 	wait_for_triage("syscall-" SHA1, "syscall", "bpf");
 	triage("a", TRIAGE_QUEUE);
 	wait_for_triage("syscall-" SHA1, "syscall", "bpf");
-	play.trials = 0;
+	play.replays = 0;
 	play.fails = "a";
 	triage("a", TRIAGE_QUEUE);
-	assert_true(play.trials > 0);
+	assert_true(play.replays > 0);
 	l = ledger();
 	assert_int_equal(ledger_count(l), 2);
 	ledger_free(l);
@@ -269,13 +269,13 @@ static void test_names(void **state)
 	expect_crash("inlined", false);
 	keep("a", report); /* recognised by its offsets */
 	triage("a", TRIAGE_QUEUE);
-	assert_int_equal(play.asked + play.trials, 0);
+	assert_int_equal(play.asked + play.replays, 0);
 	expect_crash("inlined", false);
 	/* The same offsets in another build can be another bug: the artifact is replayed. */
 	scratch_write(play.dir.fd, "t", "another build");
 	keep("a", report);
 	triage("a", TRIAGE_QUEUE);
-	assert_true(play.trials > 0);
+	assert_true(play.replays > 0);
 }
 
 /* Names from another binary would be wrong. */

@@ -24,7 +24,7 @@ static struct play {
 	const char *run, *commit, *gone; /* gone: a target that is missing in the run */
 	const char *fails;		 /* the target in which every input fails; NULL: none */
 	const char *failing; /* the inputs that fail in all targets: part of their path */
-	unsigned trials;
+	unsigned replays;
 	bool rebuilt;		 /* the target's binary came during the run, */
 	bool anew;		 /* and it is not the first build */
 	bool starved;		 /* each replay got more time; */
@@ -44,11 +44,11 @@ static struct play {
 	struct triage_sum sum;
 } play;
 
-struct trial_seat {
+struct replay_seat {
 	bool busy;
 };
 
-int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, struct err *e)
+int replay_seat_new(const char *work, size_t index, struct replay_seat **ret, struct err *e)
 {
 	(void)index;
 	(void)e;
@@ -58,20 +58,20 @@ int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, stru
 	return 0;
 }
 
-void trial_seat_clear(struct trial_seat *s)
+void replay_seat_clear(struct replay_seat *s)
 {
 	assert_false(s->busy);
 }
 
-void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg)
+void replay_seat_close(struct replay_seat *s, void (*closed)(void *arg), void *arg)
 {
 	assert_false(s->busy);
 	free(s);
 	closed(arg);
 }
 
-struct trial {
-	struct trial_spec spec;
+struct replay {
+	struct replay_spec spec;
 	struct source *timer;
 };
 
@@ -91,23 +91,24 @@ static inline bool needed(const char *path)
 	if (!play.needs)
 		return false;
 	assert_int_equal(fs_read(AT_FDCWD, path, 4096, &text, &n, &e), 0);
-	if (play.trials == 1)
+	if (play.replays == 1)
 		snprintf(play.first, sizeof(play.first), "%.*s", (int)n, text);
 	return memmem(text, n, play.needs, strlen(play.needs)) != NULL;
 }
 
-static inline void on_trial(void *arg)
+static inline void on_replayed(void *arg)
 {
-	struct trial *t = arg;
-	struct trial_end end = {.unusable = play.busy ? "too busy" : "",
-				.starved = play.starved || play.busy,
-				.output = slice_of(report)};
+	struct replay *t = arg;
+	struct replay_end end = {.unusable = play.busy ? "too busy" : "",
+				 .starved = play.starved || play.busy,
+				 .output = slice_of(report)};
 	struct crash_options o = {.target = t->spec.target->name};
 	struct crash_report r = {0};
 
-	end.failed = !play.busy && ((play.fails && strcmp(t->spec.target->name, play.fails) == 0) ||
-				    (play.failing && strstr(t->spec.input, play.failing)) ||
-				    (play.fails_once && play.trials == 1) || needed(t->spec.input));
+	end.failed =
+	    !play.busy && ((play.fails && strcmp(t->spec.target->name, play.fails) == 0) ||
+			   (play.failing && strstr(t->spec.input, play.failing)) ||
+			   (play.fails_once && play.replays == 1) || needed(t->spec.input));
 	end.report = end.failed ? &r : NULL;
 	if (play.hangs)
 		crash_report_own(CRASH_OWN_TIME, NULL, t->spec.target->name, &r);
@@ -121,24 +122,24 @@ static inline void on_trial(void *arg)
 	free(t);
 }
 
-int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
-		struct err *e)
+int replay_start(const struct replay_env *env, const struct replay_spec *spec, struct replay **ret,
+		 struct err *e)
 {
-	struct trial *t = calloc(1, sizeof(*t));
+	struct replay *t = calloc(1, sizeof(*t));
 
 	assert_non_null(t);
 	assert_int_equal(access(spec->input, R_OK), 0);
-	*t = (struct trial){.spec = *spec};
+	*t = (struct replay){.spec = *spec};
 	assert_true(!spec->seat || !(spec->symbolize || spec->seat->busy));
 	if (spec->seat)
 		spec->seat->busy = true;
-	play.trials++;
+	play.replays++;
 	*ret = t;
-	return loop_add_timer(env->exec.loop, clock_mono_us() + play.takes_us, on_trial, t,
+	return loop_add_timer(env->exec.loop, clock_mono_us() + play.takes_us, on_replayed, t,
 			      &t->timer, e);
 }
 
-void trial_stop(struct trial *t)
+void replay_stop(struct replay *t)
 {
 	(void)t;
 }
@@ -254,13 +255,13 @@ static inline void triage(const char *name, unsigned stages)
 
 	snprintf(binary, sizeof(binary), "%s/t", play.dir.path);
 	target.name = copy;
-	play.trials = play.asked = 0;
-	env.trial.symbolizer = play.answers ? "/usr/bin/symbolizer" : NULL;
+	play.replays = play.asked = 0;
+	env.replay.symbolizer = play.answers ? "/usr/bin/symbolizer" : NULL;
 	OK(loop_new(&play.loop, e));
 	OK(books_open(play.loop, &play.state, NULL, &play.books, warning, e));
 	assert_string_equal(warning, "");
 	env.books = play.books;
-	env.trial.exec = (struct exec_env){.loop = play.loop, .run = "r"};
+	env.replay.exec = (struct exec_env){.loop = play.loop, .run = "r"};
 	OK(triage_start(&env, &s, &play.triage, e));
 	OK(loop_run(play.loop, e));
 	books_close(play.books);

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
-#include "runner/run/triage/trial.h"
+#include "runner/run/triage/replay.h"
 #include "tests/unit/scratch.h"
 
 /* Replays with simulated cells: the end of each is given in advance. */
@@ -112,7 +112,7 @@ void exec_stop(struct exec *x)
 	x->end.stopped = true;
 }
 
-static void on_trial(void *arg, struct trial_end *end)
+static void on_replayed(void *arg, struct replay_end *end)
 {
 	(void)arg;
 	play.done = true;
@@ -148,11 +148,14 @@ static void try_it(const struct played *cells, size_t n, uint64_t until_us)
 	struct target target = {.name = name, .binary = binary, .engine = &engine_libfuzzer};
 	struct target_config cfg = {.input_timeout_us = MAY_TAKE * USEC_PER_SEC,
 				    .cpu_milli = cells->cpu_milli};
-	struct trial_env env = {.exec = {.run = "r"}};
+	struct replay_env env = {.exec = {.run = "r"}};
 	char input[64];
-	struct trial_spec s = {
-	    .target = &target, .cfg = &cfg, .input = input, .until_us = until_us, .done = on_trial};
-	struct trial *t;
+	struct replay_spec s = {.target = &target,
+				.cfg = &cfg,
+				.input = input,
+				.until_us = until_us,
+				.done = on_replayed};
+	struct replay *t;
 	struct err e = {0};
 
 	snprintf(input, sizeof(input), "%s/input", play.dir.path);
@@ -160,7 +163,7 @@ static void try_it(const struct played *cells, size_t n, uint64_t until_us)
 	play.n_cells = n;
 	assert_int_equal(loop_new(&play.loop, &e), 0);
 	env.exec.loop = play.loop;
-	if (trial_start(&env, &s, &t, &e) < 0)
+	if (replay_start(&env, &s, &t, &e) < 0)
 		fail_msg("%s", e.msg);
 	memset(input, 'x', sizeof(input) - 1); /* the caller may reuse its buffer */
 	assert_int_equal(loop_run(play.loop, &e), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/run/triage/trial.h"
+#include "runner/run/triage/replay.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -9,10 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,14 +28,16 @@
 enum { LONGER_MAX = 16 };
 #define STARVED 0.2 /* share of the wall time */
 
-struct trial_seat {
+/* --- a cell that stays ----------------------------------------------------- */
+
+struct replay_seat {
 	struct seat *seat;
 	char *dir, *path; /* the input's directory and path */
 	void (*closed)(void *arg);
 	void *arg;
 };
 
-static void trial_seat_free(struct trial_seat *s)
+static void replay_seat_free(struct replay_seat *s)
 {
 	if (!s)
 		return;
@@ -46,14 +46,14 @@ static void trial_seat_free(struct trial_seat *s)
 	free(s);
 }
 
-DEFINE_CLEANUP(struct trial_seat *, trial_seat_free)
+DEFINE_CLEANUP(struct replay_seat *, replay_seat_free)
 
-int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, struct err *e)
+int replay_seat_new(const char *work, size_t index, struct replay_seat **ret, struct err *e)
 {
-	CLEANUP(trial_seat_free_p) struct trial_seat *s = xcalloc(1, sizeof(*s));
+	CLEANUP(replay_seat_free_p) struct replay_seat *s = xcalloc(1, sizeof(*s));
 
-	s->dir = xasprintf("%s/.trial-%zu", work, index);
-	s->path = xasprintf("%s/.trial-%zu/" NAME_INPUT, work, index);
+	s->dir = xasprintf("%s/.replay-%zu", work, index);
+	s->path = xasprintf("%s/.replay-%zu/" NAME_INPUT, work, index);
 	if (sys_mkdirat(AT_FDCWD, s->dir, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make directory '%s'", s->dir);
 	if (chmod(s->dir, 0755) < 0) /* independent of the umask */
@@ -63,33 +63,35 @@ int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, stru
 	return 0;
 }
 
-static void trial_on_closed(void *arg)
+static void replay_on_closed(void *arg)
 {
-	struct trial_seat *s = arg;
+	struct replay_seat *s = arg;
 	void (*closed)(void *arg) = s->closed;
 	void *closed_arg = s->arg;
 
 	(void)unlink(s->path); /* allow: a further name of the input */
 	(void)!sys_unlinkat(AT_FDCWD, s->dir, AT_REMOVEDIR);
-	trial_seat_free(s);
+	replay_seat_free(s);
 	closed(closed_arg);
 }
 
-void trial_seat_clear(struct trial_seat *s)
+void replay_seat_clear(struct replay_seat *s)
 {
 	seat_clear(s->seat);
 }
 
-void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg)
+void replay_seat_close(struct replay_seat *s, void (*closed)(void *arg), void *arg)
 {
 	s->closed = closed;
 	s->arg = arg;
-	seat_close(s->seat, trial_on_closed, s);
+	seat_close(s->seat, replay_on_closed, s);
 }
 
-struct trial {
-	const struct trial_env *env;
-	struct trial_spec spec;
+/* --- one replay ------------------------------------------------------------ */
+
+struct replay {
+	const struct replay_env *env;
+	struct replay_spec spec;
 	char *input;	 /* spec.input */
 	unsigned longer; /* factor for the time that an input may take */
 	struct exec *exec;
@@ -98,28 +100,28 @@ struct trial {
 	struct crash_report report;
 };
 
-static void trial_on_output(void *arg, struct slice bytes)
+static void replay_on_output(void *arg, struct slice bytes)
 {
-	struct trial *t = arg;
+	struct replay *t = arg;
 
 	crash_parser_feed(t->parser, bytes);
 }
 
 /* Whether the engine reported a fault.  A harness may run each input in a child and go on, so that
  * its exit status does not show the fault.  (An engine names no artifact when it replays.) */
-static bool has_reported(const struct engine_state *s)
+static bool replay_has_reported(const struct engine_state *s)
 {
 	return s->fault != ENGINE_FAULT_NONE && s->fault != ENGINE_FAULT_ENGINE;
 }
 
-static bool has_failed(const struct exec_end *end)
+static bool replay_has_failed(const struct exec_end *end)
 {
-	return has_reported(end->engine) || end->code != 0 || end->signo != 0 || end->late ||
+	return replay_has_reported(end->engine) || end->code != 0 || end->signo != 0 || end->late ||
 	       *end->refused || end->failure != FAILURE_NONE;
 }
 
 /* Why the input was not run; "": it was run. */
-static const char *unusable(const struct exec_end *end)
+static const char *replay_unusable(const struct exec_end *end)
 {
 	if (end->stopped)
 		return "stopped";
@@ -131,7 +133,7 @@ static const char *unusable(const struct exec_end *end)
 	return "";
 }
 
-static void trial_free(struct trial *t)
+static void replay_free(struct replay *t)
 {
 	crash_parser_free(t->parser);
 	crash_report_done(&t->report);
@@ -139,45 +141,45 @@ static void trial_free(struct trial *t)
 	free(t);
 }
 
-static void trial_on_done(void *arg, const struct exec_end *end);
+static void replay_on_end(void *arg, const struct exec_end *end);
 
-static bool took_too_long(const struct exec_end *end)
+static bool replay_took_too_long(const struct exec_end *end)
 {
 	return end->late || end->failure == FAILURE_TIMEOUT;
 }
 
-bool trial_starved(const struct exec_end *end)
+bool replay_starved(const struct exec_end *end)
 {
 	return (double)end->waited_us > STARVED * (double)end->wall_us;
 }
 
-static bool was_starved(const struct trial *t, const struct exec_end *end)
+static bool replay_was_starved(const struct replay *t, const struct exec_end *end)
 {
-	return took_too_long(end) && end->input_cpu_us < t->spec.cfg->input_timeout_us &&
-	       trial_starved(end);
+	return replay_took_too_long(end) && end->input_cpu_us < t->spec.cfg->input_timeout_us &&
+	       replay_starved(end);
 }
 
 /* Whether the cell used nearly all the CPU time that its own limit allows. */
-static bool used_its_quota(const struct trial *t, const struct exec_end *end)
+static bool replay_used_its_quota(const struct replay *t, const struct exec_end *end)
 {
 	double most = t->spec.cfg->cpu_milli / 1000.0 * (double)end->wall_us;
 
 	return most > 0 && (double)end->cpu_us >= (1 - STARVED) * most;
 }
 
-static uint64_t trial_may_take(const struct trial *t)
+static uint64_t replay_may_take(const struct replay *t)
 {
 	return t->longer * t->spec.cfg->input_timeout_us;
 }
 
-static int trial_command(struct setup *s, const struct trial *t, struct err *e)
+static int replay_command(struct setup *s, const struct replay *t, struct err *e)
 {
-	const struct trial_spec *spec = &t->spec;
+	const struct replay_spec *spec = &t->spec;
 	static const char *const inputs[] = {FILE_INPUT, NULL};
 	struct engine_replay r = {
 	    .binary = s->binary,
 	    .inputs = inputs,
-	    .input_timeout_s = (trial_may_take(t) + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .input_timeout_s = (replay_may_take(t) + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = spec->cfg->rss_limit >> 20,
 	    .symbolizer = spec->symbolize ? t->env->symbolizer : NULL,
 	    .ub_goes_on = spec->ub_goes_on,
@@ -190,9 +192,9 @@ static int trial_command(struct setup *s, const struct trial *t, struct err *e)
 
 /* Links the input into the seat's directory under a fixed name, where a cell that stays sees it.
  * False: it is on another file system, or a link. */
-static bool put_down(const struct trial *t)
+static bool replay_link_input(const struct replay *t)
 {
-	const struct trial_seat *seat = t->spec.seat;
+	const struct replay_seat *seat = t->spec.seat;
 	struct stat st;
 
 	if (!seat || lstat(t->input, &st) < 0 || !S_ISREG(st.st_mode))
@@ -202,9 +204,9 @@ static bool put_down(const struct trial *t)
 }
 
 /* The seat of the cell; NULL: the cell is for this input only. */
-static struct seat *mount_input(struct setup *s, const struct trial *t)
+static struct seat *replay_mount_input(struct setup *s, const struct replay *t)
 {
-	if (put_down(t)) {
+	if (replay_link_input(t)) {
 		setup_mount(s, DIR_INPUT, false, "%s", t->spec.seat->dir);
 		return t->spec.seat->seat;
 	}
@@ -212,9 +214,9 @@ static struct seat *mount_input(struct setup *s, const struct trial *t)
 	return NULL;
 }
 
-static int trial_launch(struct trial *t, struct err *e)
+static int replay_launch(struct replay *t, struct err *e)
 {
-	const struct trial_spec *spec = &t->spec;
+	const struct replay_spec *spec = &t->spec;
 	struct seat *seat;
 	struct crash_options o = {.target = spec->target->name,
 				  .build = kept_file_now(spec->target->binary, t->build)};
@@ -224,19 +226,19 @@ static int trial_launch(struct trial *t, struct err *e)
 	crash_parser_free(t->parser);
 	t->parser = crash_parser_new(&o);
 	setup_init(&s, spec->target, spec->cfg);
-	seat = mount_input(&s, t);
-	r = trial_command(&s, t, e);
+	seat = replay_mount_input(&s, t);
+	r = replay_command(&s, t, e);
 	if (r == 0) {
 		struct exec_spec x = {
 		    .setup = &s,
 		    .seat = seat,
 		    .index = spec->index,
 		    .extra_memory = spec->symbolize ? spec->cfg->symbolizer_memory : 0,
-		    .deadline_us = 2 * trial_may_take(t) + AROUND_US,
-		    .input_us = 2 * trial_may_take(t) + NO_ALARM_US,
+		    .deadline_us = 2 * replay_may_take(t) + AROUND_US,
+		    .input_us = 2 * replay_may_take(t) + NO_ALARM_US,
 		    .forks_end_it = true,
-		    .output = trial_on_output,
-		    .done = trial_on_done,
+		    .output = replay_on_output,
+		    .done = replay_on_end,
 		    .arg = t,
 		};
 		r = exec_start(&t->env->exec, &x, &t->exec, e);
@@ -245,7 +247,7 @@ static int trial_launch(struct trial *t, struct err *e)
 	return r;
 }
 
-static bool trial_has_room(const struct trial *t, unsigned longer)
+static bool replay_has_room(const struct replay *t, unsigned longer)
 {
 	uint64_t until = t->spec.until_us, need = longer * t->spec.cfg->input_timeout_us;
 
@@ -255,33 +257,33 @@ static bool trial_has_room(const struct trial *t, unsigned longer)
 /* The next factor for the input's time.  At the present share of the CPU it must give the CPU time
  * of an input and a quarter more.  It is at least twice the last factor.  0: there is no time left.
  */
-static unsigned given_more(const struct trial *t, const struct exec_end *end)
+static unsigned replay_longer(const struct replay *t, const struct exec_end *end)
 {
 	unsigned least = 2 * t->longer, n = least;
 
-	while (trial_has_room(t, 2 * n) &&
+	while (replay_has_room(t, 2 * n) &&
 	       n * end->input_cpu_us < t->longer * t->spec.cfg->input_timeout_us * 5 / 4)
 		n *= 2;
-	return trial_has_room(t, n) ? n : 0;
+	return replay_has_room(t, n) ? n : 0;
 }
 
-static void trial_on_done(void *arg, const struct exec_end *end)
+static void replay_on_end(void *arg, const struct exec_end *end)
 {
-	struct trial *t = arg;
-	struct trial_end te = {.unusable = unusable(end),
-			       .output = end->output,
-			       .cpu_us = end->cpu_us,
-			       .wall_us = end->wall_us};
-	bool starved = !*te.unusable && was_starved(t, end);
-	unsigned longer = starved ? given_more(t, end) : 0;
+	struct replay *t = arg;
+	struct replay_end te = {.unusable = replay_unusable(end),
+				.output = end->output,
+				.cpu_us = end->cpu_us,
+				.wall_us = end->wall_us};
+	bool starved = !*te.unusable && replay_was_starved(t, end);
+	unsigned longer = starved ? replay_longer(t, end) : 0;
 	struct err e;
 
 	t->exec = NULL;
 	/* If its own quota throttled it, lower CPU pressure would not give it more CPU time. */
-	starved = starved && (longer || !used_its_quota(t, end));
+	starved = starved && (longer || !replay_used_its_quota(t, end));
 	if (longer) {
 		t->longer = longer;
-		if (trial_launch(t, &e) == 0)
+		if (replay_launch(t, &e) == 0)
 			return;
 		te.unusable = e.msg;
 	} else if (starved) {
@@ -290,17 +292,17 @@ static void trial_on_done(void *arg, const struct exec_end *end)
 	te.starved = starved || t->longer > 1;
 	if (!*te.unusable)
 		crash_parser_finish(t->parser, &t->report);
-	if (!*te.unusable && has_failed(end)) {
+	if (!*te.unusable && replay_has_failed(end)) {
 		te.failed = true;
-		(void)trial_own_report(end, t->spec.target->name, &t->report);
+		(void)failure_own_report(end, t->spec.target->name, &t->report);
 		te.report = &t->report;
 	}
 	t->spec.done(t->spec.arg, &te);
-	trial_free(t);
+	replay_free(t);
 }
 
 /* A file that the cell's user cannot read would look like a failing target. */
-static int trial_check_input(const char *path, struct err *e)
+static int replay_check_input(const char *path, struct err *e)
 {
 	struct stat st;
 
@@ -313,10 +315,10 @@ static int trial_check_input(const char *path, struct err *e)
 	return 0;
 }
 
-int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
-		struct err *e)
+int replay_start(const struct replay_env *env, const struct replay_spec *spec, struct replay **ret,
+		 struct err *e)
 {
-	struct trial *t = xcalloc(1, sizeof(*t));
+	struct replay *t = xcalloc(1, sizeof(*t));
 	int r;
 
 	t->env = env;
@@ -324,18 +326,18 @@ int trial_start(const struct trial_env *env, const struct trial_spec *spec, stru
 	t->longer = 1;
 	t->input = xstrdup(spec->input);
 	t->spec.input = t->input;
-	r = trial_check_input(t->input, e);
+	r = replay_check_input(t->input, e);
 	if (r == 0)
-		r = trial_launch(t, e);
+		r = replay_launch(t, e);
 	if (r < 0) {
-		trial_free(t);
+		replay_free(t);
 		return r;
 	}
 	*ret = t;
 	return 0;
 }
 
-void trial_stop(struct trial *t)
+void replay_stop(struct replay *t)
 {
 	if (t->exec)
 		exec_stop(t->exec);
