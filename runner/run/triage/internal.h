@@ -154,22 +154,6 @@ void triage_list(struct triage *t,
 
 /* The commit that the binary was made from; NULL: not known. */
 const char *triage_commit(const struct triage *t);
-/* The build for which passes count: the commit, or this run if the commit is not known. */
-const char *triage_build(const struct triage *t, char out[128]);
-/* The number of passes that each input of an entry needs: at least one, also if no number is
- * enough.
- */
-uint64_t triage_needed(const struct known_crash *entry);
-/* Whether the target is in this run. */
-bool triage_is_here(const struct triage *t, const char *target);
-/* Whether all inputs that the target must replay have passed often enough. */
-bool triage_has_passed(const struct triage *t, const struct known_crash *c);
-/* The entry that no number of passes proves fixed in the target; NULL: there is none. */
-const struct known_crash *triage_never_told(const struct triage *t, const struct known_crash *c);
-/* Copies all inputs that the target must replay to regressions/<target>/.  It blocks. */
-MUST_CHECK int triage_keep(const struct triage *t, const struct known_crash *c, struct err *e);
-/* The target of an open entry that is not in this run; NULL: there is none. */
-const char *triage_missing(const struct triage *t, const struct known_crash *c);
 
 /* Takes one step of a stage.  False: the stage is over. */
 bool triage_check_step(struct triage *t);
