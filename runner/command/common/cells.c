@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
-#include "runner/run/triage/symbolizer.h"
+#include "runner/run/triage/triage.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/command/doctor/doctor.h"
-#include "runner/run/triage/symbolizer.h"
+#include "runner/run/triage/triage.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,7 +19,7 @@
 #include "runner/publish/http/token.h"
 #include "runner/publish/notifier.h"
 #include "runner/run/job/reason.h"
-#include "runner/run/triage/symbolizer.h"
+#include "runner/run/triage/triage.h"
 #include "runner/status/color.h"
 #include "runner/status/summary.h"
 #include "runner/status/table.h"

@@ -128,4 +128,9 @@ void triage_stop(struct triage *t);
  * after which fuzzing goes on.  c NULL: the crash is not known. */
 bool triage_ub_goes_on(const struct known_crash *c);
 
+/* The path of the newest llvm-symbolizer (otherwise addr2line) in a cell with this root: an old
+ * symbolizer leaves names of newer compilers mangled.  free() it; NULL: there is none.  rootfs
+ * NULL: the host's root. */
+char *symbolizer_find(const char *rootfs);
+
 #endif

@@ -2,7 +2,7 @@
 /* The choice of a symbolizer for a machine's cells. */
 #include "tests/unit/unit.h"
 
-#include "runner/run/triage/symbolizer.h"
+#include "runner/run/triage/triage.h"
 #include "tests/unit/scratch.h"
 
 #include <stdlib.h>
