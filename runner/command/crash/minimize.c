@@ -81,7 +81,7 @@ static int crash_minimize_run(struct minimize *a)
 	struct triage_spec s = {
 	    .target = p->target,
 	    .cfg = &p->cfg,
-	    .stages = TRIAGE_SHRINK,
+	    .stages = TRIAGE_MINIMISE,
 	    .budget_us = p->cfg.minimize_us,
 	    .work = a->cells.path,
 	    .signature = a->subject.crash->signature,

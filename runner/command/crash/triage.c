@@ -123,7 +123,7 @@ static json_t *sum_json(const struct plan_entry *p, const struct triage_sum *s)
 			 answer_text(p->target->name), "artifacts", (json_int_t)s->artifacts, "new",
 			 (json_int_t)s->found, "regressed", (json_int_t)s->regressed, "known",
 			 (json_int_t)known_of(s), "dismissed", (json_int_t)s->dismissed, "flaky",
-			 (json_int_t)s->flaky, "minimized", (json_int_t)s->shrunk, "replays",
+			 (json_int_t)s->flaky, "minimized", (json_int_t)s->minimised, "replays",
 			 (json_int_t)s->replays, "left", (json_int_t)s->left, "note",
 			 answer_text(s->note));
 }
@@ -141,7 +141,7 @@ static void crash_triage_print_sum(const struct plan_entry *p, const struct tria
 	    {", ", known_of(s), "of a known crash", "of known crashes"},
 	    {", ", s->dismissed, "is no failure", "are no failures"},
 	    {"; of all, ", s->flaky, "hardly reproducible", "hardly reproducible"},
-	    {"; ", s->shrunk, "input made smaller", "inputs made smaller"},
+	    {"; ", s->minimised, "input made smaller", "inputs made smaller"},
 	};
 	char note[CRASH_LINE], text[UNITS_OF_MAX];
 	bool first = true;
@@ -170,7 +170,7 @@ static void crash_triage_add(struct triage_sum *to, const struct triage_sum *s)
 	to->regressed += s->regressed;
 	to->dismissed += s->dismissed;
 	to->flaky += s->flaky;
-	to->shrunk += s->shrunk;
+	to->minimised += s->minimised;
 	to->replays += s->replays;
 	to->left = s->left; /* already the whole queue's */
 	if (!*to->note)
@@ -235,7 +235,7 @@ static bool crash_triage_begin_minimising(struct place *p, struct queue *q)
 	if (q->parts.n == 1 || q->minimises || cells_stopped(&p->all->cells))
 		return false;
 	q->minimises = true;
-	return crash_triage_begin(p, q, TRIAGE_SHRINK);
+	return crash_triage_begin(p, q, TRIAGE_MINIMISE);
 }
 
 static void crash_triage_on_done(void *arg, const struct triage_sum *sum)
@@ -297,8 +297,8 @@ static struct queue *next_queue(struct triage_all *a)
 /* Starts the next part of the queue. */
 static void crash_triage_begin_part(struct triage_all *a, struct place *p, struct queue *q)
 {
-	bool begun =
-	    crash_triage_begin(p, q, q->parts.n == 1 ? TRIAGE_QUEUE | TRIAGE_SHRINK : TRIAGE_QUEUE);
+	bool begun = crash_triage_begin(
+	    p, q, q->parts.n == 1 ? TRIAGE_QUEUE | TRIAGE_MINIMISE : TRIAGE_QUEUE);
 
 	if (++q->begun < q->parts.n)
 		return;

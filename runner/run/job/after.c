@@ -48,9 +48,9 @@ static uint64_t triage_now(const struct job *j)
 	return most && j->pending == REASON_NONE && most < left ? most : left;
 }
 
-bool job_may_shrink(const struct job *j)
+bool job_may_minimise(const struct job *j)
 {
-	return j->unshrunk && j->cfg->minimize_us > 0 && triage_left(j) > 0;
+	return j->unminimised && j->cfg->minimize_us > 0 && triage_left(j) > 0;
 }
 
 /* Whether the job must end at once.  Then its artifacts stay in the queue for a later run. */
@@ -67,8 +67,8 @@ enum phase_event job_after_last(const struct job *j)
 		return EVENT_FINAL;
 	if (j->fuzzed && !j->has_merged && j->cfg->merge_us > 0)
 		return EVENT_MERGE;
-	return (j->untriaged || j->unshrunk || j->unchecked) && triage_left(j) > 0 ? EVENT_TRIAGE
-										   : EVENT_FINAL;
+	return (j->untriaged || j->unminimised || j->unchecked) && triage_left(j) > 0 ? EVENT_TRIAGE
+										      : EVENT_FINAL;
 }
 
 /* Postpone post-fuzzing work. */
@@ -80,7 +80,7 @@ static bool waits_for_its_end(const struct job *j)
 
 static void after_pause(struct job *j)
 {
-	if (j->tidies && !j->hurries && job_may_shrink(j))
+	if (j->tidies && !j->hurries && job_may_minimise(j))
 		job_step(j, EVENT_TRIAGE);
 	else
 		job_wait(j);
@@ -157,11 +157,11 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 		job_put_off(j, used);
 	if (j->ask == ASK_PAUSE || used >= triage_now(j))
 		j->untriaged = sum->left > 0; /* the triage was cut short */
-	j->unshrunk = j->unshrunk || sum->found + sum->regressed > sum->shrunk;
+	j->unminimised = j->unminimised || sum->found + sum->regressed > sum->minimised;
 	j->triage_us += used;
-	if (j->shrinks) /* minimising that was cut short goes on later, if the job goes on */
-		j->unshrunk = (j->ask == ASK_PAUSE && j->hurries) ||
-			      (j->pending == REASON_NONE && triage_left(j) == 0);
+	if (j->minimises) /* minimising that was cut short goes on later, if the job goes on */
+		j->unminimised = (j->ask == ASK_PAUSE && j->hurries) ||
+				 (j->pending == REASON_NONE && triage_left(j) == 0);
 	job_after_add_sum(j, sum);
 	count_overrun(j, sum->overran);
 	job_after_next_step(j);
@@ -199,13 +199,13 @@ void job_triage(struct job *j)
 	};
 	struct err e;
 
-	j->shrinks = j->tidies || j->pending != REASON_NONE;
+	j->minimises = j->tidies || j->pending != REASON_NONE;
 	j->tidies = false;
-	if (j->shrinks) {
-		s.stages |= TRIAGE_SHRINK;
-		s.shrink_old = true;
+	if (j->minimises) {
+		s.stages |= TRIAGE_MINIMISE;
+		s.minimise_old = true;
 	}
-	if (j->shrinks ? j->unchecked : !j->launched)
+	if (j->minimises ? j->unchecked : !j->launched)
 		check_build(j, &s);
 	j->untriaged = false;
 	j->triage_began_us = clock_mono_us();
@@ -226,13 +226,13 @@ static bool is_short(const struct job *j)
 	return until_end(j, least) < least;
 }
 
-void job_find_unshrunk(struct job *j)
+void job_find_unminimised(struct job *j)
 {
 	const struct ledger *l = books_ledger(j->env->triage_env.books);
 
 	for (size_t i = 0; j->cfg->minimize_us > 0 && i < ledger_count(l); i++)
 		if (ledger_minimize_waits(ledger_at(l, i), j->target->name))
-			j->unshrunk = true;
+			j->unminimised = true;
 }
 
 void job_after_prepare(struct job *j)
@@ -240,7 +240,7 @@ void job_after_prepare(struct job *j)
 	bool triages = !j->launched && triage_left(j) > 0;
 
 	if (!j->launched)
-		job_find_unshrunk(j);
+		job_find_unminimised(j);
 
 	if (triages && is_short(j)) {
 		j->untriaged = j->unchecked = true;
@@ -327,7 +327,7 @@ void job_after_begin(struct job *j)
 void job_after_new_day(struct job *j)
 {
 	j->triage_us = 0;
-	job_find_unshrunk(j);
+	job_find_unminimised(j);
 }
 
 void job_queued_artifacts(struct job *j, uint64_t suspects)
@@ -348,7 +348,7 @@ static bool is_unmerged(const struct job *j)
 bool job_untidy(const struct job *j)
 {
 	return phase_waits(j->phase) && j->pending == REASON_NONE &&
-	       (is_unmerged(j) || job_may_shrink(j));
+	       (is_unmerged(j) || job_may_minimise(j));
 }
 
 void job_tidy(struct job *j)

@@ -74,7 +74,7 @@ void job_forget_crashes(struct job *j);
 /* after.c: a cell with this time limit is in the job's seat. */
 void job_took_seat(struct job *j, uint64_t time_s);
 /* Looks in the ledger for reproducers that earlier runs, or days, had no time to minimise. */
-void job_find_unshrunk(struct job *j);
+void job_find_unminimised(struct job *j);
 
 /* The forced dump writes one file: only a hanging target needs more time. */
 #define JOB_DUMP_GRACE_US UINT64_C(1000000)
@@ -165,7 +165,7 @@ void job_after_collect(struct job *j);
 /* The next step when fuzzing is over. */
 enum phase_event job_after_last(const struct job *j);
 /* Whether there are reproducers to minimise, and time for it. */
-bool job_may_shrink(const struct job *j);
+bool job_may_minimise(const struct job *j);
 void job_triage(struct job *j);
 void job_merge(struct job *j);
 void job_tell_crashes(struct job *j);

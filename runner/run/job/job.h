@@ -282,11 +282,11 @@ struct job {
 	/* Inputs of this run in the queue that were dumped from cells that did not stop.  Each may
 	 * be a timeout. */
 	uint64_t suspects;
-	bool untriaged; /* the queue has artifacts that the next triage should work on */
-	bool unchecked; /* the known crashes have yet to be checked for fixes */
-	bool unshrunk;	/* reproducers of the target's crashes wait to be minimised */
-	bool shrinks;	/* the triage in work may minimise */
-	bool tidies;	/* job_tidy() is in work, and its triage has not begun */
+	bool untriaged;	  /* the queue has artifacts that the next triage should work on */
+	bool unchecked;	  /* the known crashes have yet to be checked for fixes */
+	bool unminimised; /* reproducers of the target's crashes wait to be minimised */
+	bool minimises;	  /* the triage in work may minimise */
+	bool tidies;	  /* job_tidy() is in work, and its triage has not begun */
 	char checked[DIGEST_SHA1_HEX]; /* the build that was last checked for fixed crashes */
 	struct row_crash *seen;	       /* crashes of this run; made at the job's end */
 	size_t n_seen;

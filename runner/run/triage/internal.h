@@ -8,7 +8,7 @@
 #include "runner/run/triage/triage.h"
 
 /* Shared by triage.c (stages, replays), queue.c (artifacts), note.c (vault and ledger),
- * symbolize.c, check.c, fix.c, minimise.c and engine.c. */
+ * symbolize.c, check.c and minimise.c. */
 
 /* An artifact in work. */
 struct finding {
@@ -34,7 +34,7 @@ void finding_done(struct finding *f);
 /* text: the content of report.txt. */
 void finding_keep_output(struct finding *f, struct slice text);
 
-enum triage_stage { STAGE_CHECK, STAGE_QUEUE, STAGE_SHRINK, STAGE_END };
+enum triage_stage { STAGE_CHECK, STAGE_QUEUE, STAGE_MINIMISE, STAGE_END };
 
 struct triage {
 	const struct triage_env *env;
@@ -87,7 +87,7 @@ struct triage {
 		uint64_t began_us;
 		uint64_t old_end_us; /* for crashes that earlier runs saw */
 		uint64_t limit_us;   /* then minimize_time is used up; end_us may be sooner */
-	} shrink;
+	} minimise;
 
 	/* The engine's part of minimising. */
 	struct {
@@ -95,7 +95,7 @@ struct triage {
 		struct exec *exec;
 		struct crash_parser *parser;
 		char build[KEPT_FILE_TEXT]; /* for the parser */
-		char *best;		    /* n bytes; NULL: the input of shrink.s */
+		char *best;		    /* n bytes; NULL: the input of minimise.s */
 		char *tried;		    /* a shorter input that waits for names */
 		char raw[CRASH_KEY_HEX];    /* the cheap key of `tried` */
 		size_t n, n_tried;
@@ -160,30 +160,12 @@ bool triage_check_step(struct triage *t);
 /* The input of the checked crash failed as the crash `seen`. */
 void triage_check_failed(struct triage *t, const struct known_crash *seen);
 bool triage_queue_step(struct triage *t);
-bool triage_shrink_step(struct triage *t);
+bool triage_minimise_step(struct triage *t);
 /* Ends a minimising that waits for memory if its time is over.  False: there is none. */
-bool triage_shrink_cut(struct triage *t);
-void triage_shrink_done(struct triage *t);
+bool triage_minimise_cut(struct triage *t);
+/* Frees what minimising holds. */
+void triage_minimise_done(struct triage *t);
 
-/* Shared by minimise.c and engine.c. */
-enum shrink_verdict { SHRINK_SAME, SHRINK_OTHER, SHRINK_UNKNOWN };
-/* Judges a report without names: whether it is the crash in work. */
-enum shrink_verdict triage_shrink_judge(struct triage *t, const struct crash_report *r);
-/* Judges a report with names, and remembers the result for the cheap key.  True: it is the crash.
- */
-bool triage_shrink_named(struct triage *t, const struct crash_report *r, const char *raw_key);
-/* Writes a file of t->work that all users may read, because a cell's user must. */
-MUST_CHECK int triage_write_file(const char *path, struct slice bytes, struct err *e);
-/* Lets the passes go on with these bytes. */
-void triage_shrink_restart(struct triage *t, struct slice bytes);
-void triage_shrink_passes(struct triage *t);
-/* Whether the engine is likely to make t->shrink's input smaller. */
-bool triage_engine_helps(const struct triage *t, const struct known_crash *c);
-/* After passes: whether they made the input smaller than the engine did. */
-bool triage_engine_helps_again(const struct triage *t);
-/* Minimises with the engine, then calls triage_shrink_passes(). */
-void triage_engine_begin(struct triage *t);
-void triage_engine_done(struct triage *t);
 /* The number of artifacts that still wait; an error counts as one more. */
 size_t triage_queue_left(const struct triage *t);
 

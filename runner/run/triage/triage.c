@@ -107,8 +107,8 @@ bool triage_goes_past_ub(const struct triage *t)
 		return t->f.told.found && (t->f.behind || t->f.told.kind != CRASH_UBSAN);
 	if (t->stage == STAGE_CHECK)
 		c = t->check.asked.input;
-	if (t->stage == STAGE_SHRINK)
-		c = ledger_find_entry(l, t->shrink.signature, t->spec.target->name);
+	if (t->stage == STAGE_MINIMISE)
+		c = ledger_find_entry(l, t->minimise.signature, t->spec.target->name);
 	return triage_ub_goes_on(c);
 }
 
@@ -211,8 +211,7 @@ static void triage_finish(void *arg)
 	t->sum.left = triage_queue_left(t);
 	strv_done(&t->names);
 	finding_done(&t->f);
-	triage_shrink_done(t);
-	triage_engine_done(t);
+	triage_minimise_done(t);
 	source_remove(t->idle);
 	source_remove(t->until);
 	t->spec.done(t->spec.arg, &t->sum);
@@ -224,7 +223,7 @@ static bool triage_wanted(const struct triage *t)
 	static const unsigned flags[] = {
 	    [STAGE_CHECK] = TRIAGE_CHECK,
 	    [STAGE_QUEUE] = TRIAGE_QUEUE,
-	    [STAGE_SHRINK] = TRIAGE_SHRINK,
+	    [STAGE_MINIMISE] = TRIAGE_MINIMISE,
 	};
 
 	return t->spec.stages & flags[t->stage];
@@ -237,8 +236,8 @@ static bool stage_step(struct triage *t)
 		return triage_check_step(t);
 	case STAGE_QUEUE:
 		return triage_queue_step(t);
-	case STAGE_SHRINK:
-		return triage_shrink_step(t);
+	case STAGE_MINIMISE:
+		return triage_minimise_step(t);
 	case STAGE_END:
 		break;
 	}
@@ -249,7 +248,7 @@ static void triage_on_idle(void *arg)
 {
 	struct triage *t = arg;
 
-	if (triage_shrink_cut(t))
+	if (triage_minimise_cut(t))
 		return;
 	if (t->stopping || clock_mono_us() >= t->end_us) {
 		if (t->stage == STAGE_CHECK && t->listed)

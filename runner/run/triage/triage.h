@@ -24,7 +24,7 @@
  *            replayed until its rate is known, at least once with symbol names for its signature.
  *            A timeout that CPU pressure caused, and that no replay repeats, leaves the queue
  *            without being counted.
- *   shrink   Minimises the reproducers of crashes that this run saw, and with shrink_old those of
+ *   minimise Minimises the reproducers of crashes that this run saw, and with minimise_old those of
  *            earlier runs that had no time for it.
  *
  * The cheap key of a failure (crash_report.raw_key) is made from a report without symbol names.  It
@@ -57,7 +57,7 @@ struct triage_env {
 enum {
 	TRIAGE_CHECK = 1,
 	TRIAGE_QUEUE = 2,
-	TRIAGE_SHRINK = 4,
+	TRIAGE_MINIMISE = 4,
 };
 
 /* The result of a triage. */
@@ -66,7 +66,7 @@ struct triage_sum {
 	uint64_t found;	    /* crashes that are new in the target */
 	uint64_t regressed; /* fixed crashes that failed again in the target */
 	uint64_t fixed;	    /* crashes that became fixed in the target */
-	uint64_t shrunk;    /* reproducers that became smaller */
+	uint64_t minimised; /* reproducers that became smaller */
 	uint64_t dismissed; /* timeouts that CPU pressure caused */
 	/* Inputs that were dumped from cells that did not stop, and that failed in a replay. */
 	uint64_t overran;
@@ -104,12 +104,12 @@ struct triage_spec {
 	 * whole queue. */
 	struct triage_parts *parts;
 	unsigned part;
-	/* TRIAGE_SHRINK: only this crash, whether or not it waits to be minimised.  NULL: the
+	/* TRIAGE_MINIMISE: only this crash, whether or not it waits to be minimised.  NULL: the
 	 * crashes that this run saw and that wait. */
 	const char *signature;
-	/* TRIAGE_SHRINK: after these, crashes of earlier runs as well.  They get half of the time
+	/* TRIAGE_MINIMISE: after these, crashes of earlier runs as well.  They get half of the time
 	 * that is left when the stage begins. */
-	bool shrink_old;
+	bool minimise_old;
 	triage_done_fn *done;
 	void *arg; /* for done */
 };

@@ -26,8 +26,8 @@ static void inputs_of_crashes_are_made_smaller(void **state)
 	turn_with_a_crash();
 	job_tidy(&w.job);
 	merged();
-	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
-	triaged((struct triage_sum){.shrunk = 1}, 5);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_MINIMISE);
+	triaged((struct triage_sum){.minimised = 1}, 5);
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
 	assert_false(job_untidy(&w.job));
 	assert_int_equal(w.job.triage_us, 7 * S);
@@ -44,7 +44,7 @@ static void they_are_made_smaller_once(void **state)
 	w.cfg.merge_us = 0;
 	turn_with_a_crash();
 	job_tidy(&w.job);
-	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_MINIMISE);
 	triaged((struct triage_sum){.artifacts = 1, .found = 1}, 5);
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
 	assert_false(job_untidy(&w.job));
@@ -77,14 +77,14 @@ static void a_later_run_makes_them_smaller(void **state)
 	pause_it();
 	assert_true(job_untidy(&w.job));
 	job_tidy(&w.job);
-	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
-	assert_true(w.triage.shrink_old);
-	triaged((struct triage_sum){.shrunk = 1}, 5);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_MINIMISE);
+	assert_true(w.triage.minimise_old);
+	triaged((struct triage_sum){.minimised = 1}, 5);
 	assert_false(job_untidy(&w.job));
 	w.job.launched = false; /* another build */
 	w.cfg.minimize_us = 0;
 	job_after_prepare(&w.job);
-	assert_false(w.job.unshrunk);
+	assert_false(w.job.unminimised);
 }
 
 /* The run is too short to replay the open crashes: this is reported. */
@@ -250,7 +250,7 @@ static void its_end_can_wait(void **state)
 	assert_true(job_wraps_up(&w.job));
 	for (unsigned i = 0; i < 2; i++) {
 		job_wrap_up(&w.job);
-		assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
+		assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_MINIMISE);
 		if (i == 1)
 			job_stop(&w.job, REASON_RUN_DEADLINE, false);
 		job_pause(&w.job, true);

@@ -79,7 +79,7 @@ static void test_lost(void **state)
 		vault_path(place, VAULT_INPUT, path);
 		assert_false(has(path));
 		ledger_free(l);
-		triage("a", TRIAGE_CHECK | TRIAGE_SHRINK); /* no input: the crash stays open */
+		triage("a", TRIAGE_CHECK | TRIAGE_MINIMISE); /* no input: the crash stays open */
 		assert_int_equal(play.replays, 0);
 		l = ledger();
 		assert_true(ledger_state_open(ledger_at(l, 0)->state));

@@ -49,12 +49,12 @@ static void put_crash(const char *sig, const char *run, const char *input)
 	ledger_free(l);
 }
 
-static void shrink(void)
+static void minimise(void)
 {
 	play.needs = "BUG";
 	if (!play.minimize_us)
 		play.minimize_us = 4 * SECOND; /* too little for the engine */
-	triage("t", TRIAGE_SHRINK);
+	triage("t", TRIAGE_MINIMISE);
 }
 
 /* small: its minimised input; NULL: none. */
@@ -82,14 +82,14 @@ static void an_earlier_run_had_no_time(void **state)
 {
 	(void)state;
 	put_crash(signature(), "r1", "much before BUG and after it");
-	shrink(); /* a triage by the user is for the last run */
+	minimise(); /* a triage by the user is for the last run */
 	assert_int_equal(play.replays, 0);
-	play.shrink_old = true;
-	shrink();
+	play.minimise_old = true;
+	minimise();
 	assert_string_equal(play.first, "much before BUG and after it");
-	assert_int_equal(play.sum.shrunk, 1);
+	assert_int_equal(play.sum.minimised, 1);
 	expect(signature(), true, "BUG");
-	shrink();
+	minimise();
 	assert_int_equal(play.replays, 0);
 }
 
@@ -100,8 +100,8 @@ static void an_input_that_passes_here_waits(void **state)
 
 	(void)state;
 	put_crash(signature(), "r1", "this build has no such crash");
-	play.shrink_old = true;
-	shrink();
+	play.minimise_old = true;
+	minimise();
 	assert_int_equal(play.replays, 1);
 	expect(signature(), false, NULL);
 	l = ledger();
@@ -117,15 +117,15 @@ static void what_the_end_cuts_off_goes_on_later(void **state)
 	put_crash(signature(), play.run, "a long one: 0123456789 0123456789 BUG 0123456789");
 	play.takes_us = 20 * USEC_PER_MSEC;
 	play.budget_us = 150 * USEC_PER_MSEC;
-	shrink();
+	minimise();
 	l = ledger();
 	assert_false(ledger_find(l, signature())->minimize_ended);
 	assert_in_range(ledger_find(l, signature())->minimize_ms, 1, 60000);
 	ledger_free(l);
 	play.run = "20240501-113000";
-	play.shrink_old = true;
+	play.minimise_old = true;
 	play.takes_us = play.budget_us = 0;
-	shrink();
+	minimise();
 	expect(signature(), true, "BUG");
 }
 
@@ -136,10 +136,10 @@ static void its_time_is_used_up(void **state)
 	put_crash(signature(), play.run, "a long one: 0123456789 0123456789 BUG 0123456789");
 	play.takes_us = 50 * USEC_PER_MSEC;
 	play.minimize_us = 300 * USEC_PER_MSEC;
-	shrink();
+	minimise();
 	assert_in_range(play.replays, 1, 7);
 	play.takes_us = 0;
-	shrink();
+	minimise();
 	assert_int_equal(play.replays, 0);
 }
 
@@ -151,8 +151,8 @@ static void an_input_that_cannot_be_read_ends_it(void **state)
 	put_crash(signature(), "r1", "BUG");
 	snprintf(path, sizeof(path), "crashes/%s/input", signature());
 	assert_int_equal(unlinkat(play.dir.fd, path, 0), 0);
-	play.shrink_old = true;
-	shrink();
+	play.minimise_old = true;
+	minimise();
 	assert_int_equal(play.replays, 0);
 	expect(signature(), true, NULL);
 }
@@ -162,8 +162,8 @@ static void this_run_comes_first(void **state)
 	(void)state;
 	put_crash("0000000000000001", "r1", "old BUG");
 	put_crash(signature(), play.run, "new BUG");
-	play.shrink_old = true;
-	shrink();
+	play.minimise_old = true;
+	minimise();
 	assert_string_equal(play.first, ""); /* of an old crash the first is its own input */
 	expect(signature(), true, "BUG");
 }

@@ -36,7 +36,7 @@ static struct play {
 	const char *needs;	 /* inputs that contain it fail in all targets */
 	char first[32];		 /* content of the input that was replayed first */
 	uint64_t minimize_us;	 /* of the configuration */
-	bool shrink_old;	 /* triage_spec.shrink_old */
+	bool minimise_old;	 /* triage_spec.minimise_old */
 	const char *answers;	 /* of the symbolizer; NULL: no symbolizer */
 	unsigned asked, refused; /* its cells, and the number of starts without memory */
 	bool stop;		 /* during the replay */
@@ -246,7 +246,7 @@ static inline void triage(const char *name, unsigned stages)
 				.rebuilt = play.rebuilt,
 				.anew = play.anew,
 				.stages = stages,
-				.shrink_old = play.shrink_old,
+				.minimise_old = play.minimise_old,
 				.budget_us = play.budget_us ? play.budget_us : 100 * USEC_PER_SEC,
 				.work = play.dir.path,
 				.done = on_done};
