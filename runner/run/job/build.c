@@ -56,8 +56,7 @@ void job_load_progress(struct job *j)
 		return;
 	}
 	j->kept = xmalloc(sizeof(*j->kept));
-	if (j->kept) /* otherwise the target counts as new */
-		*j->kept = p;
+	*j->kept = p;
 }
 
 void job_take_build(struct job *j, const struct kept_file *file, const char *id)

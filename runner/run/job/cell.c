@@ -426,7 +426,7 @@ static bool is_shortage(struct job *j, const struct cell_end *end)
 	}
 	return end->last.pids_refused == 0 && end->last.oom_kills == 0 &&
 	       /* crun writes to our runtime directory only */
-	       (job_tells_shortage(end->why) || strstr(end->why, strerrordesc_np(ENOSPC))) &&
+	       (job_text_is_shortage(end->why) || strstr(end->why, strerrordesc_np(ENOSPC))) &&
 	       ++j->shortages <= SHORTAGES_MAX;
 }
 

@@ -92,7 +92,7 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 	struct job *j = arg;
 	struct prepared done;
 
-	if (failed && job_tells_shortage(failed)) {
+	if (failed && job_text_is_shortage(failed)) {
 		job_is_short(j, failed);
 		job_step(j, EVENT_ENDED);
 		return;
@@ -255,7 +255,7 @@ static void on_collected(void *arg, struct slice result, const char *failed)
 {
 	struct job *j = arg;
 
-	if (failed && job_tells_shortage(failed) && j->collects++ < COLLECTS_MAX) {
+	if (failed && job_text_is_shortage(failed) && j->collects++ < COLLECTS_MAX) {
 		job_collect_later(j);
 		return;
 	}

@@ -57,8 +57,6 @@ void job_disk_forgive(struct job *j);
 void job_build_check_again(struct job *j);
 /* claims.c: an earlier run ignored the numbers of this build. */
 void job_claims_recall(struct job *j, const char *text);
-/* limits.c: a turn begins: the note about a shortage goes. */
-void job_short_is_over(struct job *j);
 /* job.c: the attempt's cell is gone; the frozen cell is gone; the seat is closed; other work than
  * a turn begins. */
 void job_forget_attempt(struct job *j);
@@ -82,18 +80,14 @@ void job_find_unminimised(struct job *j);
  * the share of its time that the target waits for CPUs or memory. */
 uint64_t job_dump_grace(double starved);
 
-/* limits.c: gives the keeper the cell's deadline, for the case that this process is suspended. */
-void job_tell_keeper(struct job *j);
 /* Whether the run's fuzzing ends before the job's own time does. */
 bool job_ends_with_run(const struct job *j);
 
-/* limits.c: there is no cell because this process, its user or the machine is short of a
- * resource.  The job goes back to the queue. */
+/* job.c: there is no cell because this process, its user or the machine is short of a resource. The
+ * job goes back to the queue. */
 void job_is_short(struct job *j, const char *why);
-/* Whether an errno, or the end of a text, reports a shortage of descriptors, processes, memory
- * or groups. */
-bool job_is_shortage(int code);
-bool job_tells_shortage(const char *text);
+/* Whether the end of a text reports a shortage of descriptors, processes, memory or groups. */
+bool job_text_is_shortage(const char *text);
 
 /* Moves the deadline by this time. */
 void job_put_off(struct job *j, uint64_t us);
@@ -154,7 +148,7 @@ void job_words_prepared(struct job *j, const struct job_dictionary *d, const cha
 MUST_CHECK int job_words_collect(const struct job *j, struct err *e);
 void job_words_collected(struct job *j);
 
-/* series.c: adds a point to the job's curves, if it is time for one.  rss: memory of its cell; end:
+/* row.c: adds a point to the job's curves, if it is time for one.  rss: memory of its cell; end:
  * the cell has just ended.  job_end_series() ends the curves with the job. */
 void job_sample(struct job *j, uint64_t now_us, uint64_t rss, bool end);
 void job_end_series(struct job *j);

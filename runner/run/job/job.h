@@ -145,6 +145,9 @@ struct job {
 	/* The cell is frozen, because the disk is nearly full.  The job still fuzzes: PHASE_HELD is
 	 * something else, a kind of waiting. */
 	bool frozen;
+	/* A resource for a cell is short; the run has not handled it yet. */
+	bool is_short;
+	bool was_short; /* the note describes a shortage */
 	bool log_open;
 	struct joblog log;
 
@@ -300,12 +303,9 @@ struct job {
 	uint64_t tidied_at_us;
 	unsigned lent; /* workers that the job borrows while it merges */
 
-	/* --- Each written by one file more: claims.c, words.c, series.c, limits.c (the two
-	 * booleans), row.c. */
+	/* --- Each written by one file more: claims.c, words.c, row.c. */
 	struct job_claims claims;
 	struct job_words words;
-	bool is_short;	    /* a resource for a cell is short; the run has not handled it yet */
-	bool was_short;	    /* the note describes a shortage */
 	char *refused_text; /* the refused calls as text, owned */
 	struct series series;
 };
