@@ -6,7 +6,7 @@
 #include "base/task.h"
 #include "base/units.h"
 #include "runner/run/internal.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static int run_space_by_turn(const void *a, const void *b)
 
 static bool has_cell(const struct job *j)
 {
-	return j->phase == PHASE_RUNNING && j->attempt && j->attempt->cell;
+	return j->phase == PHASE_RUNNING && j->fuzzing && j->fuzzing->cell;
 }
 
 static void run_space_look_at(const struct run_look *l, const struct job *j, struct disk_usage *io)
@@ -57,7 +57,7 @@ static void run_space_look_at(const struct run_look *l, const struct job *j, str
 	const struct fs_usage limit = {.bytes = j->cfg->disk, .files = WORKDIR_FILES_MAX};
 	struct err gone;
 
-	if (cell_nameless(j->attempt->cell, &io->nameless, &gone) < 0)
+	if (cell_nameless(j->fuzzing->cell, &io->nameless, &gone) < 0)
 		io->nameless = (struct cell_nameless){0};
 	if (l->deep && disk_walk(l->run->disk.work, j->target->name, &limit, io, &gone) < 0) {
 		*io = j->disk.now;

@@ -9,7 +9,7 @@
  * Status 1: the cost is above the aim.  A signal ends the benchmark and cleans up.  After a SIGKILL
  * the keeper ends the cells, and the next start removes the rest. */
 #include "base/clock.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/job.h"
 #include "runner/run/pressure.h"
 #include "tests/bench/host.h"
@@ -37,7 +37,7 @@ struct place {
 	struct target target;
 	struct target_config cfg;
 	char name[32];
-	struct attempt attempt;
+	struct fuzzing fuzzing;
 	struct fleet_target fleet;
 	bool up;
 };
@@ -91,7 +91,7 @@ static void end(struct bench *b)
 	b->stage = ENDING;
 	set_timer(b, END_S * USEC_PER_SEC);
 	for (size_t i = 0; i < b->started; i++)
-		if (b->v[i].attempt.cell && cell_kill(b->v[i].attempt.cell, &e) < 0) {
+		if (b->v[i].fuzzing.cell && cell_kill(b->v[i].fuzzing.cell, &e) < 0) {
 			b->failed = true;
 			b->err = e;
 		}
@@ -143,7 +143,7 @@ static void next_stage(struct bench *b)
 	}
 	b->stage = SPINNING;
 	for (size_t i = 0; i < b->n; i++)
-		if (cell_signal(b->v[i].attempt.cell, SIGUSR1, &b->err) < 0) {
+		if (cell_signal(b->v[i].fuzzing.cell, SIGUSR1, &b->err) < 0) {
 			fail(b);
 			return;
 		}
@@ -222,7 +222,7 @@ static void on_ended(void *arg, const struct cell_end *ended)
 	struct place *p = arg;
 	struct bench *b = p->bench;
 
-	p->attempt.cell = NULL;
+	p->fuzzing.cell = NULL;
 	p->job.phase = PHASE_QUEUED;
 	b->alive--;
 	if (b->stage != ENDING) {
@@ -260,7 +260,7 @@ static int start_cell(struct bench *b, size_t i, struct err *e)
 	};
 
 	(void)snprintf(id, sizeof(id), "cell-%zu", i);
-	return cell_start(b->host.cells, &spec, &ops, &b->v[i], &b->v[i].attempt.cell, e);
+	return cell_start(b->host.cells, &spec, &ops, &b->v[i], &b->v[i].fuzzing.cell, e);
 }
 
 static void start_next(struct bench *b)
@@ -281,7 +281,7 @@ static void start_next(struct bench *b)
 			      .env = &b->env,
 			      .target = &p->target,
 			      .cfg = &p->cfg,
-			      .attempt = &p->attempt,
+			      .fuzzing = &p->fuzzing,
 			      .fleet = &p->fleet};
 	p->cfg.memory_high = MEMORY_HIGH;
 	p->cfg.input_timeout_us = 86400 * USEC_PER_SEC; /* a sleeping target is not stuck */

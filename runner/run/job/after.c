@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/task.h"
 #include "runner/crash/ledger/ledger.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "runner/state/history.h"
 
@@ -301,7 +301,7 @@ void job_leave_seat(struct job *j)
 
 void job_after_collect(struct job *j)
 {
-	job_forget_attempt(j);
+	job_forget_fuzzing(j);
 	if (goes_on_at_once(j)) {
 		take_seat(j);
 		job_step(j, EVENT_AGAIN);

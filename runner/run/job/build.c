@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The progress of a job's target from earlier runs, as long as its build is the same. */
 #include "base/memory.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 
 #include <errno.h>
@@ -144,7 +144,7 @@ void job_count_health(struct job *j, enum failure what)
 
 	if (what == FAILURE_NONE)
 		end = FLEET_WELL;
-	else if (!j->attempt->engine.running)
+	else if (!j->fuzzing->engine.running)
 		end = FLEET_NOT_STARTED;
 	else if (what == FAILURE_TIMEOUT || what == FAILURE_OOM || what == FAILURE_OOM_KILL)
 		end = FLEET_LIMITED;

@@ -2,7 +2,7 @@
 /* Handles the events of a job's cell: output, limits, and its end. */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "runner/run/job/suppress.h"
 
@@ -84,13 +84,13 @@ void job_reached(struct job *j, const struct engine_state *s)
 
 static void tell_fleet(struct job *j)
 {
-	const struct engine_state *s = &j->attempt->engine;
+	const struct engine_state *s = &j->fuzzing->engine;
 	struct fleet_news n = {
 	    .fuzzes = s->running,
 	    .cov = s->cov,
 	    .edges_total = s->edges_total,
 	    .lim = s->lim,
-	    .max_len = j->attempt->max_len ? j->attempt->max_len : s->max_len,
+	    .max_len = j->fuzzing->max_len ? j->fuzzing->max_len : s->max_len,
 	    .runs = job_execs(j),
 	};
 
@@ -99,7 +99,7 @@ static void tell_fleet(struct job *j)
 
 static void note_said(struct job *j)
 {
-	const struct engine_state *s = &j->attempt->engine;
+	const struct engine_state *s = &j->fuzzing->engine;
 
 	if (s->edges_total)
 		j->said.edges_total = s->edges_total;
@@ -114,17 +114,17 @@ static void note_said(struct job *j)
 static void job_cell_on_line(void *arg, struct slice line)
 {
 	struct job *j = arg;
-	const struct engine_state *s = &j->attempt->engine;
+	const struct engine_state *s = &j->fuzzing->engine;
 	bool ran = s->running;
 	uint64_t told = s->status_lines;
 
 	job_claims_line(j, line);
 	job_words_line(j, line);
 	if (s->status_lines != told) {
-		j->attempt->stats_at_us = clock_mono_us();
-		j->attempt->stats_cpu_us = 0; /* at the next reading */
+		j->fuzzing->stats_at_us = clock_mono_us();
+		j->fuzzing->stats_cpu_us = 0; /* at the next reading */
 	}
-	kept_line(&j->attempt->kept, line, s->fault != ENGINE_FAULT_NONE);
+	kept_line(&j->fuzzing->kept, line, s->fault != ENGINE_FAULT_NONE);
 	if (s->running)
 		j->fuzzed = true;
 	if (s->running && !ran)
@@ -143,14 +143,14 @@ static void end_restarted(struct job *j)
 		return;
 	if (j->phase == PHASE_RUNNING)
 		intent_save_input(j, ASK_RESTART);
-	j->attempt->restarted = true;
+	j->fuzzing->restarted = true;
 	job_step(j, EVENT_KILL);
 }
 
 static void job_cell_on_output(void *arg, struct slice bytes)
 {
 	struct job *j = arg;
-	struct attempt *a = j->attempt;
+	struct fuzzing *a = j->fuzzing;
 	size_t room = sizeof(a->head) - a->n_head;
 
 	if (room > bytes.n)
@@ -165,15 +165,15 @@ static void job_cell_on_output(void *arg, struct slice bytes)
 		a->ran = true;
 		j->starts_quickly = clock_mono_us() - a->launched_us <= QUICKLY_US;
 	}
-	if (j->attempt->engine.restarted)
+	if (j->fuzzing->engine.restarted)
 		end_restarted(j);
 }
 
 enum ask job_asked(const struct job *j)
 {
-	if (j->attempt && j->attempt->at_mark)
+	if (j->fuzzing && j->fuzzing->at_mark)
 		return ASK_MEMORY;
-	return j->attempt && j->attempt->restarted ? ASK_RESTART : j->ask;
+	return j->fuzzing && j->fuzzing->restarted ? ASK_RESTART : j->ask;
 }
 
 /* The input in work is the finding: forces it out, unless the cell is ending anyway. */
@@ -217,10 +217,10 @@ static void job_cell_on_refused(void *arg, const char *name)
 	struct job_refused *r = job_cell_place_of(j, name);
 
 	r->n++;
-	if (!j->attempt->engine.running || r->saved || j->phase != PHASE_RUNNING)
+	if (!j->fuzzing->engine.running || r->saved || j->phase != PHASE_RUNNING)
 		return;
 	r->saved = true;
-	snprintf(j->attempt->refused, sizeof(j->attempt->refused), "%.31s", name);
+	snprintf(j->fuzzing->refused, sizeof(j->fuzzing->refused), "%.31s", name);
 	save_input(j, ASK_SYSCALL);
 }
 
@@ -239,10 +239,10 @@ static void job_cell_on_memory(void *arg, bool halted)
 	if (j->phase == PHASE_RUNNING) {
 		save_input(j, ASK_MEMORY);
 	} else if (j->phase == PHASE_POLITE) { /* the input must be saved here, too */
-		j->attempt->at_mark = true;
+		j->fuzzing->at_mark = true;
 		job_step(j, EVENT_STOP_NOW);
 	} else { /* a stopping cell must be able to run */
-		(void)!cell_memory_open(j->attempt->cell, CELL_EVERY_THREAD, 0, &e);
+		(void)!cell_memory_open(j->fuzzing->cell, CELL_EVERY_THREAD, 0, &e);
 	}
 }
 
@@ -282,21 +282,21 @@ static bool has_had_its_runs(const struct job *j)
 		struct slice in = slice_of(flag);
 
 		return scan_u64(&in, 10, UINT64_MAX, &runs) && runs > 0 &&
-		       j->attempt->execs >= runs;
+		       j->fuzzing->execs >= runs;
 	}
 	return j->cfg->runs > 0 && j->execs_before - j->runs_from >= j->cfg->runs;
 }
 
 static struct cell_facts facts_of(const struct job *j, const struct cell_end *end)
 {
-	const struct engine_state *s = &j->attempt->engine;
+	const struct engine_state *s = &j->fuzzing->engine;
 	struct cell_facts f = {
 	    .started = end->how != CELL_NOT_STARTED,
 	    .code = end->how == CELL_EXITED ? end->code : 0,
 	    .signo = end->how == CELL_SIGNALED ? end->code : 0,
 	    .ask = job_asked(j),
-	    .forced = j->attempt->forced,
-	    .fault_before = j->attempt->fault_before,
+	    .forced = j->fuzzing->forced,
+	    .fault_before = j->fuzzing->fault_before,
 	    .reported =
 		s->fault != ENGINE_FAULT_NONE && s->fault != ENGINE_FAULT_ENGINE && *s->artifact,
 	    .oom_kills = end->last.oom_kills,
@@ -318,8 +318,8 @@ static void note_head(struct job *j, const char *what)
 	char text[160];
 	size_t n = 0;
 
-	for (size_t i = 0; i < j->attempt->n_head && n + 1 < sizeof(text); i++) {
-		char c = j->attempt->head[i];
+	for (size_t i = 0; i < j->fuzzing->n_head && n + 1 < sizeof(text); i++) {
+		char c = j->fuzzing->head[i];
 
 		if (c >= 0x20 && c < 0x7f)
 			text[n++] = c;
@@ -370,7 +370,7 @@ static void explain_unasked(struct job *j, const struct cell_facts *f)
 				      : "exited with %d without a report",
 			     code);
 	else if (f->end == ENGINE_FAULTED)
-		job_set_note(j, "%s", j->attempt->engine.fault_text);
+		job_set_note(j, "%s", j->fuzzing->engine.fault_text);
 }
 
 static void explain(struct job *j, const struct cell_facts *f, const struct cell_end *end)
@@ -380,22 +380,22 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 	else if (f->oom_kills > 0)
 		job_set_note(j, "killed by the kernel at its memory limit; the input may be lost");
 	else if (asked_for(f->ask))
-		job_set_note(j, "%s%s%s", asked_for(f->ask), *j->attempt->refused ? ": " : "",
-			     j->attempt->refused);
+		job_set_note(j, "%s%s%s", asked_for(f->ask), *j->fuzzing->refused ? ": " : "",
+			     j->fuzzing->refused);
 	else if (f->ask == ASK_NOTHING)
 		explain_unasked(j, f);
-	else if (f->forced && f->ask == ASK_FINISH && j->attempt->asked)
+	else if (f->forced && f->ask == ASK_FINISH && j->fuzzing->asked)
 		job_set_note(j, "did not stop when asked: %s",
-			     j->attempt->dump_sent ? "forced" : "killed");
+			     j->fuzzing->dump_sent ? "forced" : "killed");
 	else if (f->end == ENGINE_FAULTED && !(f->forced && f->ask == ASK_PAUSE))
-		job_set_note(j, "%s", j->attempt->engine.fault_text);
+		job_set_note(j, "%s", j->fuzzing->engine.fault_text);
 }
 
 /* Whether the cell's time ended while this process was suspended.  Then a kill by the keeper, or by
  * the limit of CPU time, is no failure. */
 static bool job_cell_is_overdue(const struct job *j, const struct cell_end *end)
 {
-	const struct attempt *a = j->attempt;
+	const struct fuzzing *a = j->fuzzing;
 	/* Our own timer may fire before we see the end of a cell that died long ago. */
 	bool unasked = j->ask == ASK_NOTHING || (j->ask == ASK_FINISH && !a->forced);
 	bool killed = end->how == CELL_SIGNALED && end->code == SIGKILL;
@@ -412,7 +412,7 @@ static void judge_overdue(struct job *j)
 	intent_overdue(j, job_ends_with_run(j) ? REASON_RUN_DEADLINE : REASON_TIME_LIMIT);
 	job_set_note(j,
 		     "fuzzcell itself did not run for %llu s: its cell was killed at the deadline",
-		     (unsigned long long)(j->attempt->absent_us / USEC_PER_SEC));
+		     (unsigned long long)(j->fuzzing->absent_us / USEC_PER_SEC));
 	job_count_health(j, FAILURE_NONE);
 }
 
@@ -436,7 +436,7 @@ static void know_failure(struct job *j)
 	const struct known_crash *own = job_known_failure(j, &j->named_is_new);
 
 	j->knew = own && crashed;
-	if (j->knew && j->attempt->has_undefined && suppress_goes_on(own))
+	if (j->knew && j->fuzzing->has_undefined && suppress_goes_on(own))
 		suppress_not_add(&j->unsuppressed, own->signature);
 }
 
@@ -532,7 +532,7 @@ static void job_cell_read_pressure(struct job *j, const struct cgroup_counters *
 /* The program has ended, and the cell is gone or parked.  end->last counts this program alone. */
 static void program_ended(struct job *j, const struct cell_end *end)
 {
-	struct attempt *a = j->attempt;
+	struct fuzzing *a = j->fuzzing;
 	struct engine_state *s = &a->engine;
 	uint64_t rss = j->now.mem_now; /* end->last has no memory left */
 
@@ -568,7 +568,7 @@ static void job_cell_on_ended(void *arg, const struct cell_end *cell)
 	struct job *j = arg;
 	struct cell_end end = *cell;
 
-	attempt_share(j->attempt, &end.last);
+	fuzzing_share(j->fuzzing, &end.last);
 	program_ended(j, &end);
 }
 
@@ -576,7 +576,7 @@ static void job_cell_on_ended(void *arg, const struct cell_end *cell)
  * signals ends the cell. */
 static bool job_cell_was_harmless(const struct job *j, const struct cgroup_counters *c)
 {
-	const struct attempt *a = j->attempt;
+	const struct fuzzing *a = j->fuzzing;
 
 	return j->ask == ASK_NOTHING && !j->frozen && !a->asked && !a->forced && !a->restarted &&
 	       !a->at_mark && !*a->refused && !j->over_mark_since && c->oom_kills == 0 &&
@@ -590,9 +590,9 @@ static void job_cell_on_exited(void *arg, const struct cell_end *cell, bool left
 	struct cell_end end = *cell;
 	struct err e;
 
-	if (left || attempt_read(j->attempt, &end.last, &e) < 0 ||
+	if (left || fuzzing_read(j->fuzzing, &end.last, &e) < 0 ||
 	    !job_cell_was_harmless(j, &end.last)) {
-		if (cell_kill(j->attempt->cell, &e) < 0)
+		if (cell_kill(j->fuzzing->cell, &e) < 0)
 			job_step(j, EVENT_KILL); /* retries until the kill succeeds */
 		return;
 	}
@@ -628,13 +628,13 @@ void job_tick(struct job *j, uint64_t now_us)
 	struct cgroup_counters c;
 	struct err e;
 
-	if (j->phase != PHASE_RUNNING || attempt_read(j->attempt, &c, &e) < 0)
+	if (j->phase != PHASE_RUNNING || fuzzing_read(j->fuzzing, &c, &e) < 0)
 		return; /* the cell is just ending: its end brings the last counters */
 	job_cell_read_pressure(j, &c, now_us);
 	j->now = c;
 	job_claims_tick(j, c.usage_us);
-	if (j->attempt->stats_at_us && !j->attempt->stats_cpu_us)
-		j->attempt->stats_cpu_us = c.usage_us;
+	if (j->fuzzing->stats_at_us && !j->fuzzing->stats_cpu_us)
+		j->fuzzing->stats_cpu_us = c.usage_us;
 	job_sample(j, now_us, c.mem_now, false);
 	job_watch_coverage(j);
 	watch_mark(j, now_us);
@@ -644,7 +644,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	if (!j->frozen && idle > STUCK_US && idle > 2 * j->cfg->input_timeout_us)
 		save_input(j, ASK_STUCK);
 	/* Later versions of libFuzzer only warn, and go on without coverage. */
-	if (j->attempt->engine.running && j->attempt->engine.not_instrumented &&
-	    j->attempt->engine.cov == 0)
+	if (j->fuzzing->engine.running && j->fuzzing->engine.not_instrumented &&
+	    j->fuzzing->engine.cov == 0)
 		job_stop(j, REASON_NOT_INSTRUMENTED, false);
 }

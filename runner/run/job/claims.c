@@ -4,7 +4,7 @@
  * output: the counters in the files that the process maps, and the kernel's count of its CPU time.
  */
 #include "base/clock.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "runner/run/job/modules.h"
 
@@ -25,7 +25,7 @@ enum { LOOKS_MAX = 16 /* at the files of a cell */ };
 
 static void set_bound(struct job *j)
 {
-	j->attempt->engine.edges_most =
+	j->fuzzing->engine.edges_most =
 	    j->claims.edges ? j->claims.edges : j->cfg->memory / BYTES_AN_EDGE;
 }
 
@@ -56,9 +56,9 @@ uint64_t job_execs(const struct job *j)
 {
 	uint64_t most = (j->now.usage_us + LATE_US) * EXECS_PER_US;
 
-	if (!j->attempt)
+	if (!j->fuzzing)
 		return 0;
-	return j->attempt->engine.execs < most ? j->attempt->engine.execs : most;
+	return j->fuzzing->engine.execs < most ? j->fuzzing->engine.execs : most;
 }
 
 /* The number of executions that were possible until now.  The engine has one thread: since the
@@ -86,10 +86,10 @@ static void job_claims_mark(struct job *j)
 static void refused(struct job *j)
 {
 	struct job_claims *c = &j->claims;
-	uint64_t lines = c->lines + j->attempt->engine.status_lines;
+	uint64_t lines = c->lines + j->fuzzing->engine.status_lines;
 
 	if (c->refused++ == 0)
-		snprintf(c->text, sizeof(c->text), "%s", j->attempt->engine.refused_text);
+		snprintf(c->text, sizeof(c->text), "%s", j->fuzzing->engine.refused_text);
 	if (!c->forged && c->refused >= REFUSED_LEAST && c->refused * REFUSED_SHARE >= lines)
 		job_claims_mark(j);
 }
@@ -97,7 +97,7 @@ static void refused(struct job *j)
 /* Counts the edges of the files that the process maps now.  False: that is not possible now. */
 static bool job_claims_look(struct job *j)
 {
-	struct attempt *a = j->attempt;
+	struct fuzzing *a = j->fuzzing;
 	uint64_t edges, now = clock_mono_us();
 	pid_t pid = cell_pid(a->cell);
 
@@ -119,7 +119,7 @@ static bool job_claims_look(struct job *j)
 	return true;
 }
 
-static void job_claims_hold(struct attempt *a, struct slice line)
+static void job_claims_hold(struct fuzzing *a, struct slice line)
 {
 	if (line.n + 1 > sizeof(a->held) - a->n_held)
 		return;
@@ -132,7 +132,7 @@ static void job_claims_hold(struct attempt *a, struct slice line)
  * does not count as found now. */
 static void judge_held(struct job *j)
 {
-	struct attempt *a = j->attempt;
+	struct fuzzing *a = j->fuzzing;
 	struct slice in = {a->held, a->n_held}, line;
 	uint64_t before;
 
@@ -150,7 +150,7 @@ static void judge_held(struct job *j)
 
 void job_claims_line(struct job *j, struct slice line)
 {
-	struct engine_state *s = &j->attempt->engine;
+	struct engine_state *s = &j->fuzzing->engine;
 	uint64_t before = s->refused, edges;
 
 	s->execs_most = execs_now(j);
@@ -164,7 +164,7 @@ void job_claims_line(struct job *j, struct slice line)
 	/* The program may have loaded libraries since the last count. */
 	edges = s->refused_edges;
 	if (!job_claims_look(j)) {
-		job_claims_hold(j->attempt, line);
+		job_claims_hold(j->fuzzing, line);
 		return;
 	}
 	judge_held(j);
@@ -194,7 +194,7 @@ static void judge_kept(struct job *j)
 static void judge_execs(struct job *j, uint64_t usage_us, uint64_t late_us)
 {
 	uint64_t most = (usage_us + late_us) * EXECS_PER_US;
-	struct engine_state *s = &j->attempt->engine;
+	struct engine_state *s = &j->fuzzing->engine;
 	uint64_t *said[] = {&s->execs, &s->final.execs};
 	bool can_be = true;
 
@@ -216,7 +216,7 @@ static void judge_execs(struct job *j, uint64_t usage_us, uint64_t late_us)
 void job_claims_tick(struct job *j, uint64_t usage_us)
 {
 	judge_execs(j, usage_us, LATE_US);
-	if (j->attempt->n_held > 0 && job_claims_look(j))
+	if (j->fuzzing->n_held > 0 && job_claims_look(j))
 		judge_held(j);
 	judge_kept(j);
 }
@@ -224,7 +224,7 @@ void job_claims_tick(struct job *j, uint64_t usage_us)
 void job_claims_ended(struct job *j, uint64_t usage_us)
 {
 	judge_execs(j, usage_us, TICK_US); /* the CPU time was read after the end */
-	j->claims.lines += j->attempt->engine.status_lines;
+	j->claims.lines += j->fuzzing->engine.status_lines;
 }
 
 uint64_t job_claimed_rss(const struct job *j)

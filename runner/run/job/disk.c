@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "base/task.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "runner/targets/counters.h"
 #include "runner/targets/instrumented.h"
@@ -53,8 +53,8 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	struct workdir_prepare p = {
 	    .work = j->env->dirs->work,
 	    .target = j->target->name,
-	    .uid = attempt_uid(j),
-	    .gid = setup_gid(attempt_uid(j)),
+	    .uid = fuzzing_uid(j),
+	    .gid = setup_gid(fuzzing_uid(j)),
 	    .corpus = -1,
 	    .seed_archive = j->target->seed_archive,
 	    .rights = &j->target->rights,
@@ -122,9 +122,9 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 /* The kind of the artifact, from the end of the cell. */
 static enum engine_artifact job_disk_cause_of(const struct job *j)
 {
-	if (!j->attempt)
+	if (!j->fuzzing)
 		return ENGINE_ARTIFACT_NONE;
-	if (j->last_failure == FAILURE_NONE && j->attempt->dump_sent)
+	if (j->last_failure == FAILURE_NONE && j->fuzzing->dump_sent)
 		return ENGINE_ARTIFACT_SLOW; /* a replay decides whether the current input fails */
 	if (j->last_failure == FAILURE_OOM && job_asked(j) != ASK_MEMORY)
 		return ENGINE_ARTIFACT_NONE; /* the engine's own limit */
@@ -142,7 +142,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 {
 	static const struct engine_state nothing;
 	const struct job *j = arg;
-	const struct engine_state *said = j->attempt ? &j->attempt->engine : &nothing;
+	const struct engine_state *said = j->fuzzing ? &j->fuzzing->engine : &nothing;
 	struct buf names = BUF_INIT(TASK_RESULT_MAX / 2);
 	const struct slice printed = {said->input_printed.bytes, said->input_printed.n};
 	struct workdir_collect c = {
@@ -153,8 +153,8 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .triage = j->env->triage,
 	    .engine = j->target->engine,
 	    .cause = job_disk_cause_of(j),
-	    .unanswered = j->attempt && j->attempt->asked && j->attempt->dump_sent,
-	    .forced_ns = j->attempt ? j->attempt->forced_ns : 0,
+	    .unanswered = j->fuzzing && j->fuzzing->asked && j->fuzzing->dump_sent,
+	    .forced_ns = j->fuzzing ? j->fuzzing->forced_ns : 0,
 	    .named = *said->artifact ? said->artifact : NULL,
 	    .is_new = j->named_is_new,
 	    .printed = said->input_printed.known ? &printed : NULL,

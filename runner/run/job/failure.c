@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 
 #include <math.h>
@@ -27,11 +27,11 @@ static bool has_report(const struct job *j)
 {
 	enum engine_artifact a;
 
-	if (!j->attempt)
+	if (!j->fuzzing)
 		return false;
-	a = j->target->engine->artifact(slice_of(j->attempt->engine.artifact));
+	a = j->target->engine->artifact(slice_of(j->fuzzing->engine.artifact));
 	return (j->ask == ASK_NOTHING || job_failure_cause_of(j) != CRASH_OWN_NONE ||
-		!j->attempt->forced) &&
+		!j->fuzzing->forced) &&
 	       a != ENGINE_ARTIFACT_NONE && a != ENGINE_ARTIFACT_SLOW;
 }
 
@@ -39,10 +39,10 @@ static bool has_report(const struct job *j)
 static const char *saved_name(const struct job *j, char out[KEPT_NAME])
 {
 	const char *kind = engine_artifact_name(failure_artifact(j->last_failure));
-	const char *sha1 = strrchr(j->attempt->engine.artifact, '-');
+	const char *sha1 = strrchr(j->fuzzing->engine.artifact, '-');
 
 	if (job_failure_cause_of(j) == CRASH_OWN_NONE || !kind || !sha1)
-		return j->attempt->engine.artifact;
+		return j->fuzzing->engine.artifact;
 	snprintf(out, KEPT_NAME, "%s%s", kind, sha1);
 	return out;
 }
@@ -54,7 +54,7 @@ static struct kept kept_of(const struct job *j)
 	    .run = j->env->dirs->id,
 	    .commit = j->rebuilt ? NULL : j->env->triage_env.commit,
 	    .time = clock_real_us() / USEC_PER_SEC,
-	    .binary = j->attempt->binary,
+	    .binary = j->fuzzing->binary,
 	    .starved = fmax(fmax(j->fleet->clock.starved, j->starved), job_waited_lately(j)),
 	};
 }
@@ -79,11 +79,11 @@ int job_keep_report(const struct job *j, struct err *e)
 		return 0;
 	k = kept_of(j);
 	k.own = crash_own_name(cause);
-	k.detail = cause == CRASH_OWN_SECCOMP ? j->attempt->refused : "";
+	k.detail = cause == CRASH_OWN_SECCOMP ? j->fuzzing->refused : "";
 	r = open_queue(j, &queue, e);
 	/* After a forced dump the cell's output describes only our signal. */
 	if (r == 0)
-		r = (cause == CRASH_OWN_NONE ? kept_text : kept_text_before)(&j->attempt->kept,
+		r = (cause == CRASH_OWN_NONE ? kept_text : kept_text_before)(&j->fuzzing->kept,
 									     &text, e);
 	k.text = buf_slice(&text);
 	return r == 0 ? kept_write(queue, saved_name(j, name), &k, e) : r;
@@ -101,9 +101,9 @@ const struct known_crash *job_known_failure(const struct job *j, bool *ret_new)
 
 	*ret_new = false;
 	if (!has_report(j) || job_failure_cause_of(j) != CRASH_OWN_NONE ||
-	    kept_text(&j->attempt->kept, &text, &ignored) < 0)
+	    kept_text(&j->fuzzing->kept, &text, &ignored) < 0)
 		return NULL;
-	o.build = kept_file_text(&j->attempt->binary, build);
+	o.build = kept_file_text(&j->fuzzing->binary, build);
 	crash_parse(buf_slice(&text), &o, &report);
 	if (report.found && *report.raw_key)
 		c = ledger_find_raw(l, j->target->name, report.raw_key);
@@ -131,7 +131,7 @@ static bool says_it_itself(const struct job *j, enum failure what)
  * longer than one input may take. */
 static bool ignored_signals(const struct job *j)
 {
-	const struct attempt *a = j->attempt;
+	const struct fuzzing *a = j->fuzzing;
 
 	return a->asked && a->ignored_dump && a->stats_at_us &&
 	       clock_mono_us() > a->stats_at_us + a->may_take_us;
@@ -144,10 +144,10 @@ void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what)
 	    .late = what == FAILURE_STUCK,
 	    .code = f->code,
 	    .signo = f->signo,
-	    .engine = &j->attempt->engine,
-	    .refused = f->ask == ASK_SYSCALL ? j->attempt->refused : "",
+	    .engine = &j->fuzzing->engine,
+	    .refused = f->ask == ASK_SYSCALL ? j->fuzzing->refused : "",
 	};
-	struct attempt *a = j->attempt;
+	struct fuzzing *a = j->fuzzing;
 
 	a->lost.own = CRASH_OWN_NONE;
 	/* A target that never began to fuzz is "not fuzzed": that is no finding. */
@@ -164,7 +164,7 @@ void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what)
 int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
-	const struct attempt *a = j->attempt;
+	const struct fuzzing *a = j->fuzzing;
 	_autoclose_ int queue = -1;
 	char cell[400];
 	struct kept k;

@@ -57,9 +57,9 @@ void job_disk_forgive(struct job *j);
 void job_build_check_again(struct job *j);
 /* claims.c: an earlier run ignored the numbers of this build. */
 void job_claims_recall(struct job *j, const char *text);
-/* job.c: the attempt's cell is gone; the frozen cell is gone; the seat is closed; other work than
+/* job.c: the fuzzing cell is gone; the frozen cell is gone; the seat is closed; other work than
  * a turn begins. */
-void job_forget_attempt(struct job *j);
+void job_forget_fuzzing(struct job *j);
 void job_cell_thawed(struct job *j);
 void job_left_seat(struct job *j);
 void job_work_begins(struct job *j);

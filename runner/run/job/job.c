@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/task.h"
-#include "runner/run/job/attempt.h"
 #include "runner/run/job/dump.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "runner/run/job/setup.h"
 
@@ -47,7 +47,7 @@ void job_done(struct job *j)
 	free(j->seen);
 	if (j->log_open)
 		joblog_close(&j->log);
-	attempt_free(j, j->attempt);
+	fuzzing_free(j, j->fuzzing);
 }
 
 void job_set_note(struct job *j, const char *fmt, ...)
@@ -162,7 +162,7 @@ static uint64_t job_cell_ends_us(const struct job *j)
 /* Gives the keeper the cell's deadline, for the case that this process is suspended. */
 static void job_give_keeper_deadline(struct job *j)
 {
-	struct attempt *a = j->attempt;
+	struct fuzzing *a = j->fuzzing;
 	uint64_t at = a && a->cell ? job_cell_ends_us(j) : 0;
 	struct err e;
 
@@ -184,14 +184,14 @@ static void do_kill(struct job *j);
  * CPU time, or went on with its input. */
 static void check_dump_ignored(struct job *j)
 {
-	struct attempt *a = j->attempt;
+	struct fuzzing *a = j->fuzzing;
 	struct cgroup_counters c;
 	struct err e;
 
 	/* In starved cells only CPU time tells whether the input is over its limit. */
 	a->ignored_dump =
-	    a->stats_cpu_us && a->dump_sent && j->attempt->engine.fault == ENGINE_FAULT_NONE &&
-	    attempt_read(a, &c, &e) == 0 && c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
+	    a->stats_cpu_us && a->dump_sent && j->fuzzing->engine.fault == ENGINE_FAULT_NONE &&
+	    fuzzing_read(a, &c, &e) == 0 && c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
 	    c.usage_us >= a->stats_cpu_us + j->cfg->input_timeout_us;
 }
 
@@ -311,15 +311,15 @@ static void do_launch(struct job *j)
 		job_step(j, EVENT_ENDED);
 		return;
 	}
-	r = attempt_launch(j, &job_cell_ops, &j->attempt, &e);
+	r = fuzzing_launch(j, &job_cell_ops, &j->fuzzing, &e);
 	if (r < 0) {
 		no_cell(j, r, &e);
 		return;
 	}
 	job_claims_launched(j);
 	j->cells++;
-	j->attempt->waited_us = j->fleet->clock.waited_us;
-	fleet_launched(j->fleet, j->attempt->launched_us);
+	j->fuzzing->waited_us = j->fleet->clock.waited_us;
+	fleet_launched(j->fleet, j->fuzzing->launched_us);
 	arm(j);
 }
 
@@ -330,7 +330,7 @@ void job_hold(struct job *j, bool held)
 	if (held == j->frozen || (held && j->phase != PHASE_RUNNING))
 		return;
 	j->frozen = held;
-	if (!j->attempt || !j->attempt->cell || cell_freeze(j->attempt->cell, held, &e) < 0)
+	if (!j->fuzzing || !j->fuzzing->cell || cell_freeze(j->fuzzing->cell, held, &e) < 0)
 		return; /* the cell is just ending */
 	if (!held)
 		fleet_thawed(j->fleet);
@@ -341,11 +341,11 @@ static void do_ask(struct job *j)
 	struct err e;
 
 	job_hold(j, false);
-	j->attempt->asked = true;
+	j->fuzzing->asked = true;
 	j->grace_at = clock_mono_us() + j->cfg->grace_us;
 	/* -ESRCH: the program has not begun, or has just ended.  The dump follows after the grace
 	 * period. */
-	(void)!cell_signal(j->attempt->cell, j->target->engine->stop_signal, &e);
+	(void)!cell_signal(j->fuzzing->cell, j->target->engine->stop_signal, &e);
 	arm(j);
 }
 
@@ -363,13 +363,13 @@ uint64_t job_dump_grace(double starved)
 /* Reports and artifacts from now on are the result of our signal. */
 static void mark_forced(struct job *j)
 {
-	struct attempt *a = j->attempt;
+	struct fuzzing *a = j->fuzzing;
 	struct timespec now = {0};
 
 	if (a->forced)
 		return;
 	a->forced = true;
-	a->fault_before = j->attempt->engine.fault;
+	a->fault_before = j->fuzzing->engine.fault;
 	/* The kernel stamps files with this clock, which is behind clock_real_us(). */
 	(void)!clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	a->forced_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
@@ -387,12 +387,12 @@ static void do_dump(struct job *j)
 
 	job_hold(j, false);
 	mark_forced(j);
-	j->attempt->dump_cpu_us = attempt_read(j->attempt, &c, &e) == 0 ? c.usage_us : 0;
-	r = dump_input(j->attempt->cell, j->target->engine, &j->attempt->engine,
+	j->fuzzing->dump_cpu_us = fuzzing_read(j->fuzzing, &c, &e) == 0 ? c.usage_us : 0;
+	r = dump_input(j->fuzzing->cell, j->target->engine, &j->fuzzing->engine,
 		       job_asked(j) == ASK_MEMORY, &e);
 	if (r > 0)
 		joblog_note(&j->log, "%s", e.msg);
-	j->attempt->dump_sent = r >= 0;
+	j->fuzzing->dump_sent = r >= 0;
 	j->grace_at = clock_mono_us() + grace;
 	arm(j);
 }
@@ -402,7 +402,7 @@ static void do_kill(struct job *j)
 	struct err e;
 
 	mark_forced(j);
-	if (cell_kill(j->attempt->cell, &e) < 0)
+	if (cell_kill(j->fuzzing->cell, &e) < 0)
 		joblog_note(&j->log, "%s", e.msg); /* the timer retries */
 	j->grace_at = clock_mono_us() + KILL_RETRY_US;
 	arm(j);
@@ -537,10 +537,10 @@ void job_settle(struct job *j)
 		job_step(j, waits_for(j));
 }
 
-void job_forget_attempt(struct job *j)
+void job_forget_fuzzing(struct job *j)
 {
-	attempt_free(j, j->attempt);
-	j->attempt = NULL;
+	fuzzing_free(j, j->fuzzing);
+	j->fuzzing = NULL;
 }
 
 void job_cell_thawed(struct job *j)

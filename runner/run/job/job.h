@@ -72,7 +72,7 @@ enum {
 };
 
 /* One cell of a job, from launch to its end. */
-struct attempt;
+struct fuzzing;
 
 /* The state of a target's binary. */
 struct job_binary {
@@ -131,7 +131,7 @@ struct job {
 	enum phase phase;
 	enum reason reason;	 /* why the job ended; REASON_NONE: it has not ended */
 	char note[200];		 /* for the user: the last problem; "": there was none */
-	struct attempt *attempt; /* the present cell; NULL between cells */
+	struct fuzzing *fuzzing; /* the present cell; NULL between cells */
 	/* The job's only timer, for grace_at and deadline_at. */
 	struct source *timer;
 	uint64_t grace_at;    /* when the present step ends or is tried again; 0: no limit */

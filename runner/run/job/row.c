@@ -2,7 +2,7 @@
 /* The figures of a job: its curves over time, and its row of the run's status. */
 #include "base/clock.h"
 #include "base/sys.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 
 #include <stdio.h>
@@ -75,7 +75,7 @@ static const char *refused_text(struct job *j)
 
 static void row_engine(const struct job *j, struct target_row *r)
 {
-	const struct engine_state *now = j->attempt ? &j->attempt->engine : NULL;
+	const struct engine_state *now = j->fuzzing ? &j->fuzzing->engine : NULL;
 	uint64_t files = j->seeds.files + j->found.inputs + j->found.skipped;
 	uint64_t cpu_ms = r->cpu_us / USEC_PER_MSEC;
 

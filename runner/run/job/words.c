@@ -5,7 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/dictionary/literals.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 
 #include <errno.h>
@@ -206,17 +206,17 @@ int job_words_collect(const struct job *j, struct err *e)
 	_autowords_ struct words w = WORDS_INIT;
 	uint64_t entries;
 
-	if (!words_are_wanted(j) || !j->attempt)
+	if (!words_are_wanted(j) || !j->fuzzing)
 		return 0;
 	/* The engine's number of entries: given entries and repeated words count, too. */
-	entries = j->attempt->engine.dict_entries;
+	entries = j->fuzzing->engine.dict_entries;
 	if (entries < j->words.has.own)
 		entries = j->words.has.own;
 	if (entries == 0 && j->words.told.n == 0)
 		return 0;
 	words_load_file(j, &w);
 	if (entries > 0)
-		words_offered(&w, j->attempt->execs / entries);
+		words_offered(&w, j->fuzzing->execs / entries);
 	for (size_t i = 0; i < j->words.told.n; i++) {
 		const struct word *t = &j->words.told.v[i];
 

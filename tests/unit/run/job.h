@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/task.h"
 #include "runner/corpus/workdir.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "runner/run/job/modules.h"
 #include "runner/run/job/setup.h"
@@ -130,7 +130,7 @@ int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, 
 	return 0;
 }
 
-uid_t attempt_uid(const struct job *j)
+uid_t fuzzing_uid(const struct job *j)
 {
 	(void)j;
 	return 1;
@@ -141,9 +141,9 @@ gid_t setup_gid(uid_t uid)
 	return uid;
 }
 
-int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret, struct err *e)
+int fuzzing_launch(struct job *j, const struct cell_ops *ops, struct fuzzing **ret, struct err *e)
 {
-	struct attempt *a = calloc(1, sizeof(*a));
+	struct fuzzing *a = calloc(1, sizeof(*a));
 
 	assert_non_null(a);
 	if (w.launch_fails) {
@@ -154,7 +154,7 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 		return err_set(e, code, "make a pipe: %s", strerror(code));
 	}
 	assert_ptr_equal(ops, &job_cell_ops);
-	assert_null(j->attempt);
+	assert_null(j->fuzzing);
 	a->launched_us = w.now;
 	a->may_take_us = j->cfg->input_timeout_us;
 	a->cell = (void *)&w; /* its content is never read */
@@ -164,7 +164,7 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	return 0;
 }
 
-void attempt_free(const struct job *j, struct attempt *a)
+void fuzzing_free(const struct job *j, struct fuzzing *a)
 {
 	(void)j;
 	if (a)
@@ -172,17 +172,17 @@ void attempt_free(const struct job *j, struct attempt *a)
 	free(a);
 }
 
-void attempt_share(const struct attempt *a, struct cgroup_counters *io)
+void fuzzing_share(const struct fuzzing *a, struct cgroup_counters *io)
 {
 	io->usage_us -= a->from.usage_us;
 	io->oom_kills -= a->from.oom_kills;
 }
 
-int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e)
+int fuzzing_read(const struct fuzzing *a, struct cgroup_counters *ret, struct err *e)
 {
 	int r = cell_read(a->cell, ret, e);
 
-	attempt_share(a, ret);
+	fuzzing_share(a, ret);
 	return r;
 }
 
@@ -426,9 +426,9 @@ static inline void cell_ends(int code)
 {
 	struct cell_end end = {.how = CELL_EXITED, .code = code};
 
-	assert_non_null(w.job.attempt);
+	assert_non_null(w.job.fuzzing);
 	w.now += 60 * S;
-	w.job.attempt->engine.running = w.job.fuzzed = true;
+	w.job.fuzzing->engine.running = w.job.fuzzed = true;
 	job_cell_ops.ended(&w.job, &end);
 }
 

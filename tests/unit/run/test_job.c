@@ -399,7 +399,7 @@ static void a_cell_that_the_keeper_killed_did_not_fail(void **state)
 		if (i == 2) /* fuzzcell's own timer fires first */
 			job_stop(&w.job, REASON_TIME_LIMIT, false);
 		w.fleet.clock.last.at_us = w.now;
-		w.job.attempt->engine.running = w.job.fuzzed = true;
+		w.job.fuzzing->engine.running = w.job.fuzzed = true;
 		keeper_kills_cell();
 		assert_int_equal(w.job.last_failure, FAILURE_NONE);
 		assert_int_equal(w.job.failures_total, 0);
@@ -432,7 +432,7 @@ static void a_bomb_that_is_asked_to_stop_is_saved(void **state)
 {
 	(void)state;
 	first_turn();
-	w.job.attempt->engine.running = w.job.fuzzed = true;
+	w.job.fuzzing->engine.running = w.job.fuzzed = true;
 	job_pause(&w.job, false);
 	assert_int_equal(w.job.phase, PHASE_POLITE);
 	job_cell_ops.memory(&w.job, true);

@@ -52,7 +52,7 @@ static void fails(void)
 {
 	struct cell_end end = {.how = CELL_EXITED, .code = 76};
 
-	assert_non_null(w.job.attempt);
+	assert_non_null(w.job.fuzzing);
 	say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
 	say(report);
 	w.now += S / 10;
@@ -159,11 +159,11 @@ static void what_a_cell_used_before_is_not_counted_again(void **state)
 	know("new");
 	first_turn();
 	fails();
-	w.job.attempt->from.usage_us = 0;
+	w.job.fuzzing->from.usage_us = 0;
 	w.counters.usage_us = 5 * S;
 	fails();
 	assert_int_equal(w.job.before.usage_us, 5 * S);
-	w.job.attempt->from.usage_us = 5 * S;
+	w.job.fuzzing->from.usage_us = 5 * S;
 	w.counters.usage_us = 7 * S;
 	fails();
 	assert_int_equal(w.job.before.usage_us, 7 * S);

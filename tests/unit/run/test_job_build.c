@@ -259,11 +259,11 @@ static void how_its_quanta_ended_is_counted(void **state)
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		struct share_health was = *h;
 
-		struct attempt attempt = {.engine.running = v[i].fuzzed};
+		struct fuzzing fuzzing = {.engine.running = v[i].fuzzed};
 
-		w.job.attempt = &attempt;
+		w.job.fuzzing = &fuzzing;
 		job_count_health(&w.job, v[i].what);
-		w.job.attempt = NULL;
+		w.job.fuzzing = NULL;
 		assert_int_equal(h->quanta, was.quanta + 1);
 		assert_int_equal(h->not_started, was.not_started + v[i].not_started);
 		assert_int_equal(h->limited, was.limited + v[i].limited);
@@ -379,7 +379,7 @@ static void a_new_build_has_inputs_of_its_own(void **state)
 	(void)state;
 	w.cfg.runs = 1000;
 	first_turn();
-	w.job.attempt->engine.execs = 1000;
+	w.job.fuzzing->engine.execs = 1000;
 	pause_it();
 	job_start(&w.job, 86400 * S);
 	assert_int_equal(job_runs_left(&w.job), 1);
@@ -388,7 +388,7 @@ static void a_new_build_has_inputs_of_its_own(void **state)
 	job_start(&w.job, 86400 * S);
 	assert_int_equal(job_runs_left(&w.job), 1000);
 	triaged((struct triage_sum){0}, 1);
-	w.job.attempt->engine.execs = 300;
+	w.job.fuzzing->engine.execs = 300;
 	pause_it();
 	assert_int_equal(job_runs_left(&w.job), 700);
 	assert_int_equal(w.job.execs_before, 1300); /* total */

@@ -37,7 +37,7 @@ static void a_chosen_longest_input_is_known(void **state)
 {
 	(void)state;
 	first_turn();
-	w.job.attempt->max_len = 128;
+	w.job.fuzzing->max_len = 128;
 	say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
 	assert_int_equal(w.fleet.max_len, 128);
 	say("INFO: -max_len is not provided; libFuzzer will not generate inputs larger than 7 "
@@ -148,7 +148,7 @@ static void what_it_did_not_do_when_asked(void **state)
 			first_turn();
 		}
 		job_kill(&w.job, REASON_STOPPED);
-		w.job.attempt->engine.running = w.job.fuzzed = true;
+		w.job.fuzzing->engine.running = w.job.fuzzed = true;
 		job_cell_ops.ended(&w.job, &end);
 		assert_int_equal(w.job.phase, PHASE_DONE);
 		assert_int_equal(w.job.reason, REASON_STOPPED);
@@ -165,11 +165,11 @@ static void a_turn_ends_in_a_hanging_input(void **state)
 	(void)state;
 	first_turn();
 	job_pause(&w.job, false);
-	w.job.attempt->forced = true;
-	w.job.attempt->dump_sent = true;
-	w.job.attempt->engine.running = w.job.fuzzed = true;
-	w.job.attempt->engine.fault = ENGINE_FAULT_CRASH;
-	snprintf(w.job.attempt->engine.fault_text, sizeof(w.job.attempt->engine.fault_text),
+	w.job.fuzzing->forced = true;
+	w.job.fuzzing->dump_sent = true;
+	w.job.fuzzing->engine.running = w.job.fuzzed = true;
+	w.job.fuzzing->engine.fault = ENGINE_FAULT_CRASH;
+	snprintf(w.job.fuzzing->engine.fault_text, sizeof(w.job.fuzzing->engine.fault_text),
 		 "libFuzzer: deadly signal");
 	job_cell_ops.ended(&w.job, &end);
 	assert_string_equal(w.job.note, "");
@@ -302,7 +302,7 @@ static void many_refused_calls_hide_none(void **state)
 	say(inited);
 	job_cell_ops.refused(&w.job, "bpf");
 	assert_int_equal(w.job.ask, ASK_SYSCALL);
-	assert_string_equal(w.job.attempt->refused, "bpf");
+	assert_string_equal(w.job.fuzzing->refused, "bpf");
 }
 
 /* --- ends of a cell ---------------------------------------------------------- */

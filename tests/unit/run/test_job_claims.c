@@ -126,8 +126,8 @@ static void lines_before_the_process_is_known_wait(void **state)
 	assert_int_equal(w.fleet.curve.cov, 0);
 	w.pid = 7;
 	tick(S);
-	assert_int_equal(w.job.attempt->engine.cov, 900);
-	assert_int_equal(w.job.attempt->engine.edges_total, 5000);
+	assert_int_equal(w.job.fuzzing->engine.cov, 900);
+	assert_int_equal(w.job.fuzzing->engine.edges_total, 5000);
 	assert_int_equal(w.fleet.curve.cov, 900);
 	assert_int_equal(w.fleet.curve.base, 900); /* the seeds reach them: they are no finds */
 	assert_int_equal(w.job.claims.refused, 0);
@@ -192,7 +192,7 @@ static void no_more_executions_than_cpu_time(void **state)
 		job_row(&w.job, w.now, &row);
 		assert_true(row.execs <= 20 * 2 * (i + 2) * S);
 		tick(S);
-		assert_int_equal(w.job.attempt->engine.execs, 400000);
+		assert_int_equal(w.job.fuzzing->engine.execs, 400000);
 	}
 	assert_string_equal(forged(), "99999999999 executions, its CPU time allows 40000000");
 }
@@ -205,8 +205,8 @@ static void each_line_with_too_many_executions_counts(void **state)
 	say("#400000\tpulse  cov: 30 ft: 40 corp: 7/9b lim: 4 exec/s: 5 rss: 30Mb\n");
 	for (unsigned i = 0; i < 100; i++)
 		say("#99999999999\tNEW    cov: 90 ft: 40 corp: 99999999/9b lim: 4\n");
-	assert_int_equal(w.job.attempt->engine.execs, 400000);
-	assert_int_equal(w.job.attempt->engine.corpus_units, 7);
+	assert_int_equal(w.job.fuzzing->engine.execs, 400000);
+	assert_int_equal(w.job.fuzzing->engine.corpus_units, 7);
 	assert_int_equal(w.job.cov, 30);
 	assert_int_equal(w.forges, 1);
 	assert_true(w.fleet.forges);
@@ -226,7 +226,7 @@ static void a_late_reading_proves_nothing(void **state)
 		say(line);
 	}
 	assert_int_equal(w.job.claims.refused, 0);
-	assert_int_equal(w.job.attempt->engine.execs, 600 * S);
+	assert_int_equal(w.job.fuzzing->engine.execs, 600 * S);
 }
 
 static void the_last_words_are_bounded_as_well(void **state)

@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "tests/unit/dictionary/program.h"
 #include "tests/unit/scratch.h"
@@ -14,7 +14,7 @@ static struct {
 	struct run_dirs dirs;
 	struct job_env env;
 	struct target target;
-	struct attempt attempt;
+	struct fuzzing fuzzing;
 	struct target_config cfg;
 	struct job job;
 	char name[8], binary[64], given[64];
@@ -50,7 +50,7 @@ static int begin(void **state)
 	snprintf(w.given, sizeof(w.given), "%s/given", w.dir.path);
 	w.target = (struct target){.name = w.name, .binary = w.binary, .engine = &engine_libfuzzer};
 	w.job =
-	    (struct job){.env = &w.env, .target = &w.target, .cfg = &w.cfg, .attempt = &w.attempt};
+	    (struct job){.env = &w.env, .target = &w.target, .cfg = &w.cfg, .fuzzing = &w.fuzzing};
 	w.cfg = (struct target_config){.auto_dictionary = WORDS_JOINED};
 	w.job.log.fd = -1;
 	return 0;
@@ -183,8 +183,8 @@ static void what_the_engine_says_is_counted(void **state)
 {
 	(void)state;
 	assert_true(prepare() > 0);
-	w.job.attempt->engine.dict_entries = w.job.words.has.own + 50;
-	w.attempt.execs = 1000 * w.job.attempt->engine.dict_entries;
+	w.job.fuzzing->engine.dict_entries = w.job.words.has.own + 50;
+	w.fuzzing.execs = 1000 * w.job.fuzzing->engine.dict_entries;
 	job_words_line(&w.job, SLICE(NEW "1 ManualDict- DE: \"kw-of-this-test\"-"));
 	job_words_line(&w.job, SLICE(NEW "1 PersAutoDict- DE: \"kw-of-this-test\"-"));
 	job_words_line(&w.job, SLICE(NEW "1 CMP- DE: \"\\001\\000\"-"));

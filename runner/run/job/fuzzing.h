@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_RUN_JOB_ATTEMPT_H
-#define RUNNER_RUN_JOB_ATTEMPT_H
+#ifndef RUNNER_RUN_JOB_FUZZING_H
+#define RUNNER_RUN_JOB_FUZZING_H
 
 #include "base/lines.h"
 #include "runner/run/job/job.h"
 #include "runner/run/triage/kept.h"
 
-/* The state of one cell, or of one engine process in a cell that stays. */
-struct attempt {
+/* The state of one fuzzing cell, or of one engine process in a cell that stays. */
+struct fuzzing {
 	struct cell *cell;
 	/* The cell's counters at the launch: not 0 in a cell that stayed. */
 	struct cgroup_counters from;
@@ -56,23 +56,23 @@ struct attempt {
 
 /* Builds and starts a job's cell, with its mounts, limits and command.  Or starts the engine again
  * in the cell that stayed in j->seat. */
-MUST_CHECK int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret,
+MUST_CHECK int fuzzing_launch(struct job *j, const struct cell_ops *ops, struct fuzzing **ret,
 			      struct err *e);
 
-/* Reduces the cell's counters to this attempt alone: in a cell that stayed they go on. */
-void attempt_share(const struct attempt *a, struct cgroup_counters *io);
-/* cell_read() and attempt_share(). */
-MUST_CHECK int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e);
+/* Reduces the cell's counters to this process alone: in a cell that stayed they go on. */
+void fuzzing_share(const struct fuzzing *a, struct cgroup_counters *io);
+/* cell_read() and fuzzing_share(). */
+MUST_CHECK int fuzzing_read(const struct fuzzing *a, struct cgroup_counters *ret, struct err *e);
 
 /* Call it when the cell is gone or parked; NULL is fine. */
-void attempt_free(const struct job *j, struct attempt *a);
+void fuzzing_free(const struct job *j, struct fuzzing *a);
 
 /* The engine's limit of an input's time.  The engine measures wall time, so a target that waits for
  * CPUs gets more, up to four times as much.  Triage judges the timeouts that the engine still
  * reports.  starved: as in struct effective. */
-uint64_t attempt_input_timeout(uint64_t may_take_us, double starved);
+uint64_t fuzzing_input_timeout(uint64_t may_take_us, double starved);
 
 /* The host user of a job's cells. */
-uid_t attempt_uid(const struct job *j);
+uid_t fuzzing_uid(const struct job *j);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -26,7 +26,7 @@ enum { HANG_SHARE = 8 };
 
 enum { SUPPRESSIONS_MAX = 1 << 20 };
 
-uid_t attempt_uid(const struct job *j)
+uid_t fuzzing_uid(const struct job *j)
 {
 	return setup_uid(j->index);
 }
@@ -47,7 +47,7 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 }
 
 /* Borrows memory for a symbolizer.  Without it a known crash ends the cell, as any other crash. */
-static bool attempt_borrow(const struct job *j, struct attempt *a)
+static bool fuzzing_borrow(const struct job *j, struct fuzzing *a)
 {
 	const struct triage_env *env = &j->env->triage_env;
 	uint64_t bytes = j->cfg->symbolizer_memory;
@@ -86,7 +86,7 @@ static int mount_text(struct setup *s, const struct job *j, const char *name, co
 }
 
 /* Suppresses known crashes, so that they do not end every cell. */
-static int mount_suppressions(struct setup *s, const struct job *j, struct attempt *a,
+static int mount_suppressions(struct setup *s, const struct job *j, struct fuzzing *a,
 			      struct err *e)
 {
 	const struct ledger *l = books_ledger(j->env->triage_env.books);
@@ -96,7 +96,7 @@ static int mount_suppressions(struct setup *s, const struct job *j, struct attem
 
 	suppress_leaks(l, j->target->name, &leaks); /* when a buffer is full, its lines are valid */
 	suppress_undefined(l, j->target->name, &j->unsuppressed, &undefined);
-	if (leaks.n + undefined.n == 0 || !attempt_borrow(j, a))
+	if (leaks.n + undefined.n == 0 || !fuzzing_borrow(j, a))
 		return 0;
 	r = leaks.n > 0 ? mount_text(s, j, "known-leaks", SETUP_FILE_LEAKS, buf_slice(&leaks), e)
 			: 0;
@@ -108,7 +108,7 @@ static int mount_suppressions(struct setup *s, const struct job *j, struct attem
 	return r;
 }
 
-uint64_t attempt_input_timeout(uint64_t may_take_us, double starved)
+uint64_t fuzzing_input_timeout(uint64_t may_take_us, double starved)
 {
 	double share = 1 - starved;
 	unsigned times = share > 1.0 / LONGER_MAX ? (unsigned)(1 / share + 0.5) : LONGER_MAX;
@@ -134,7 +134,7 @@ static bool has_known_hang(const struct job *j)
 /* The time that an input may take.  A known hang costs the engine this time whenever it is met.  If
  * the whole corpus ran quickly, no input needs long, so the time is shorter.  Triage then counts a
  * slow input for the known hang. */
-static uint64_t attempt_may_take(const struct job *j)
+static uint64_t fuzzing_may_take(const struct job *j)
 {
 	uint64_t us = j->cfg->input_timeout_us, shorter = us / HANG_SHARE;
 
@@ -146,12 +146,12 @@ static uint64_t attempt_may_take(const struct job *j)
 static uint64_t input_timeout_s(const struct job *j)
 {
 	double starved = fmax(j->fleet->clock.starved, j->starved);
-	uint64_t us = attempt_input_timeout(attempt_may_take(j), starved);
+	uint64_t us = fuzzing_input_timeout(fuzzing_may_take(j), starved);
 
 	return (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
 }
 
-static int attempt_engine_command(struct setup *s, const struct job *j, const struct attempt *a,
+static int fuzzing_engine_command(struct setup *s, const struct job *j, const struct fuzzing *a,
 				  struct err *e)
 {
 	static const char *const seed_dirs[] = {SETUP_DIR_SEEDS, NULL};
@@ -189,7 +189,7 @@ static void mount_dictionary(struct setup *s, const struct job *j)
 		setup_mount(s, SETUP_FILE_DICT, false, "%s", given);
 }
 
-static int attempt_make_setup(struct setup *s, const struct job *j, struct attempt *a,
+static int fuzzing_make_setup(struct setup *s, const struct job *j, struct fuzzing *a,
 			      struct err *e)
 {
 	int r;
@@ -200,7 +200,7 @@ static int attempt_make_setup(struct setup *s, const struct job *j, struct attem
 	mount_work(s, j, "seeds", SETUP_DIR_SEEDS, false);
 	mount_dictionary(s, j);
 	r = mount_suppressions(s, j, a, e);
-	return r == 0 ? attempt_engine_command(s, j, a, e) : r;
+	return r == 0 ? fuzzing_engine_command(s, j, a, e) : r;
 }
 
 /* Logs the command, so that a user can run it by hand. */
@@ -217,10 +217,10 @@ static void note_command(struct job *j, const struct engine_cmd *cmd)
 }
 
 static int start_in_seat(struct job *j, const struct setup *s, const struct setup_cell *c,
-			 const struct cell_ops *ops, struct attempt *a, struct err *e)
+			 const struct cell_ops *ops, struct fuzzing *a, struct err *e)
 {
 	bool again;
-	int r = seat_start(j->seat, s, c, attempt_uid(j), ops, j, &a->cell, &again, e);
+	int r = seat_start(j->seat, s, c, fuzzing_uid(j), ops, j, &a->cell, &again, e);
 
 	if (r < 0)
 		return r;
@@ -232,8 +232,8 @@ static int start_in_seat(struct job *j, const struct setup *s, const struct setu
 	return 0;
 }
 
-static int attempt_start_cell(struct job *j, const struct setup *s, const struct cell_ops *ops,
-			      struct attempt *a, struct err *e)
+static int fuzzing_start_cell(struct job *j, const struct setup *s, const struct cell_ops *ops,
+			      struct fuzzing *a, struct err *e)
 {
 	char id[64];
 	struct setup_cell c = {.host = j->env->host,
@@ -246,41 +246,41 @@ static int attempt_start_cell(struct job *j, const struct setup *s, const struct
 	if (j->seat)
 		return start_in_seat(j, s, &c, ops, a, e);
 	note_command(j, &s->cmd);
-	return setup_start(s, &c, attempt_uid(j), ops, j, &a->cell, e);
+	return setup_start(s, &c, fuzzing_uid(j), ops, j, &a->cell, e);
 }
 
 /* Counters of a cgroup that could not be read are zero. */
-static void attempt_less(uint64_t *io, uint64_t before)
+static void fuzzing_less(uint64_t *io, uint64_t before)
 {
 	*io = *io > before ? *io - before : 0;
 }
 
-void attempt_share(const struct attempt *a, struct cgroup_counters *io)
+void fuzzing_share(const struct fuzzing *a, struct cgroup_counters *io)
 {
 	const struct cgroup_counters *from = &a->from;
 
-	attempt_less(&io->usage_us, from->usage_us);
-	attempt_less(&io->user_us, from->user_us);
-	attempt_less(&io->system_us, from->system_us);
-	attempt_less(&io->throttled_us, from->throttled_us);
-	attempt_less(&io->mem_high_events, from->mem_high_events);
-	attempt_less(&io->oom_kills, from->oom_kills);
-	attempt_less(&io->pids_refused, from->pids_refused);
-	attempt_less(&io->cpu.full_us, from->cpu.full_us);
-	attempt_less(&io->memory.full_us, from->memory.full_us);
-	attempt_less(&io->io.full_us, from->io.full_us);
+	fuzzing_less(&io->usage_us, from->usage_us);
+	fuzzing_less(&io->user_us, from->user_us);
+	fuzzing_less(&io->system_us, from->system_us);
+	fuzzing_less(&io->throttled_us, from->throttled_us);
+	fuzzing_less(&io->mem_high_events, from->mem_high_events);
+	fuzzing_less(&io->oom_kills, from->oom_kills);
+	fuzzing_less(&io->pids_refused, from->pids_refused);
+	fuzzing_less(&io->cpu.full_us, from->cpu.full_us);
+	fuzzing_less(&io->memory.full_us, from->memory.full_us);
+	fuzzing_less(&io->io.full_us, from->io.full_us);
 }
 
-int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e)
+int fuzzing_read(const struct fuzzing *a, struct cgroup_counters *ret, struct err *e)
 {
 	int r = cell_read(a->cell, ret, e);
 
 	if (r == 0)
-		attempt_share(a, ret);
+		fuzzing_share(a, ret);
 	return r;
 }
 
-void attempt_free(const struct job *j, struct attempt *a)
+void fuzzing_free(const struct job *j, struct fuzzing *a)
 {
 	const struct triage_env *env = &j->env->triage_env;
 
@@ -292,9 +292,9 @@ void attempt_free(const struct job *j, struct attempt *a)
 	free(a);
 }
 
-int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret, struct err *e)
+int fuzzing_launch(struct job *j, const struct cell_ops *ops, struct fuzzing **ret, struct err *e)
 {
-	struct attempt *a = xcalloc(1, sizeof(*a));
+	struct fuzzing *a = xcalloc(1, sizeof(*a));
 	struct setup s = {0};
 	int r;
 
@@ -304,14 +304,14 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	a->lost.own = CRASH_OWN_NONE;
 	if (!kept_file_look(j->target->binary, &a->binary))
 		a->binary.size = 0;
-	r = attempt_make_setup(&s, j, a, e);
+	r = fuzzing_make_setup(&s, j, a, e);
 	if (r == 0) {
 		a->max_len = s.cmd.max_len;
-		r = attempt_start_cell(j, &s, ops, a, e);
+		r = fuzzing_start_cell(j, &s, ops, a, e);
 	}
 	setup_done(&s);
 	if (r < 0) {
-		attempt_free(j, a);
+		fuzzing_free(j, a);
 		return r;
 	}
 	*ret = a;

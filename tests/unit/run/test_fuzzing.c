@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/run/job/attempt.h"
+#include "runner/run/job/fuzzing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void a_waiting_target_gets_longer(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-		assert_int_equal(attempt_input_timeout(30 * S, v[i].starved), S * 30 * v[i].times);
+		assert_int_equal(fuzzing_input_timeout(30 * S, v[i].starved), S * 30 * v[i].times);
 }
 
 /* The result is between its time and four times its time, for any figures. */
@@ -30,9 +30,9 @@ static void any_share_is_bounded(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i <= 1000; i++)
-		assert_in_range(attempt_input_timeout(day, i / 1000.0), day, 4 * day);
+		assert_in_range(fuzzing_input_timeout(day, i / 1000.0), day, 4 * day);
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-		assert_in_range(attempt_input_timeout(day, odd[i]), day, 4 * day);
+		assert_in_range(fuzzing_input_timeout(day, odd[i]), day, 4 * day);
 }
 
 static const struct CMUnitTest tests[] = {
