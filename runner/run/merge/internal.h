@@ -9,11 +9,9 @@
 #include "runner/run/merge/merge.h"
 
 /* Shared by the files of a merge:
- *   merge.c   start and end
- *   steps.c   the order of the steps
- *   cell.c    cells that measure
- *   leak.c    the search for inputs that leak
- * In child processes, on the files of files.c: stage.c, direct.c, deal.c, look.c, decide.c. */
+ *   merge.c   start and end, the order of the steps
+ *   cell.c    cells that measure, the search for inputs that leak
+ * In child processes, on the files of files.c: stage.c, look.c, decide.c. */
 
 enum {
 	MERGE_SHARDS_MAX = 400, /* in merge/<target>/measure; each needs a descriptor */
@@ -114,19 +112,12 @@ struct merge {
 /* Sets the verdict and stops the cells; then the merge ends.  The first verdict stays. */
 void merge_end_with(struct merge *m, enum merge_verdict v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Starts the first step.  No callback comes before this returns. */
-MUST_CHECK int merge_begin(struct merge *m, struct err *e);
 /* A task or a cell has ended: takes the next steps. */
 void merge_advance(struct merge *m);
-/* The last step has ended: calls spec.done and frees m. */
-void merge_finish(struct merge *m);
 
-/* The function exec_spec.output of a slot's cells. */
-void merge_slot_output(void *arg, struct slice bytes);
 /* Takes a shard; calls merge_advance() when the slot is free again. */
 void merge_slot_take(struct merge_slot *s, size_t shard);
 void merge_slot_stop(struct merge_slot *s);
-void merge_slot_free(struct merge_slot *s); /* and merge_advance() */
 void merge_slot_done(struct merge_slot *s); /* frees what the slot holds */
 /* Once a second: stops the slot's cell if it makes no progress. */
 void merge_slot_tick(struct merge_slot *s, uint64_t now_us);
@@ -141,12 +132,9 @@ bool merge_bad_one(struct merge *m, const struct merge_bad *bad);
 void merge_blame_build(struct merge *m, const char *why);
 uint64_t merge_time_left(const struct merge *m);
 
-/* Searches for leaks after a cell that leaked and had run the shard's inputs from `first` on. */
-void merge_leaks_start(struct merge_slot *s);
-
 /* --- in child processes: task_fn ----------------------------------------------- */
 
-/* stage.c, deal.c.  arg: the merge.  merge_task_stage() lists and deals the candidates;
+/* stage.c.  arg: the merge.  merge_task_stage() lists and deals the candidates;
  * merge_task_deal() only deals those that are not measured yet. */
 struct merge_staged {
 	uint64_t candidates, longest, reused;
@@ -162,10 +150,6 @@ int merge_task_deal(void *arg, struct buf *out, struct err *e);
 MUST_CHECK int merge_deal_rest(const struct merge *m, bool full, int dir,
 			       const struct candidates *all, struct merge_staged *io,
 			       struct err *e);
-/* direct.c.  True: the corpus holds all candidates and nothing else, and a cell's user may read it.
- * all: the corpus, sorted; empty if false. */
-MUST_CHECK int merge_list_direct(const struct merge *m, int corpus, struct candidates *all,
-				 bool *ret, struct err *e);
 /* Mounts the candidates in a cell. */
 void merge_mount_inputs(struct setup *s, const struct merge *m);
 /* The directory of the first pass: "quick" or "measure". */
@@ -212,7 +196,7 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e);
 /* out: the corpus's struct merge_size. */
 int merge_task_end(void *arg, struct buf *out, struct err *e);
 
-/* last.c: facts from the last merge; all 0 and "" before the first merge. */
+/* files.c: facts from the last merge; all 0 and "" before the first merge. */
 struct merge_last {
 	char build[DIGEST_SHA1_HEX];
 	bool unsteady;		  /* a quick first pass failed on this build */

@@ -276,7 +276,7 @@ int merge_task_halve(void *arg, struct buf *out, struct err *e)
 	return list.n == 1 ? merge_look_blame(s, fd, &list, out, e) : halve(s, dir, &list, e);
 }
 
-/* --- names for leak.c ----------------------------------------------------------- */
+/* --- names for the search for leaks ----------------------------------------------------------- */
 
 static void merge_look_add_names(const struct merge_slot *s, int stage,
 				 const struct candidates *list, struct buf *out)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the candidates of a merge and makes the stage. */
+/* Finds the candidates of a merge, makes the stage, and deals the candidates that are not measured
+ * yet into shards. */
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/fs.h"
@@ -14,14 +15,238 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { MODE_OURS = 0750, MODE_STAGE = 0755, IDENTITY_MAX = 512, COMMAND_MAX = 1 << 20 };
+
+/* --- reading the corpus itself --------------------------------------------- */
+
+/* If cells can read the corpus itself, no stage is made and removed.  For small inputs that takes a
+ * third of a merge's time. */
 
 enum {
 	READABLE = 0444,
-	MODE_OURS = 0750,
-	MODE_STAGE = 0755,
-	IDENTITY_MAX = 512,
-	COMMAND_MAX = 1 << 20
+	READABLE_DIR = 0005,
+	MODE_MADE = 0750, /* as state_open_corpus() makes it */
+	MODE_OPEN = 0755,
 };
+
+/* Whether the file is a candidate under its name, and a cell can read it. */
+static bool merge_direct_is_plain(const char *name, const struct stat *st)
+{
+	return candidates_name_ok(name) && S_ISREG(st->st_mode) &&
+	       (st->st_mode & READABLE) == READABLE && (uint64_t)st->st_size <= WORKDIR_INPUT_MAX;
+}
+
+/* *ret_plain false: the directory has other files, too. */
+static int list_plain(int dir, struct candidates *to, bool *ret_plain, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, ".");
+	const struct dirent *ent;
+	struct stat st;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open the inputs");
+	*ret_plain = true;
+	while (r == 0 && *ret_plain && (ent = sys_readdir(d))) {
+		if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0)
+			continue;
+		if (fstatat(dir, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return err_sys(e, "look at '%s'", ent->d_name);
+		*ret_plain = merge_direct_is_plain(ent->d_name, &st);
+		if (*ret_plain)
+			r = candidates_add(to, ent->d_name, (uint64_t)st.st_size, e);
+	}
+	if (r == 0 && *ret_plain && errno)
+		r = err_sys(e, "list the inputs");
+	candidates_sort(to);
+	return r;
+}
+
+/* Whether the corpus has all seeds.  The seeds of a job are in one directory, which is read here.
+ * Other seeds need a stage: they are a user's files, or in an archive. */
+static int seeds_are_in(const struct merge *m, const struct candidates *corpus, bool *ret,
+			struct err *e)
+{
+	const struct target *t = m->spec.target;
+	_autocandidates_ struct candidates seeds = {0};
+	_autoclose_ int fd = -1;
+	int r;
+
+	if (!m->seeds) {
+		*ret = !t->seed_archive && t->seed_dirs.n == 0 && m->spec.cfg->seeds.n == 0;
+		return 0;
+	}
+	r = fs_open_dir(AT_FDCWD, m->seeds, &fd, e);
+	if (r == 0)
+		r = list_plain(fd, &seeds, ret, e);
+	for (size_t i = 0; r == 0 && *ret && i < seeds.n; i++)
+		*ret = candidates_find(corpus, seeds.v[i].name, seeds.v[i].size) != NULL;
+	return r;
+}
+
+/* A cell has its own user, which needs the mode bits for others.  They are set only if the
+ * directory of all corpora keeps others out.  A mode that a user chose stays. */
+static bool is_open_to_cells(int corpus)
+{
+	struct stat st, all;
+
+	if (fstat(corpus, &st) < 0)
+		return false;
+	if ((st.st_mode & READABLE_DIR) == READABLE_DIR)
+		return true;
+	return (st.st_mode & 07777) == MODE_MADE && st.st_uid == geteuid() &&
+	       fstatat(corpus, "..", &all, 0) == 0 && !(all.st_mode & S_IXOTH) &&
+	       fchmod(corpus, MODE_OPEN) == 0;
+}
+
+/* True: the corpus holds all candidates and nothing else, and a cell's user may read it.
+ * all: the corpus, sorted; empty if false. */
+static int merge_list_direct(const struct merge *m, int corpus, struct candidates *all, bool *ret,
+			     struct err *e)
+{
+	bool waits = false;
+	int r = retry_waits(m->env.state->dirfd, m->spec.target->name, &waits, e);
+
+	*ret = false;
+	if (r == 0 && !waits)
+		r = list_plain(corpus, all, ret, e);
+	if (r == 0 && *ret)
+		r = seeds_are_in(m, all, ret, e);
+	if (r < 0 || (*ret && !is_open_to_cells(corpus)))
+		*ret = false;
+	if (!*ret)
+		candidates_done(all);
+	return r;
+}
+
+void merge_mount_inputs(struct setup *s, const struct merge *m)
+{
+	if (m->direct)
+		setup_mount(s, SETUP_DIR_INPUTS, false, "%s/corpus/%s", m->env.state->path,
+			    m->spec.target->name);
+	else
+		setup_mount(s, SETUP_DIR_INPUTS, false, "%s/stage", m->path);
+}
+
+/* --- dealing the candidates ------------------------------------------------ */
+
+const char *merge_first_pass(bool full)
+{
+	return full ? "measure" : "quick";
+}
+
+/* Adds the inputs that were measured on this binary, sorted.  A bad input that came back (a seed)
+ * is run again.  With MERGE_MEASURE bad inputs stay in the corpus, and are not run again. */
+static int merge_deal_add_known(const struct merge *m, const struct merge_pass *p,
+				struct candidates *to, struct err *e)
+{
+	for (size_t k = 0; k < p->n; k++) {
+		const struct control *c = p->v[k].control;
+
+		for (size_t i = 0; i < c->n; i++) {
+			const struct candidate *one = &p->lists[k].v[i];
+			bool known =
+			    c->inputs[i].state == CONTROL_RAN ||
+			    (c->inputs[i].state == CONTROL_FAILED && m->spec.what == MERGE_MEASURE);
+			int r = known ? candidates_add(to, one->name, one->size, e) : 0;
+
+			if (r < 0)
+				return r;
+		}
+	}
+	candidates_sort(to);
+	return 0;
+}
+
+static int subtract(const struct candidates *all, const struct candidates *known,
+		    struct candidates *to, struct err *e)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct candidate *c = &all->v[i];
+		int r = candidates_find(known, c->name, c->size)
+			    ? 0
+			    : candidates_add(to, c->name, c->size, e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0; /* in the order of `all` */
+}
+
+static int find_rest(const struct merge *m, int dir, const char *pass, const struct candidates *all,
+		     struct candidates *rest, struct err *e)
+{
+	_automergepass_ struct merge_pass before = {0};
+	_autocandidates_ struct candidates known = {0};
+	int r = merge_pass_load(dir, pass, all, &before, e);
+
+	if (r == 0)
+		r = merge_deal_add_known(m, &before, &known, e);
+	return r == 0 ? subtract(all, &known, rest, e) : r;
+}
+
+static unsigned count_shards(const struct merge *m, const struct merge_staged *io, size_t n)
+{
+	return n ? shard_count(n, m->spec.workers, !io->full) : 0;
+}
+
+static bool too_many(const struct merge *m, const struct merge_staged *io, size_t n)
+{
+	return io->next + count_shards(m, io, n) > MERGE_SHARDS_MAX;
+}
+
+static int merge_deal_deal(const struct merge *m, const char *pass, int dir,
+			   const struct candidates *all, struct merge_staged *io, struct err *e)
+{
+	_autocandidates_ struct candidates rest = {0};
+	unsigned shards = 0;
+	int r = merge_pass_count(dir, pass, &io->next, e);
+
+	/* Each merge leaves shards.  If there are too many, all candidates are measured anew. */
+	if (r == 0 && too_many(m, io, all->n) && m->step == MERGE_STAGE) {
+		io->next = 0;
+		r = fs_remove_tree(dir, pass, e);
+	}
+	if (r == 0 && too_many(m, io, all->n))
+		r = err_set(e, E2BIG, "what the inputs reach does not fit %d control files",
+			    MERGE_SHARDS_MAX);
+	if (r == 0)
+		r = find_rest(m, dir, pass, all, &rest, e);
+	if (r == 0) {
+		shards = count_shards(m, io, rest.n);
+		r = merge_pass_deal(dir, pass, io->next, &rest, shards, e);
+	}
+	if (r < 0)
+		return r;
+	io->end = io->next + shards;
+	io->candidates = all->n;
+	io->reused = all->n - rest.n;
+	io->longest = all->n ? all->v[all->n - 1].size : 0; /* they are sorted by size */
+	return 0;
+}
+
+int merge_deal_rest(const struct merge *m, bool full, int dir, const struct candidates *all,
+		    struct merge_staged *io, struct err *e)
+{
+	io->full = full;
+	return merge_deal_deal(m, merge_first_pass(full), dir, all, io, e);
+}
+
+int merge_task_deal(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge *m = arg;
+	_autocandidates_ struct candidates all = {0};
+	struct merge_staged s = {0};
+	_autoclose_ int dir = -1;
+
+	if (fs_open_dir(AT_FDCWD, m->path, &dir, e) < 0 || merge_staged_load(dir, &all, e) < 0 ||
+	    merge_deal_rest(m, m->full, dir, &all, &s, e) < 0)
+		return err_code(e);
+	buf_put(out, (struct slice){(const char *)&s, sizeof(s)});
+	return 0;
+}
 
 /* --- the identity of binary and flags ----------------------------------------------- */
 
