@@ -10,7 +10,7 @@
 #include "runner/run/pressure.h"
 #include "runner/run/run.h"
 
-/* Shared by run.c (start and end of a run), watch.c (its events), space.c (disk space) and
+/* Shared by run.c (start and end of a run), watch.c (its events), disk_limits.c (disk space) and
  * ask.c (requests of users). */
 
 /* A measurement of the cells' disk space, in a child process. */

@@ -51,7 +51,7 @@ void job_forgive(struct job *j);
 void job_count_failures(struct job *j, enum failure what, uint64_t n);
 /* cell.c: an input that failed was removed from the seeds. */
 void job_count_taken(struct job *j);
-/* disk.c: the files saved until now do not count any more. */
+/* files.c: the files saved until now do not count any more. */
 void job_disk_forgive(struct job *j);
 /* build.c: the build's open crashes are checked before its next cell. */
 void job_build_check_again(struct job *j);
@@ -92,7 +92,7 @@ bool job_text_is_shortage(const char *text);
 /* Moves the deadline by this time. */
 void job_put_off(struct job *j, uint64_t us);
 
-/* disk.c: job_prepare() lays the working directory out, then calls job_after_prepare().
+/* files.c: job_prepare() lays the working directory out, then calls job_after_prepare().
  * job_collect() saves the results of a cell, then calls job_after_collect(). */
 MUST_CHECK int job_prepare(struct job *j, struct err *e);
 void job_collect(struct job *j);

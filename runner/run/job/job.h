@@ -238,7 +238,7 @@ struct job {
 	bool rebuilt;	    /* the binary came during the run: the run's commit is not its commit */
 	bool dropped;	    /* this build reaches much less than the build before; reported once */
 
-	/* --- Written by disk.c: preparing, collecting, and disk space. */
+	/* --- Written by files.c: the working directory, and its disk space. */
 	struct job_program program;
 	unsigned collects; /* failed attempts in a row to save results, for want of a resource */
 	bool uncollected;  /* the working directory still has results that could not be saved */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disk space: how much each cell holds, and the actions when little is left. */
+/* Enforces the disk limits: measures each cell (disk.h), ends cells that take too much, and holds
+ * all cells when little space is left. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -38,7 +39,7 @@ struct order {
 };
 
 /* Jobs that the last walk did not reach come first, then those with few files. */
-static int run_space_by_turn(const void *a, const void *b)
+static int disk_limits_by_order(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
 
@@ -47,12 +48,13 @@ static int run_space_by_turn(const void *a, const void *b)
 	return x->files < y->files ? -1 : x->files > y->files;
 }
 
-static bool has_cell(const struct job *j)
+static bool disk_limits_has_cell(const struct job *j)
 {
 	return j->phase == PHASE_RUNNING && j->fuzzing && j->fuzzing->cell;
 }
 
-static void run_space_look_at(const struct run_look *l, const struct job *j, struct disk_usage *io)
+static void disk_limits_look_at(const struct run_look *l, const struct job *j,
+				struct disk_usage *io)
 {
 	const struct fs_usage limit = {.bytes = j->cfg->disk, .files = WORKDIR_FILES_MAX};
 	struct err gone;
@@ -65,7 +67,7 @@ static void run_space_look_at(const struct run_look *l, const struct job *j, str
 	}
 }
 
-static int run_space_look_at_all(void *arg, struct buf *out, struct err *e)
+static int disk_limits_look_at_all(void *arg, struct buf *out, struct err *e)
 {
 	const struct run_look *l = arg;
 	const struct run *r = l->run;
@@ -74,19 +76,19 @@ static int run_space_look_at_all(void *arg, struct buf *out, struct err *e)
 
 	(void)e;
 	for (size_t i = 0; i < r->n; i++)
-		if (has_cell(&r->jobs[i]))
+		if (disk_limits_has_cell(&r->jobs[i]))
 			v[n++] = (struct order){.walked = r->jobs[i].disk.walked,
 						.files = disk_files(&r->jobs[i].disk.now),
 						.job = (uint32_t)i};
 	if (n > 0)
-		qsort(v, n, sizeof(*v), run_space_by_turn);
+		qsort(v, n, sizeof(*v), disk_limits_by_order);
 	for (size_t i = 0; i < n; i++) {
 		const struct job *j = &r->jobs[v[i].job];
 		struct looked got = {.job = v[i].job, .cell = j->cells, .usage = j->disk.now};
 
 		if (i > 0 && clock_mono_us() - l->began_us > DEEP_US)
 			break;
-		run_space_look_at(l, j, &got.usage);
+		disk_limits_look_at(l, j, &got.usage);
 		buf_put(out, (struct slice){(const char *)&got, sizeof(got)});
 	}
 	free(v);
@@ -95,19 +97,19 @@ static int run_space_look_at_all(void *arg, struct buf *out, struct err *e)
 
 /* --- cells that took too much --------------------------------------------------------- */
 
-static uint64_t run_space_grown(uint64_t now, uint64_t before)
+static uint64_t disk_limits_grown(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
 
-static bool is_unsure(const struct job *j)
+static bool disk_limits_is_unsure(const struct job *j)
 {
 	return j->disk.now.nameless.unsure || j->disk.now.closed;
 }
 
 /* Ends a cell.  A frozen cell is killed: it would take more space while it writes its input.  A
  * cell with mostly nameless files is killed, too: these files cannot be saved. */
-static void end_it(struct job *j, const char *why)
+static void disk_limits_end_cell(struct job *j, const char *why)
 {
 	char all[UNITS_MAX], nameless[UNITS_MAX], limit[UNITS_MAX], text[200];
 	const struct disk_usage *u = &j->disk.now;
@@ -123,49 +125,50 @@ static void end_it(struct job *j, const char *why)
 		job_stop(j, REASON_DISK_LIMIT, true);
 }
 
-static void end_those_over(struct run *r)
+static void disk_limits_end_those_over(struct run *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		struct job *j = &r->jobs[i];
 
-		if (!has_cell(j))
+		if (!disk_limits_has_cell(j))
 			continue;
 		if (job_over_disk(j))
-			end_it(j, "it wrote more than it may");
-		else if (is_unsure(j) && j->disk.unexplained >= j->cfg->disk)
-			end_it(
+			disk_limits_end_cell(j, "it wrote more than it may");
+		else if (disk_limits_is_unsure(j) && j->disk.unexplained >= j->cfg->disk)
+			disk_limits_end_cell(
 			    j,
 			    "the disk lost more than the cell's limit, and the cell hides files");
 	}
 }
 
 /* Any cell that can hide files may hold the space that the file system lost. */
-static void note_unexplained(struct run *r, const struct run_look *l, uint64_t before)
+static void disk_limits_note_unexplained(struct run *r, const struct run_look *l, uint64_t before)
 {
-	uint64_t lost = run_space_grown(before, l->room.bytes), known = 0;
+	uint64_t lost = disk_limits_grown(before, l->room.bytes), known = 0;
 
 	for (size_t i = 0; i < r->n; i++)
-		if (has_cell(&r->jobs[i]))
-			known += run_space_grown(disk_bytes(&r->jobs[i].disk.now),
-						 disk_bytes(&r->jobs[i].disk.before));
+		if (disk_limits_has_cell(&r->jobs[i]))
+			known += disk_limits_grown(disk_bytes(&r->jobs[i].disk.now),
+						   disk_bytes(&r->jobs[i].disk.before));
 	for (size_t i = 0; i < r->n; i++) {
 		struct job *j = &r->jobs[i];
-		uint64_t now =
-		    is_unsure(j) ? j->disk.unexplained + run_space_grown(lost, known) : 0;
+		uint64_t now = disk_limits_is_unsure(j)
+				   ? j->disk.unexplained + disk_limits_grown(lost, known)
+				   : 0;
 
 		job_disk_unexplained(j, now);
 	}
 }
 
 /* The cell's part in the missing space, as a share of the reserve. */
-static double blame_of(const struct run *r, const struct job *j)
+static double disk_limits_blame_of(const struct run *r, const struct job *j)
 {
 	const struct disk_usage *now = &j->disk.now, *before = &j->disk.before;
 	const struct fs_room *reserve = &r->disk.reserve;
 	uint64_t bytes =
-	    now->nameless.bytes + run_space_grown(now->named.bytes, before->named.bytes);
+	    now->nameless.bytes + disk_limits_grown(now->named.bytes, before->named.bytes);
 	uint64_t files =
-	    now->nameless.files + run_space_grown(now->named.files, before->named.files);
+	    now->nameless.files + disk_limits_grown(now->named.files, before->named.files);
 	double of_bytes = reserve->bytes ? (double)bytes / (double)reserve->bytes : 0;
 	double of_files = reserve->files ? (double)files / (double)reserve->files : 0;
 
@@ -173,18 +176,20 @@ static double blame_of(const struct run *r, const struct job *j)
 		of_bytes = 0; /* enough bytes are left */
 	if (r->disk.now.files >= reserve->files + reserve->files / BLAME_SHARE)
 		of_files = 0;
-	return is_unsure(j) ? 1 + of_bytes + of_files : of_bytes > of_files ? of_bytes : of_files;
+	return disk_limits_is_unsure(j) ? 1 + of_bytes + of_files
+	       : of_bytes > of_files	? of_bytes
+					: of_files;
 }
 
 /* The disk is nearly full: ends the cell that took most.  False: no cell did. */
-static bool blame_one(struct run *r)
+static bool disk_limits_blame_one(struct run *r)
 {
 	struct job *worst = NULL;
 	double most = 1.0 / BLAME_SHARE;
 
 	for (size_t i = 0; i < r->n; i++) {
 		struct job *j = &r->jobs[i];
-		double share = has_cell(j) ? blame_of(r, j) : 0;
+		double share = disk_limits_has_cell(j) ? disk_limits_blame_of(r, j) : 0;
 
 		if (share >= most) {
 			worst = j;
@@ -192,14 +197,14 @@ static bool blame_one(struct run *r)
 		}
 	}
 	if (worst)
-		end_it(worst, "the disk is nearly full, and this cell took most");
+		disk_limits_end_cell(worst, "the disk is nearly full, and this cell took most");
 	return worst != NULL;
 }
 
 /* --- holding ------------------------------------------------------------------------- */
 
 /* Whether a cell is being ended for the space that it took: its space comes back. */
-static bool any_leaves(const struct run *r)
+static bool disk_limits_any_leaves(const struct run *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct job *j = &r->jobs[i];
@@ -211,23 +216,23 @@ static bool any_leaves(const struct run *r)
 	return false;
 }
 
-static void run_space_tell(struct run *r, const char *text)
+static void disk_limits_report(struct run *r, const char *text)
 {
 	r->o.event(r->o.arg, run_look(r), SIZE_MAX, text);
 }
 
-static void run_space_hold(struct run *r, uint64_t now)
+static void disk_limits_hold(struct run *r, uint64_t now)
 {
 	if (!r->held_us) {
 		r->held_us = now;
 		r->dispatch.held = true;
-		run_space_tell(r, "the disk is nearly full: all cells are held");
+		disk_limits_report(r, "the disk is nearly full: all cells are held");
 	}
 	for (size_t i = 0; i < r->n; i++)
 		job_hold(&r->jobs[i], true);
 }
 
-static void let_go(struct run *r)
+static void disk_limits_let_go(struct run *r)
 {
 	if (!r->held_us)
 		return;
@@ -239,49 +244,49 @@ static void let_go(struct run *r)
 
 /* Other programs fill the disk.  A run with an end could save nothing, so it ends; a run without
  * one waits. */
-static void wait_for_room(struct run *r)
+static void disk_limits_wait_for_room(struct run *r)
 {
 	r->foreign = true;
-	let_go(r);
+	disk_limits_let_go(r);
 	if (!run_goes_on(r))
 		run_each_job(r, run_end_politely, REASON_DISK_LIMIT);
 	if (dispatch_disk(&r->dispatch, run_goes_on(r)) && run_goes_on(r))
-		run_space_tell(r, "the disk is nearly full: all targets wait for space");
+		disk_limits_report(r, "the disk is nearly full: all targets wait for space");
 }
 
-static void run_space_go_on(struct run *r)
+static void disk_limits_go_on(struct run *r)
 {
 	bool held = r->held_us != 0, waited;
 
 	r->foreign = false;
-	let_go(r);
+	disk_limits_let_go(r);
 	waited = dispatch_disk(&r->dispatch, false);
 	if (held || (waited && run_goes_on(r)))
-		run_space_tell(r, "there is space on the disk again");
+		disk_limits_report(r, "there is space on the disk again");
 	if (held)
 		dispatch_next(&r->dispatch);
 }
 
 /* --- looking -------------------------------------------------------------------------- */
 
-static void run_space_judge(struct run *r, const struct run_look *l)
+static void disk_limits_judge(struct run *r, const struct run_look *l)
 {
 	uint64_t now = clock_mono_us();
 
-	end_those_over(r);
-	if (!l->held || !r->held_us || !r->disk.low || any_leaves(r))
+	disk_limits_end_those_over(r);
+	if (!l->held || !r->held_us || !r->disk.low || disk_limits_any_leaves(r))
 		return;
-	if (blame_one(r))
+	if (disk_limits_blame_one(r))
 		r->held_us = now;
 	else if (now - r->held_us >= SETTLE_US)
-		wait_for_room(r);
+		disk_limits_wait_for_room(r);
 }
 
-static void run_space_take(struct run *r, const struct run_look *l, const struct looked *got)
+static void disk_limits_take(struct run *r, const struct run_look *l, const struct looked *got)
 {
 	struct job *j = got->job < r->n ? &r->jobs[got->job] : NULL;
 
-	if (!j || !has_cell(j) || j->cells != got->cell)
+	if (!j || !disk_limits_has_cell(j) || j->cells != got->cell)
 		return; /* the cell has ended meanwhile */
 	if (l->deep)
 		job_disk_walked(j, &got->usage, l->held, r->walks);
@@ -289,7 +294,7 @@ static void run_space_take(struct run *r, const struct run_look *l, const struct
 		job_disk_nameless(j, &got->usage.nameless);
 }
 
-static void run_space_on_looked(void *arg, struct slice result, const char *failed)
+static void disk_limits_on_looked(void *arg, struct slice result, const char *failed)
 {
 	struct run_look *l = arg;
 	struct run *r = l->run;
@@ -302,13 +307,13 @@ static void run_space_on_looked(void *arg, struct slice result, const char *fail
 		return; /* the next look comes */
 	for (; result.n >= sizeof(got); result.p += sizeof(got), result.n -= sizeof(got)) {
 		memcpy(&got, result.p, sizeof(got));
-		run_space_take(r, l, &got);
+		disk_limits_take(r, l, &got);
 	}
 	if (l->deep) {
-		note_unexplained(r, l, before);
+		disk_limits_note_unexplained(r, l, before);
 		r->disk_before = l->room.bytes;
 	}
-	run_space_judge(r, l);
+	disk_limits_judge(r, l);
 }
 
 static void start_look(struct run *r, unsigned which, uint64_t now)
@@ -326,8 +331,8 @@ static void start_look(struct run *r, unsigned which, uint64_t now)
 	    .room = r->disk.now,
 	};
 	r->walks += l->deep;
-	if (task_start(r->o.loop, run_space_look_at_all, l, run_space_on_looked, l, &l->task, &e) <
-	    0)
+	if (task_start(r->o.loop, disk_limits_look_at_all, l, disk_limits_on_looked, l, &l->task,
+		       &e) < 0)
 		l->not_before_us = now + USEC_PER_SEC;
 	else if (l->deep)
 		disk_walks(&r->disk, now);
@@ -336,15 +341,15 @@ static void start_look(struct run *r, unsigned which, uint64_t now)
 static void on_low(struct run *r, uint64_t now)
 {
 	if (r->foreign) {
-		wait_for_room(r);
+		disk_limits_wait_for_room(r);
 		return;
 	}
-	run_space_hold(r, now);
-	if (!any_leaves(r))
+	disk_limits_hold(r, now);
+	if (!disk_limits_any_leaves(r))
 		start_look(r, LOOK_DEEP, now); /* a look under way began before the freeze */
 }
 
-static void run_space_on_timer(void *arg)
+static void disk_limits_on_timer(void *arg)
 {
 	struct run *r = arg;
 	uint64_t now = clock_mono_us();
@@ -354,7 +359,7 @@ static void run_space_on_timer(void *arg)
 	if (d == DISK_LOW)
 		on_low(r, now);
 	else
-		run_space_go_on(r);
+		disk_limits_go_on(r);
 	for (unsigned i = 0; d == DISK_WALK && i < 2; i++)
 		if (now >= r->looks[i].not_before_us)
 			start_look(r, i, now);
@@ -365,7 +370,7 @@ static void run_space_on_timer(void *arg)
 int run_disk_begin(struct run *r, struct err *e)
 {
 	r->disk_before = r->disk.now.bytes;
-	return loop_add_timer(r->o.loop, r->began_us + LOOK_US, run_space_on_timer, r,
+	return loop_add_timer(r->o.loop, r->began_us + LOOK_US, disk_limits_on_timer, r,
 			      &r->disk_timer, e);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job's working directory: child processes lay it out before a cell, and collect it afterwards.
- */
+ * Also the disk space of the job's files. */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "base/task.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* Adds the reproducers of fixed crashes as seeds: an input that failed once may fail again. */
-static void add_regressions(const struct job *j, struct strv *dirs)
+static void job_files_add_regressions(const struct job *j, struct strv *dirs)
 {
 	char path[300];
 
@@ -35,7 +35,7 @@ struct prepared {
 	char wordless[200]; /* why there are no words; "": no error */
 };
 
-static struct job_program job_disk_look_at_program(const struct target *t)
+static struct job_program job_files_look_at_program(const struct target *t)
 {
 	_autoclose_ int fd =
 	    rights_open(&t->rights, AT_FDCWD, t->binary, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -47,7 +47,7 @@ static struct job_program job_disk_look_at_program(const struct target *t)
 	return p;
 }
 
-static int prepare_work(void *arg, struct buf *out, struct err *e)
+static int job_files_prepare_work(void *arg, struct buf *out, struct err *e)
 {
 	const struct job *j = arg;
 	struct workdir_prepare p = {
@@ -71,13 +71,13 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 		strv_push(&dirs, j->target->seed_dirs.v[i]);
 	for (size_t i = 0; i < j->cfg->seeds.n; i++)
 		strv_push(&dirs, j->cfg->seeds.v[i]);
-	add_regressions(j, &dirs);
+	job_files_add_regressions(j, &dirs);
 	p.seed_dirs = (const char *const *)dirs.v;
 	if (r == 0)
 		r = workdir_prepare(&p, &done.seeds, note, e);
 	if (progress_identify(&j->build, j->target->binary, &done.file, done.build, &ignored) < 0)
 		*done.build = '\0';
-	done.program = job_disk_look_at_program(j->target);
+	done.program = job_files_look_at_program(j->target);
 	if (r == 0 && job_words_prepare(j, &done.words, &ignored) < 0)
 		snprintf(done.wordless, sizeof(done.wordless), "%.199s", ignored.msg);
 	if (r < 0)
@@ -87,7 +87,7 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	return 0;
 }
 
-static void on_prepared(void *arg, struct slice result, const char *failed)
+static void job_files_on_prepared(void *arg, struct slice result, const char *failed)
 {
 	struct job *j = arg;
 	struct prepared done;
@@ -120,7 +120,7 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 }
 
 /* The kind of the artifact, from the end of the cell. */
-static enum engine_artifact job_disk_cause_of(const struct job *j)
+static enum engine_artifact job_files_cause_of(const struct job *j)
 {
 	if (!j->fuzzing)
 		return ENGINE_ARTIFACT_NONE;
@@ -138,7 +138,7 @@ struct collected {
 	char unsaved[200]; /* why the progress was not saved; "": it is on disk */
 };
 
-static int collect_work(void *arg, struct buf *out, struct err *e)
+static int job_files_collect_work(void *arg, struct buf *out, struct err *e)
 {
 	static const struct engine_state nothing;
 	const struct job *j = arg;
@@ -152,7 +152,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .quarantine = j->env->quarantine,
 	    .triage = j->env->triage,
 	    .engine = j->target->engine,
-	    .cause = job_disk_cause_of(j),
+	    .cause = job_files_cause_of(j),
 	    .unanswered = j->fuzzing && j->fuzzing->asked && j->fuzzing->dump_sent,
 	    .forced_ns = j->fuzzing ? j->fuzzing->forced_ns : 0,
 	    .named = *said->artifact ? said->artifact : NULL,
@@ -186,7 +186,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 /* A file takes at least a block. */
 enum { BLOCK = 4096 };
 
-static void take_saved(struct job *j, const struct workdir_found *f)
+static void job_files_take_saved(struct job *j, const struct workdir_found *f)
 {
 	uint64_t artifacts = f->kept.artifacts - j->disk.kept.artifacts;
 
@@ -208,7 +208,7 @@ static void take_saved(struct job *j, const struct workdir_found *f)
 	}
 }
 
-static void job_disk_take_found(struct job *j, struct slice result)
+static void job_files_take_found(struct job *j, struct slice result)
 {
 	struct collected done;
 	struct err e;
@@ -220,7 +220,7 @@ static void job_disk_take_found(struct job *j, struct slice result)
 	if (done.found.taken > 0)
 		job_count_taken(j);
 	j->found.skipped += done.found.skipped + done.found.dropped;
-	take_saved(j, &done.found);
+	job_files_take_saved(j, &done.found);
 	if (done.lost && j->last_failure == FAILURE_NONE)
 		job_count_overrun(j, 1);
 	if (done.found.failures + done.found.suspects > 0 || done.lost)
@@ -242,7 +242,7 @@ enum { COLLECTS_MAX = 60 }; /* tries, one a second */
 /* The results stay in the working directory, which is then kept.  The job ends, because the next
  * cell would add to them.  On a full disk the reason is the disk limit; any other failure is ours.
  */
-static void cannot_collect(struct job *j, const char *why)
+static void job_files_cannot_collect(struct job *j, const char *why)
 {
 	bool is_full = strstr(why, strerrordesc_np(ENOSPC)) || strstr(why, strerrordesc_np(EDQUOT));
 
@@ -251,7 +251,7 @@ static void cannot_collect(struct job *j, const char *why)
 	intent_unsaved(j, is_full ? REASON_DISK_LIMIT : REASON_LOST);
 }
 
-static void on_collected(void *arg, struct slice result, const char *failed)
+static void job_files_on_collected(void *arg, struct slice result, const char *failed)
 {
 	struct job *j = arg;
 
@@ -262,10 +262,10 @@ static void on_collected(void *arg, struct slice result, const char *failed)
 	j->collects = 0;
 	if (!failed && result.n >= sizeof(struct collected)) {
 		j->uncollected = false; /* this also collected the rest of earlier cells */
-		job_disk_take_found(j, result);
+		job_files_take_found(j, result);
 		job_words_collected(j);
 	} else {
-		cannot_collect(j, failed ? failed : "collecting gave no result");
+		job_files_cannot_collect(j, failed ? failed : "collecting gave no result");
 	}
 	job_after_collect(j);
 }
@@ -274,7 +274,7 @@ int job_prepare(struct job *j, struct err *e)
 {
 	struct task *t;
 
-	return task_start(j->env->loop, prepare_work, j, on_prepared, j, &t, e);
+	return task_start(j->env->loop, job_files_prepare_work, j, job_files_on_prepared, j, &t, e);
 }
 
 void job_collect(struct job *j)
@@ -284,9 +284,9 @@ void job_collect(struct job *j)
 	int r;
 
 	joblog_flush(&j->log);
-	r = task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e);
+	r = task_start(j->env->loop, job_files_collect_work, j, job_files_on_collected, j, &t, &e);
 	if (r < 0)
-		on_collected(j, SLICE(""), e.msg);
+		job_files_on_collected(j, SLICE(""), e.msg);
 }
 
 void job_disk_begin(struct job *j)
