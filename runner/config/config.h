@@ -68,7 +68,7 @@ struct run_config {
 	uint64_t disk_reserve;	    /* no cell starts with less free disk space than this */
 	uint32_t generations;	    /* number of earlier corpora to keep */
 	enum allocation allocation; /* which targets get CPUs: runner/policy/share.h */
-	uint64_t quantum_us;	    /* CPU time of a turn */
+	uint64_t turn_us;	    /* CPU time of a turn */
 	uint32_t floor_milli;	    /* thousandths of the turns, for the longest waiting target */
 	uint64_t hold_us;	    /* longest wait for CPU pressure to fall */
 	bool adapt;		    /* fewer workers when the machine is under pressure */

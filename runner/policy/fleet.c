@@ -8,10 +8,10 @@ struct fleet_rules fleet_preset(double scale)
 	return (struct fleet_rules){
 	    .share = {.kind = SHARE_INDEX, .floor = 0.05},
 	    .fresh_us = (uint64_t)((double)(60 * USEC_PER_SEC) * scale),
-	    .quantum_us = (uint64_t)((double)(300 * USEC_PER_SEC) * scale),
-	    .quantum_wall_us = (uint64_t)((double)(900 * USEC_PER_SEC) * scale),
+	    .turn_us = (uint64_t)((double)(300 * USEC_PER_SEC) * scale),
+	    .turn_wall_us = (uint64_t)((double)(900 * USEC_PER_SEC) * scale),
 	    .row = 4,
-	    .turn_us = (uint64_t)((double)(60 * USEC_PER_SEC) * scale),
+	    .rule_after_us = (uint64_t)((double)(60 * USEC_PER_SEC) * scale),
 	    .hold_us = (uint64_t)((double)(600 * USEC_PER_SEC) * scale),
 	};
 }
@@ -161,7 +161,7 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	    .resting = t->unpaying,
 	    .due = t->due || t->woken,
 	    .last = t->forges || t->yields_us > now,
-	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.quantum_us,
+	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.turn_us,
 	    .found = terms.found,
 	    .age_s = terms.age_s,
 	    .gate = terms.gate,
@@ -186,7 +186,7 @@ static bool fleet_may_replace(const struct fleet *f, const struct fleet_target *
 	return t->fits_after_one && !t->held_us && fleet_waits(f, t);
 }
 
-/* As fill_items(), for the choice of i's next quantum: i and its possible successors wait, too. */
+/* As fill_items(), for the choice of i's next turn: i and its possible successors wait, too. */
 static void fill_rivals(struct fleet *f, size_t i, uint64_t now)
 {
 	fill_items(f, now);
@@ -206,13 +206,13 @@ static struct fleet_order nothing(void)
 	return (struct fleet_order){.what = FLEET_NOTHING};
 }
 
-/* Whether the target had enough of this turn to be judged.  A resting target gets a whole quantum
- * from the floor. */
+/* Whether the target had enough time since its start to be judged.  A resting target gets a whole
+ * turn from the floor. */
 static bool fleet_is_due(const struct fleet *f, const struct fleet_target *t)
 {
-	uint64_t turn = t->unpaying ? f->rules.quantum_us : f->rules.turn_us;
+	uint64_t enough = t->unpaying ? f->rules.turn_us : f->rules.rule_after_us;
 
-	return t->fuzzes && t->spent_us - t->turn_from_us >= turn;
+	return t->fuzzes && t->spent_us - t->start_from_us >= enough;
 }
 
 /* A rule is asked once per second of effective time.  Per wall second, a target with an eighth of a
@@ -333,20 +333,20 @@ static size_t fleet_wanted(const struct fleet *f)
 	return i;
 }
 
-static void begin_quantum(struct fleet_target *t, uint64_t now)
+static void fleet_begin_turn(struct fleet_target *t, uint64_t now)
 {
 	t->cut = false;
 	t->last_us = now;
 	t->from_us = t->spent_us;
 }
 
-static bool quantum_over(const struct fleet *f, const struct fleet_target *t, uint64_t now)
+static bool fleet_turn_is_over(const struct fleet *f, const struct fleet_target *t, uint64_t now)
 {
-	return !t->starts && (t->cut || t->spent_us - t->from_us >= f->rules.quantum_us ||
-			      now - t->last_us >= f->rules.quantum_wall_us);
+	return !t->starts && (t->cut || t->spent_us - t->from_us >= f->rules.turn_us ||
+			      now - t->last_us >= f->rules.turn_wall_us);
 }
 
-/* The next target on a worker, at the end of a quantum.  Only one running target leaves for the
+/* The next target on a worker, at the end of a turn.  Only one running target leaves for the
  * target that a user wants. */
 static size_t fleet_successor(struct fleet *f)
 {
@@ -369,7 +369,7 @@ static bool has_rival(const struct fleet *f, size_t i)
 }
 
 /* Coverage is the target's own claim: a target that always claims more would win every draw.
- * After fleet_rules.row quanta in a row it leaves the choice to the others for the same time. */
+ * After fleet_rules.row turns in a row it leaves the choice to the others for the same time. */
 static void count_row(struct fleet *f, size_t i, uint64_t now)
 {
 	struct fleet_target *t = &f->v[i];
@@ -387,19 +387,19 @@ static void count_row(struct fleet *f, size_t i, uint64_t now)
 	f->items[i].last = true;
 }
 
-/* At the end of its quantum a running target competes with the waiting targets for the next. */
-static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
+/* At the end of its turn a running target competes with the waiting targets for the next turn. */
+static struct fleet_order fleet_next_turn(struct fleet *f, uint64_t now)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		struct fleet_target *t = &f->v[i];
 		size_t next;
 
-		if (does(f, t) != FLEET_RUNS || !quantum_over(f, t, now))
+		if (does(f, t) != FLEET_RUNS || !fleet_turn_is_over(f, t, now))
 			continue;
 		fill_rivals(f, i, now);
 		count_row(f, i, now);
 		next = f->rules.share.kind == SHARE_QUEUE ? i : fleet_successor(f);
-		begin_quantum(t, now);
+		fleet_begin_turn(t, now);
 		if (next == i || next == f->n)
 			continue;
 		t->row_n = 0;
@@ -415,8 +415,8 @@ static struct fleet_order fleet_started(struct fleet *f, size_t i, uint64_t now,
 
 	t->starts = true;
 	t->next = t->woken = false;
-	begin_quantum(t, now);
-	t->turn_from_us = t->spent_us;
+	fleet_begin_turn(t, now);
+	t->start_from_us = t->spent_us;
 	return (struct fleet_order){.what = FLEET_START, .target = i, .why = why};
 }
 
@@ -472,7 +472,7 @@ static struct fleet_order fleet_start(struct fleet *f, uint64_t now, unsigned id
 	} else if (now >= f->idle_until_us) {
 		i = fleet_pick(f, now, &why);
 		if (why == SHARE_TOO_POOR)
-			f->idle_until_us = now + f->rules.quantum_us / idle;
+			f->idle_until_us = now + f->rules.turn_us / idle;
 	}
 	if (f->successor && !(f->successor->blocked && fleet_may_replace(f, f->successor)))
 		f->successor =
@@ -491,7 +491,7 @@ struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, const struct fle
 	if (o.what == FLEET_NOTHING && now_running > room->run)
 		return fleet_leaves(f, poorest(f), FLEET_PAUSE);
 	if (o.what == FLEET_NOTHING)
-		o = next_quantum(f, now_us);
+		o = fleet_next_turn(f, now_us);
 	if (o.what == FLEET_NOTHING && now_running < room->run && room->idle > 0)
 		o = fleet_start(f, now_us, room->idle, room->calm);
 	return o;

@@ -9,12 +9,11 @@
  * bench-schedule` asks for simulated fleets.  The functions are pure: time and readings are
  * arguments, and the caller owns the arrays.
  *
- *   turn     A target runs from its start until it is paused.  Then it waits again, and another
- *            target is chosen.
- *   quantum  A part of a turn.  At the end of a quantum the target competes with the waiting
- *            targets for the next quantum.  Its turn goes on as long as it wins.
+ *   turn     The time that a target gets before others may have its worker.  At the end of a turn
+ *            the target competes with the waiting targets for the next turn on this worker.  If it
+ *            wins, it runs on.  If another target wins, it is paused and waits again.
  *   rule     Decides when more CPU time on a target is not expected to pay (rule.h).  It may stop a
- *            started target only after fleet_rules.turn_us.
+ *            started target only after fleet_rules.rule_after_us.
  *   rest     Continuous: a target that does not pay waits, and only the floor starts it until
  *            something changes.  In other runs such a target leaves the fleet.
  *   floor    A small share of the choices that goes to the target that has waited longest, whether
@@ -79,23 +78,23 @@ struct fleet_target {
 	bool at_cap;   /* it reached its cap */
 	bool unpaying; /* it does not pay, and has found nothing since */
 	bool forges;   /* its engine's numbers are impossible: its finds do not count */
-	bool cut;      /* its quantum ends now */
+	bool cut;      /* its turn ends now */
 	bool woken;    /* it has changed: it gets one turn before others */
 	/* A user skipped it: other targets come first until one has started, or none can start. */
 	bool passed;
 	bool next;	   /* a user wants it before all others, until it is started */
 	uint64_t asked_us; /* spent_us when its rule last answered RULE_GO_ON */
 	uint64_t held_us;  /* time of its rule's first RULE_HOLD; 0: the rule does not hold */
-	uint64_t last_us;  /* when its last quantum began; 0: none in this run, or set to 0 */
-	unsigned row_n;	   /* quanta in a row that it won while others wanted its worker */
-	uint64_t row_us;   /* when the first quantum of this row began */
+	uint64_t last_us;  /* when its last turn began; 0: none in this run, or set to 0 */
+	unsigned row_n;	   /* turns in a row that it won while others wanted its worker */
+	uint64_t row_us;   /* when the first turn of this row began */
 	/* Until then it runs only if no other paying target waits, or by the floor: it won too many
-	 * quanta in a row. */
+	 * turns in a row. */
 	uint64_t yields_us;
 	uint64_t cap_from_us; /* spent_us when its cap last began anew */
 	/* Time for reading seeds counts for neither of these two. */
-	uint64_t from_us;	/* spent_us when its present quantum began */
-	uint64_t turn_from_us;	/* spent_us when its present turn began */
+	uint64_t from_us;	/* spent_us when its present turn began */
+	uint64_t start_from_us; /* spent_us when it was last started */
 	uint64_t build_wall_us; /* clock.wall_us when its build came */
 	uint64_t build_lost_us; /* CPU time used while thrashing, when its build came */
 };
@@ -103,14 +102,15 @@ struct fleet_target {
 struct fleet_rules {
 	struct share_rules share;
 	/* A build that got less effective time than this comes first, unless it has had
-	 * quantum_us of wall time in cells. */
+	 * turn_us of wall time in cells. */
 	uint64_t fresh_us;
-	/* A quantum in effective time and in wall time.  It ends when either is over. */
-	uint64_t quantum_us, quantum_wall_us;
-	unsigned row;	  /* quanta that a target may win in a row while others want its worker */
-	uint64_t turn_us; /* effective time that a started target gets before its rule decides */
-	uint64_t hold_us; /* wall time to wait for low CPU pressure while the rule holds */
-	bool continuous;  /* a target that does not pay rests instead of leaving */
+	/* A turn in effective time and in wall time.  It ends when either is over. */
+	uint64_t turn_us, turn_wall_us;
+	unsigned row; /* turns that a target may win in a row while others want its worker */
+	uint64_t
+	    rule_after_us; /* effective time that a started target gets before its rule decides */
+	uint64_t hold_us;  /* wall time to wait for low CPU pressure while the rule holds */
+	bool continuous;   /* a target that does not pay rests instead of leaving */
 };
 struct fleet_rules fleet_preset(double scale); /* scale: as for rule_preset() */
 
@@ -124,7 +124,7 @@ struct fleet {
 	struct chance chance;	  /* random numbers */
 	struct share_item *items; /* owned by the caller: room for n */
 	uint64_t idle_until_us;	  /* no target pays: when to choose again; 0: now */
-	/* The target that won the quantum of a paused target: it starts next.  NULL: none. */
+	/* The target that won the next turn from a paused target: it starts next.  NULL: none. */
 	struct fleet_target *successor;
 };
 
@@ -169,7 +169,7 @@ bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
 /* Forgets the stored curve of a build, because the curve cannot be true.  The target counts as
  * new. */
 void fleet_forget(struct fleet_target *t);
-/* Marks a target with impossible numbers.  Its finds are void, and its quantum ends.  Until it has
+/* Marks a target with impossible numbers.  Its finds are void, and its turn ends.  Until it has
  * another build, it runs only if no other paying target waits, or by the floor. */
 void fleet_forged(struct fleet_target *t);
 /* Call it when a target's turn or other work has ended, and the target waits again. */
@@ -189,13 +189,13 @@ void fleet_choose(struct fleet *f, struct fleet_target *t);
 void fleet_pass(struct fleet *f, struct fleet_target *t);
 /* Continuous: a new day begins.  All caps begin anew. */
 void fleet_new_day(struct fleet *f);
-/* The process was suspended for `us`.  Quanta and waiting times do not count this time. */
+/* The process was suspended for `us`.  Turns and waiting times do not count this time. */
 void fleet_slept(struct fleet *f, uint64_t us);
 
 enum fleet_what {
 	FLEET_NOTHING,
 	FLEET_START,
-	/* Another target won its next quantum, fewer targets may run, its rule holds, or
+	/* Another target won the next turn, fewer targets may run, its rule holds, or
 	 * (continuous) it reached its cap. */
 	FLEET_PAUSE,
 	FLEET_REST,    /* continuous: it is paused and rests, because it does not pay */

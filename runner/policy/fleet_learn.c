@@ -31,10 +31,10 @@ void fleet_ended(struct fleet_target *t, enum fleet_end end)
 {
 	struct share_health *h = &t->health;
 
-	if (h->quanta >= LATELY)
-		*h = (struct share_health){h->quanta / 2, h->not_started / 2, h->limited / 2,
+	if (h->turns >= LATELY)
+		*h = (struct share_health){h->turns / 2, h->not_started / 2, h->limited / 2,
 					   h->crashed / 2};
-	h->quanta++;
+	h->turns++;
 	h->not_started += end == FLEET_NOT_STARTED;
 	h->limited += end == FLEET_LIMITED;
 	h->crashed += end == FLEET_CRASHED;
@@ -63,7 +63,7 @@ void fleet_read(struct fleet_target *t, const struct effective_reading *r)
 		curve_spend(&t->curve, us, t->rule.burst_us);
 	} else {
 		t->from_us += us;
-		t->turn_from_us += us;
+		t->start_from_us += us;
 	}
 }
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* The weight that is left if all quanta of a target ended that way.  The values are from
+/* The weight that is left if all turns of a target ended that way.  The values are from
  * ClusterFuzz's weights of fuzzers (cron/fuzzer_and_job_weights.py). */
 #define LEFT_NOT_STARTED 0.10
 #define LEFT_LIMITS	 0.25
@@ -160,13 +160,13 @@ static double left(double least, uint64_t bad, uint64_t all)
 
 double share_weight(const struct share_health *h, int32_t priority)
 {
-	double worst = left(LEFT_NOT_STARTED, h->not_started, h->quanta);
+	double worst = left(LEFT_NOT_STARTED, h->not_started, h->turns);
 
 	if (priority > PRIORITY_MOST)
 		priority = PRIORITY_MOST;
 	if (priority < -PRIORITY_MOST)
 		priority = -PRIORITY_MOST;
-	worst = fmin(worst, left(LEFT_LIMITS, h->limited, h->quanta));
-	worst = fmin(worst, left(LEFT_CRASHED, h->crashed, h->quanta));
+	worst = fmin(worst, left(LEFT_LIMITS, h->limited, h->turns));
+	worst = fmin(worst, left(LEFT_CRASHED, h->crashed, h->turns));
 	return worst * exp2((double)priority / PRIORITY_DOUBLES);
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Chooses the target that gets a free worker for a quantum of time.
+/* Chooses the target that gets a free worker for a turn.
  *
  *   index  A build that hardly ran comes first, and a target that is due: by priority, then in
  *          their order.  Otherwise, with the probability `floor`, the target that has waited
@@ -44,7 +44,7 @@ struct share_item {
 	double weight; /* share_weight() */
 	int32_t priority;
 	uint64_t spent_us; /* in this run */
-	uint64_t last_us;  /* when its last quantum began; 0: never in this run */
+	uint64_t last_us;  /* when its last turn began; 0: never in this run */
 };
 
 /* Why a target was chosen, or why none was. */
@@ -64,9 +64,9 @@ size_t share_pick(const struct share_rules *r, const struct share_item *v, size_
 /* Whether the target waits, is not resting, and its mean reaches its price. */
 bool share_pays(const struct share_item *t);
 
-/* How a target's recent quanta ended.  Each failure makes its weight smaller. */
+/* How a target's recent turns ended.  Each failure makes its weight smaller. */
 struct share_health {
-	uint64_t quanta;      /* that it had */
+	uint64_t turns;	      /* that it had */
 	uint64_t not_started; /* in which fuzzing never began */
 	uint64_t limited;     /* ended by memory, a timeout or a slow input */
 	uint64_t crashed;     /* ended by a crash */

@@ -3,12 +3,12 @@
 
 #include "base/clock.h"
 
-#define TURN_US	     (60 * USEC_PER_SEC)
-#define SLICE_LEAST  (10 * USEC_PER_SEC)
-#define SLICE_PARTS  4 /* of an equal share */
-#define LOOK_PARTS   2 /* of a slice */
-#define SHORTEST_US  USEC_PER_SEC
-#define WALL_PER_CPU 3 /* a starved target has had its turn as well */
+#define RULE_AFTER_US (60 * USEC_PER_SEC)
+#define SLICE_LEAST   (10 * USEC_PER_SEC)
+#define SLICE_PARTS   4 /* of an equal share */
+#define LOOK_PARTS    2 /* of a slice */
+#define SHORTEST_US   USEC_PER_SEC
+#define WALL_PER_CPU  3 /* a starved target has had its turn as well */
 
 uint64_t turns_fair(uint64_t most_us, uint64_t left_us, unsigned workers, size_t waiting)
 {
@@ -32,7 +32,7 @@ static uint64_t slice_of(const struct turns *t, unsigned workers, size_t targets
 	uint64_t slice =
 	    turns_at_least(share / SLICE_PARTS, share < SLICE_LEAST ? share : SLICE_LEAST);
 
-	return slice < t->quantum_us ? turns_at_least(slice, SHORTEST_US) : t->quantum_us;
+	return slice < t->turn_us ? turns_at_least(slice, SHORTEST_US) : t->turn_us;
 }
 
 struct crowd {
@@ -60,17 +60,17 @@ void turns_set(struct fleet *f, const struct turns *t, uint64_t now_us, unsigned
 	struct fleet_rules *r = &f->rules;
 	struct crowd c = turns_count(f);
 	uint64_t left = t->deadline_us > now_us ? t->deadline_us - now_us : 0;
-	uint64_t slice = t->deadline_us ? slice_of(t, workers, c.all) : t->quantum_us;
+	uint64_t slice = t->deadline_us ? slice_of(t, workers, c.all) : t->turn_us;
 	uint64_t look = turns_at_least(slice / LOOK_PARTS, SHORTEST_US);
 	uint64_t fair = turns_fair(slice, left, workers, c.without + c.run);
 	bool scarce = t->deadline_us && c.without > 0 && fair < slice;
 	bool late = scarce && fair <= look;
 
-	r->quantum_us = scarce ? turns_at_least(fair, SHORTEST_US) : slice;
-	r->quantum_wall_us = scarce ? r->quantum_us : WALL_PER_CPU * slice;
-	r->turn_us = r->fresh_us = slice / 5 < TURN_US ? slice / 5 : TURN_US;
-	if (r->fresh_us > r->quantum_us)
-		r->turn_us = r->fresh_us = r->quantum_us;
+	r->turn_us = scarce ? turns_at_least(fair, SHORTEST_US) : slice;
+	r->turn_wall_us = scarce ? r->turn_us : WALL_PER_CPU * slice;
+	r->rule_after_us = r->fresh_us = slice / 5 < RULE_AFTER_US ? slice / 5 : RULE_AFTER_US;
+	if (r->fresh_us > r->turn_us)
+		r->rule_after_us = r->fresh_us = r->turn_us;
 	for (size_t i = 0; i < f->n; i++) {
 		bool due = late && f->v[i].last_us == 0;
 

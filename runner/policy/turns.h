@@ -4,21 +4,21 @@
 
 #include "runner/policy/fleet.h"
 
-/* How long turns are.  Without a deadline a quantum is as configured.  A run with a deadline has
- * shorter quanta, so that also a short run gives its time to the targets that find most:
+/* How long turns are.  Without a deadline a turn is as configured.  A run with a deadline has
+ * shorter turns, so that also a short run gives its time to the targets that find most:
  *
  *   slice   a quarter of an equal share of the whole run; at least 10 s, or the whole share if that
- *           is shorter.  It is the quantum.
+ *           is shorter.  A turn takes a slice.
  *   look    half of a slice.  Known builds compete from the start by their expected gain.  When
  *           the time left gives each target without a turn just a look, these targets come first.
  *           A run must show for each target that it still fuzzes.
  *
- * In wall time a quantum takes at most three times its length.  It takes just its length when the
+ * In wall time a turn takes at most three times its length.  It takes just its length when the
  * time left does not give a slice to each target without a turn.
  *
  * The functions are pure. */
 struct turns {
-	uint64_t quantum_us;  /* as configured */
+	uint64_t turn_us;     /* as configured */
 	uint64_t began_us;    /* start of the run's fuzzing */
 	uint64_t deadline_us; /* end of the run's fuzzing; 0: none */
 };

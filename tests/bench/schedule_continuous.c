@@ -203,9 +203,9 @@ static size_t variants(struct sim_policy *v)
 	variant(v, &n, "floor 0.02")->rules.share.floor = 0.02;
 	variant(v, &n, "floor 0.15")->rules.share.floor = 0.15;
 	variant(v, &n, "floor 0.3")->rules.share.floor = 0.3;
-	variant(v, &n, "quantum 60 s")->rules.quantum_us = 60 * US;
-	variant(v, &n, "quantum 150 s")->rules.quantum_us = 150 * US;
-	variant(v, &n, "quantum 900 s")->rules.quantum_us = 900 * US;
+	variant(v, &n, "turn 60 s")->rules.turn_us = 60 * US;
+	variant(v, &n, "turn 150 s")->rules.turn_us = 150 * US;
+	variant(v, &n, "turn 900 s")->rules.turn_us = 900 * US;
 	variant(v, &n, "first 0 s")->rules.fresh_us = 1;
 	variant(v, &n, "first 300 s")->rules.fresh_us = 300 * US;
 	variant(v, &n, "settle 10 s")->rule.settle_us = 10 * US;

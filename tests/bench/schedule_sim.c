@@ -237,18 +237,18 @@ static void equal_first_turns(struct sim *s, uint64_t now, uint64_t left)
 	}
 	(void)now;
 	if (without > 0) {
-		uint64_t turn = turns_fair(r->quantum_us, left, s->workers, without + run);
+		uint64_t turn = turns_fair(r->turn_us, left, s->workers, without + run);
 
-		r->quantum_us = r->quantum_wall_us = turn > (uint64_t)US ? turn : (uint64_t)US;
+		r->turn_us = r->turn_wall_us = turn > (uint64_t)US ? turn : (uint64_t)US;
 	}
-	if (r->fresh_us > r->quantum_us)
-		r->turn_us = r->fresh_us = r->quantum_us;
+	if (r->fresh_us > r->turn_us)
+		r->rule_after_us = r->fresh_us = r->turn_us;
 }
 
 static void set_turns(struct sim *s, uint64_t now)
 {
 	const struct sim_policy *p = s->policy;
-	struct turns t = {.quantum_us = p->rules.quantum_us,
+	struct turns t = {.turn_us = p->rules.turn_us,
 			  .began_us = s->began_s * (uint64_t)US,
 			  .deadline_us = (s->began_s + p->run_s) * (uint64_t)US};
 	struct fleet_rules *r = &s->fleet.rules;
@@ -263,7 +263,7 @@ static void set_turns(struct sim *s, uint64_t now)
 		equal_first_turns(s, now, t.deadline_us > now ? t.deadline_us - now : 0);
 		break;
 	case SIM_ONE_EACH:
-		r->quantum_us = r->quantum_wall_us =
+		r->turn_us = r->turn_wall_us =
 		    turns_fair(UINT64_MAX, t.deadline_us - t.began_us, s->workers, s->fleet.n);
 		break;
 	}

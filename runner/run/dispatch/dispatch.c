@@ -27,7 +27,7 @@ int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned wor
 	*d = (struct dispatch){
 	    .targets = xcalloc(room, sizeof(*d->targets)),
 	    .n = n,
-	    .quantum_us = cfg->quantum_us,
+	    .turn_us = cfg->turn_us,
 	    .machine_memory = machine_memory,
 	};
 	d->fleet = (struct fleet){
@@ -123,7 +123,7 @@ static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 {
 	uint64_t used = job_fuzzed_us(j, now) - j->granted_us;
 
-	dispatch_take(d, j, d->fleet.rules.quantum_wall_us);
+	dispatch_take(d, j, d->fleet.rules.turn_wall_us);
 	if (d->fleet.rules.continuous)
 		job_start(j, UINT64_MAX / 2);
 	else
@@ -195,12 +195,12 @@ static void wrap_up(struct dispatch *d, uint64_t now)
 }
 
 /* Whether a running target must leave for a job that waits to wrap up.  Such a job waits longer
- * than a quantum if the running targets keep winning their next quanta. */
+ * than a turn if the running targets keep winning their next turns. */
 static bool ends_late(const struct dispatch *d, uint64_t now)
 {
 	bool any = false;
 
-	if (!d->ending_us || now - d->ending_us < d->fleet.rules.quantum_wall_us)
+	if (!d->ending_us || now - d->ending_us < d->fleet.rules.turn_wall_us)
 		return false;
 	for (size_t i = 0; i < d->n; i++) {
 		if (dispatch_does(d, i) == FLEET_BUSY)
@@ -238,7 +238,7 @@ static struct fleet_order dispatch_decide(struct dispatch *d, uint64_t now)
 	};
 
 	turns_set(&d->fleet,
-		  &(struct turns){.quantum_us = d->quantum_us,
+		  &(struct turns){.turn_us = d->turn_us,
 				  .began_us = d->began_us,
 				  .deadline_us = d->deadline_us},
 		  now, dispatch_places(d));

@@ -9,7 +9,7 @@
 
 /* Gives the workers and the memory of a run to its jobs.  runner/policy/fleet.h decides which
  * targets run; this module carries the decisions out.  fleet.h also defines the words turn,
- * quantum, cap and rest. */
+ * cap and rest. */
 struct dispatch {
 	struct job *jobs; /* n, owned by the caller */
 	/* The jobs' entries in the fleet: targets[i] belongs to jobs[i].  Owned. */
@@ -17,7 +17,7 @@ struct dispatch {
 	size_t n;
 	struct fleet fleet;
 	struct workers workers;
-	uint64_t quantum_us;	 /* as configured; fleet.rules has the quantum in force */
+	uint64_t turn_us;	 /* as configured; fleet.rules has the turn in force */
 	uint64_t machine_memory; /* limit of memory_used, unless a single job needs more */
 	/* Memory limits of the cells of all `busy` workers, and memory lent without a worker. */
 	uint64_t memory_used;

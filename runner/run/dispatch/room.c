@@ -106,7 +106,7 @@ static bool is_crowded_out(const struct dispatch *d, const struct job *j, uint64
 	uint64_t since = t->last_us ? t->last_us : d->began_us;
 
 	return j->phase == PHASE_QUEUED && !job_wraps_up(j) && t->blocked && !t->fits_after_one &&
-	       now > since && now - since > 2 * d->fleet.rules.quantum_wall_us;
+	       now > since && now - since > 2 * d->fleet.rules.turn_wall_us;
 }
 
 static void find_crowded_out(struct dispatch *d, uint64_t now)

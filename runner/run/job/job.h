@@ -26,9 +26,9 @@
  * to end the job.  The table in phase.c drives it.  Everything that blocks runs in a child process
  * (base/task.h).
  *
- * A job waits in the queue, gets a worker for a turn, and waits again.  A turn has one or more
- * cells, with triage between them.  After the last turn come the steps after fuzzing: merging the
- * corpus, triage, and minimising reproducers. */
+ * A job waits in the queue, gets a worker for a turn or for several turns in a row, and waits
+ * again.  A turn has one or more cells, with triage between them.  After the last turn come the
+ * steps after fuzzing: merging the corpus, triage, and minimising reproducers. */
 struct job;
 
 enum job_news {
@@ -163,7 +163,7 @@ struct job {
 	enum ask ask; /* why the present or last cell was asked to end; ASK_NOTHING: it was not */
 
 	/* --- Written by dispatch/dispatch.c. */
-	/* Wall time of a quantum (policy/fleet.h).  Triage gets half of it at most, unless the job
+	/* Wall time of a turn (policy/fleet.h).  Triage gets half of it at most, unless the job
 	 * is ending.  0: no bound. */
 	uint64_t turn_us;
 	bool active; /* the job holds a worker */

@@ -35,7 +35,7 @@ static const struct number numbers[] = {
     {"runs", AT(curve.runs)},
     {"window_us", AT(curve.window_us)},
     {"window_cov", AT(curve.window_cov)},
-    {"quanta", AT(health.quanta)},
+    {"turns", AT(health.turns)},
     {"not_started", AT(health.not_started)},
     {"limited", AT(health.limited)},
     {"crashed", AT(health.crashed)},
@@ -107,7 +107,7 @@ static bool progress_read_all(const json_t *from, struct progress *p)
 		if (!read_count(json_object_get(from, numbers[i].name), progress_number_at(p, i)))
 			return false;
 	return read_points(from, &p->curve) && curve_sane(&p->curve) &&
-	       h->not_started <= h->quanta && h->limited <= h->quanta && h->crashed <= h->quanta;
+	       h->not_started <= h->turns && h->limited <= h->turns && h->crashed <= h->turns;
 }
 
 void progress_load(int state, const char *target, struct progress *ret, char warning[200])

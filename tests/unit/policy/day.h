@@ -150,16 +150,16 @@ static inline void any_fleet(struct day *d, unsigned fleet)
 	if (one_in(d, 5))
 		d->fleet.rules.share.kind = one_in(d, 2) ? SHARE_EQUAL : SHARE_QUEUE;
 	if (d->fleet.rules.continuous && one_in(d, 2)) { /* many picks: to find a starved target */
-		d->fleet.rules.quantum_us = d->fleet.rules.turn_us = number(d, 4, 8) * S;
-		d->fleet.rules.quantum_wall_us = 3 * d->fleet.rules.quantum_us;
-		d->fleet.rules.fresh_us = d->fleet.rules.quantum_us / 4;
+		d->fleet.rules.turn_us = d->fleet.rules.rule_after_us = number(d, 4, 8) * S;
+		d->fleet.rules.turn_wall_us = 3 * d->fleet.rules.turn_us;
+		d->fleet.rules.fresh_us = d->fleet.rules.turn_us / 4;
 	}
 	chance_seed(&d->fleet.chance, fleet + 1);
 	for (size_t i = 0; i < d->fleet.n; i++)
 		any_target(d, i, price, scale);
 	d->now_us = d->began_us = number(d, 1, 1000000) * S;
 	d->tick_s = 1 << number(d, 0, 3);
-	while (d->tick_s > 1 && d->tick_s * 4 > (double)d->fleet.rules.quantum_us / S)
+	while (d->tick_s > 1 && d->tick_s * 4 > (double)d->fleet.rules.turn_us / S)
 		d->tick_s /= 2;
 	d->workers = d->most_workers = number(d, 1, 8);
 	d->share = 1;

@@ -67,7 +67,7 @@ static void obey(struct day *d, const struct fleet_order *o)
 		d->does[o->target] = FLEET_RUNS;
 		launch(d, o->target);
 	} else if (o->what == FLEET_PAUSE || o->what == FLEET_REST) {
-		f->health.quanta++;
+		f->health.turns++;
 		f->health.not_started += t->bad;
 		d->does[o->target] = FLEET_WAITS;
 		fleet_back(&d->fleet, f);
@@ -166,7 +166,7 @@ static double most_picks(const struct day *d)
 /* Each worker makes at least one pick per turn's wall time, which is three times the turn. */
 static void check_waiting(struct day *d)
 {
-	double wall_s = (double)d->fleet.rules.quantum_wall_us / S + d->tick_s;
+	double wall_s = (double)d->fleet.rules.turn_wall_us / S + d->tick_s;
 	bool first = others_first(d), index = d->fleet.rules.share.kind == SHARE_INDEX;
 
 	for (size_t i = 0; i < d->fleet.n; i++) {

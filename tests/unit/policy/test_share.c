@@ -189,7 +189,7 @@ static void a_queue_goes_to_the_end_of_each(void **state)
 
 static void the_sick_weigh_less(void **state)
 {
-	struct share_health h = {.quanta = 4};
+	struct share_health h = {.turns = 4};
 
 	(void)state;
 	assert_true(share_weight(&(struct share_health){0}, 0) == 1);

@@ -77,9 +77,9 @@ static void equal_parts(void **state)
 
 /* --- a run with an end ----------------------------------------------------------- */
 
-static void set(struct sim *m, uint64_t quantum_us, uint64_t run_us, uint64_t gone_us)
+static void set(struct sim *m, uint64_t turn_us, uint64_t run_us, uint64_t gone_us)
 {
-	struct turns t = {.quantum_us = quantum_us,
+	struct turns t = {.turn_us = turn_us,
 			  .began_us = m->now - gone_us,
 			  .deadline_us = run_us ? m->now - gone_us + run_us : 0};
 
@@ -98,7 +98,7 @@ static void make_known(struct fleet_target *t)
 static void lengths(void **state)
 {
 	static const struct {
-		uint64_t quantum_us, run_us;
+		uint64_t turn_us, run_us;
 		unsigned workers;
 		uint64_t slice_us;
 	} v[] = {
@@ -118,10 +118,10 @@ static void lengths(void **state)
 		begin(&m, v[i].workers, MOST, grows);
 		for (size_t k = 0; k < MOST; k++)
 			m.v[k].last_us = 1;
-		set(&m, v[i].quantum_us, v[i].run_us, 0);
-		assert_int_equal(m.f.rules.quantum_us, v[i].slice_us);
-		assert_int_equal(m.f.rules.quantum_wall_us, 3 * v[i].slice_us);
-		assert_int_equal(m.f.rules.turn_us, v[i].slice_us / 5);
+		set(&m, v[i].turn_us, v[i].run_us, 0);
+		assert_int_equal(m.f.rules.turn_us, v[i].slice_us);
+		assert_int_equal(m.f.rules.turn_wall_us, 3 * v[i].slice_us);
+		assert_int_equal(m.f.rules.rule_after_us, v[i].slice_us / 5);
 		assert_int_equal(m.f.rules.fresh_us, v[i].slice_us / 5);
 	}
 }

@@ -255,16 +255,16 @@ static void each_target_has_a_turn_in_a_short_run(void **state)
 static void times_of_a_turn(void **state)
 {
 	static const struct {
-		uint64_t quantum_us, turn_us;
+		uint64_t turn_us, rule_after_us;
 	} v[] = {{S, S / 5}, {300 * S, 60 * S}, {S * 30 * 86400, 60 * S}};
 
 	(void)state;
 	begin(1, 1, false);
 	for (size_t i = 0; i < 3; i++) {
-		w.d.quantum_us = v[i].quantum_us;
+		w.d.turn_us = v[i].turn_us;
 		dispatch_next(&w.d);
-		assert_int_equal(w.d.fleet.rules.quantum_us, v[i].quantum_us);
 		assert_int_equal(w.d.fleet.rules.turn_us, v[i].turn_us);
+		assert_int_equal(w.d.fleet.rules.rule_after_us, v[i].rule_after_us);
 	}
 }
 

@@ -243,7 +243,7 @@ static void a_new_build_is_not_judged_by_the_old_one(void **state)
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 }
 
-static void how_its_quanta_ended_is_counted(void **state)
+static void how_its_turns_ended_is_counted(void **state)
 {
 	static const struct {
 		enum failure what;
@@ -264,7 +264,7 @@ static void how_its_quanta_ended_is_counted(void **state)
 		w.job.fuzzing = &fuzzing;
 		job_count_health(&w.job, v[i].what);
 		w.job.fuzzing = NULL;
-		assert_int_equal(h->quanta, was.quanta + 1);
+		assert_int_equal(h->turns, was.turns + 1);
 		assert_int_equal(h->not_started, was.not_started + v[i].not_started);
 		assert_int_equal(h->limited, was.limited + v[i].limited);
 		assert_int_equal(h->crashed, was.crashed + v[i].crashed);
@@ -272,7 +272,7 @@ static void how_its_quanta_ended_is_counted(void **state)
 	for (unsigned i = 0; i < 100; i++) /* recent behaviour counts */
 		job_count_health(&w.job, FAILURE_NONE);
 	assert_int_equal(h->not_started + h->limited + h->crashed, 0);
-	assert_in_range(h->quanta, 8, 16);
+	assert_in_range(h->turns, 8, 16);
 }
 
 /* Sets the state as after this time of fuzzing. */
@@ -493,7 +493,7 @@ static const struct CMUnitTest tests[] = {
     CASE(it_came_before_the_first_turn),
     CASE(whose_commit_is_in_the_history),
     CASE(a_new_build_is_not_judged_by_the_old_one),
-    CASE(how_its_quanta_ended_is_counted),
+    CASE(how_its_turns_ended_is_counted),
     CASE(coverage_that_dropped_is_said_once),
     CASE(coverage_that_dropped_is_said_at_any_price),
     CASE(a_build_that_was_soon_replaced_hides_no_drop),

@@ -13,7 +13,7 @@ static struct progress grown(void)
 			     .build.before_cov = 10,
 			     .build.before_total = 20,
 			     .build.binary = {.size = 5, .mtime_ns = -7, .ctime_ns = 9},
-			     .health = {.quanta = 9, .not_started = 1, .limited = 2, .crashed = 3}};
+			     .health = {.turns = 9, .not_started = 1, .limited = 2, .crashed = 3}};
 
 	snprintf(p.build.id, sizeof(p.build.id), "%040d", 7);
 	curve_begin(&p.curve, 100);
@@ -200,7 +200,7 @@ static void what_a_hostile_engine_says_is_kept(void **state)
 static void numbers_out_of_bounds_are_refused(void **state)
 {
 	static const char *const names[] = {"build_us",	   "age_us",	 "cov",
-					    "base",	   "runs",	 "quanta",
+					    "base",	   "runs",	 "turns",
 					    "edges_total", "before_cov", "window_f1"};
 	static const char *const values[] = {"-1",
 					     "9007199254740993",
