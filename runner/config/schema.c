@@ -176,7 +176,7 @@ static const struct key run_keys[] = {
      .help = "number of earlier corpora to keep for each target"},
     {"allocation", VALUE_CHOICE, AT(allocation), .preset = "index", .choices = allocations,
      .help = "how CPU time is shared: by expected gain, equally, or one target at a time"},
-    {"quantum", VALUE_TIME, AT(turn_us), .preset = "5m", .min = SEC, .max = 30 * DAY,
+    {"turn", VALUE_TIME, AT(turn_us), .preset = "5m", .min = SEC, .max = 30 * DAY,
      .help = "CPU time of a turn; shorter when the run is too short for turns of all targets"},
     {"floor", VALUE_DECIMAL, AT(floor_milli), .preset = "0.05", .max = 1000,
      .help = "share of the turns that goes to the longest waiting target"},

@@ -122,7 +122,7 @@ value() { # KEY [TARGET]: of the last run
 one() {
 	local plateau=$1
 	shift
-	state '"workers": 1, "quantum": "1s"' "\"max_len\": 128, \"plateau\": {$plateau}"
+	state '"workers": 1, "turn": "1s"' "\"max_len\": 128, \"plateau\": {$plateau}"
 	fuzzcell "$tmp/targets" "$@"
 	echo "$(value reason) $(value cpu_seconds_of_build) $(value cov) $(value edges_per_cpu_second)" \
 		"$(value starved_share) $(value cell_seconds) $(value cpu_seconds)" >"$tmp/one"
@@ -319,7 +319,7 @@ gate() {
 	cp "$B/targets/gate_fuzzer" "$tmp/gate/gate_wall_fuzzer"
 	printf '3. a gate that opens at input %d, after some %d CPU-s; 0.25 CPUs, times %.3g of the default\n' "$opens" \
 		$((opens / rate)) "$scale"
-	state "\"workers\": 2, \"quantum\": \"$(calc %.0f "300 * $scale")s\"" "\"max_len\": 64, \"cpus\": 0.25,
+	state "\"workers\": 2, \"turn\": \"$(calc %.0f "300 * $scale")s\"" "\"max_len\": 64, \"cpus\": 0.25,
 		\"env\": {\"GATE_SALT\": \"$salt\", \"GATE_BELOW\": \"$below\"}, \"plateau\": {\"price\": $gate_price}" \
 		"\"gate_wall_fuzzer\": {\"plateau\": {\"rule\": \"wall\", \"window\": \"${wall}s\"}}"
 	run_gate

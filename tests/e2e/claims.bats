@@ -27,7 +27,7 @@ of() { # TARGET KEY
 	# turn.
 	mkdir "$WORK/out"
 	cp "$TARGETS"/{boast,healthy,structure,magic}_fuzzer "$WORK/out"
-	config '"merge_time": "0s"' '"quantum": "2s", "floor": 0'
+	config '"merge_time": "0s"' '"turn": "2s", "floor": 0'
 	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" \
 		--targets "$WORK/out" --max-total-time $((16 * TIMES))s
 	echo "$output"

@@ -54,7 +54,7 @@ seeds() { # TARGET TEXT...: makes its seed archive
 config_of_all() {
 	config '"plateau": {"rule": "none", "cap": "'$((60 * TIMES))s'"}, "max_time": "'$((240 * TIMES))s'",
 		"max_len": 64, "max_crashes": 3, "minimize_time": "off", "merge_time": "off"' \
-		'"workers": 2, "adapt": false, "allocation": "queue", "quantum": "2s"'
+		'"workers": 2, "adapt": false, "allocation": "queue", "turn": "2s"'
 	jq --argjson times "$TIMES" --arg dir "$WORK" '
 		def enough: {plateau: {cap: "\(3 * $times)s"}};
 		def silence($s): {plateau: {rule: "wall", window: "\($s * $times)s"}};

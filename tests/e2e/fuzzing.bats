@@ -7,7 +7,7 @@ teardown() { e2e_teardown; }
 # bats test_tags=host,slow
 @test "a healthy target is fuzzed until its plateau, and its inputs are kept" {
 	config '"plateau": {"rule": "cpu-silence", "window": "'$((3 * TIMES))'s"}, "max_len": 64' \
-		'"hold": "2s", "quantum": "5s"'
+		'"hold": "2s", "turn": "5s"'
 	fuzz healthy_fuzzer 240
 	[ "$status" -eq 0 ]
 	ended_by_its_rule

@@ -71,7 +71,7 @@ by_rule() {
 @test "a target without finds ends by its price; the next run gives a turn, a new build starts anew" {
 	targets healthy_fuzzer=healthy_fuzzer
 	config '"plateau": {"price": 20}, "max_len": 32, "seed": 1, "merge_time": "off"' \
-		'"hold": "3s", "quantum": "1s"'
+		'"hold": "3s", "turn": "1s"'
 	all --max-fuzzer-time "$((120 * TIMES))s"
 	[ "$status" -eq 0 ]
 	by_rule
@@ -118,7 +118,7 @@ hogs() { # N CORE
 @test "a starved target does not count as finished, and wastes no CPU time" {
 	targets healthy_fuzzer=healthy_fuzzer
 	config '"plateau": {"price": 15}, "max_len": 32, "seed": 1, "merge_time": "off"' \
-		'"hold": "3s", "adapt": false, "quantum": "1s"'
+		'"hold": "3s", "adapt": false, "turn": "1s"'
 	HOGS=()
 	if [ -n "${FUZZCELL_TEST_VM:-}" ]; then
 		hogs 3 0
@@ -157,7 +157,7 @@ hogs() { # N CORE
 # bats test_tags=host,slow
 @test "--continuous: a new build is fuzzed when it comes, until a user ends the run" {
 	targets healthy_fuzzer=healthy_fuzzer t_fuzzer=startexit_fuzzer
-	config '"plateau": {"price": 20}, "max_len": 32' '"hold": "3s", "quantum": "1s"'
+	config '"plateau": {"price": 20}, "max_len": 32' '"hold": "3s", "turn": "1s"'
 	run "$FUZZCELL" run --continuous --state-dir "$STATE" --targets "$WORK/targets" --max-fuzzer-time 5s
 	[ "$status" -eq 2 ]
 	[[ $output == *--max-fuzzer-time*plateau.cap* ]]
