@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Continuous runs: daily limits, new builds, and tidying up of corpora and crashes. */
+/* Continuous runs: daily limits, new builds, and maintenance of corpora and crashes. */
 #include "base/clock.h"
 #include "runner/run/dispatch/internal.h"
 
@@ -8,21 +8,21 @@
 
 static bool dispatch_days_is_due(const struct dispatch *d, const struct job *j, uint64_t now)
 {
-	return now - (j->tidied_at_us ? j->tidied_at_us : d->began_us) >= DAY_US;
+	return now - (j->maintained_at_us ? j->maintained_at_us : d->began_us) >= DAY_US;
 }
 
-void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle)
+void dispatch_maintain(struct dispatch *d, uint64_t now, bool idle)
 {
 	if (d->crowded_out && !idle)
 		return; /* a target waits until memory is free */
 	for (size_t i = 0; i < d->n && d->busy < dispatch_workers(d); i++) {
 		struct job *j = &d->jobs[i];
 
-		if (!job_untidy(j) || !dispatch_fits(d, j) ||
+		if (!job_needs_maintenance(j) || !dispatch_fits(d, j) ||
 		    !(dispatch_days_is_due(d, j, now) || (idle && j->phase == PHASE_RESTING)))
 			continue;
 		dispatch_take(d, j, 0);
-		job_tidy(j);
+		job_maintain(j);
 	}
 }
 

@@ -292,12 +292,12 @@ void dispatch_next(struct dispatch *d)
 		d->again = false;
 		wrap_up(d, now);
 		if (!d->closed && d->fleet.rules.continuous)
-			dispatch_tidy(d, now, false);
+			dispatch_maintain(d, now, false);
 		if (!d->closed)
 			o = dispatch_decide(d, now);
 		carry_out(d, &o, now);
 		if (o.what == FLEET_NOTHING && !d->closed && d->fleet.rules.continuous)
-			dispatch_tidy(d, now, true);
+			dispatch_maintain(d, now, true);
 		d->again = d->again || o.what != FLEET_NOTHING;
 		o.what = FLEET_NOTHING;
 	}

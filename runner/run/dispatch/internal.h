@@ -28,9 +28,9 @@ void dispatch_look_for_room(struct dispatch *d);
  */
 bool dispatch_make_room(struct dispatch *d, uint64_t now);
 
-/* Continuous: free workers tidy up the corpora and crashes of waiting targets, each once a day.
- * idle: no target wants these workers, so they tidy up resting targets sooner. */
-void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle);
+/* Continuous: free workers maintain the corpora and crashes of waiting targets, each once a day.
+ * idle: no target wants these workers, so they maintain resting targets sooner. */
+void dispatch_maintain(struct dispatch *d, uint64_t now, bool idle);
 /* Puts a job that has ended into the queue again. */
 void dispatch_revive(struct dispatch *d, struct job *j);
 

@@ -80,7 +80,7 @@ static bool waits_for_its_end(const struct job *j)
 
 static void after_pause(struct job *j)
 {
-	if (j->tidies && !j->hurries && job_may_minimise(j))
+	if (j->maintains && !j->hurries && job_may_minimise(j))
 		job_step(j, EVENT_TRIAGE);
 	else
 		job_wait(j);
@@ -94,7 +94,7 @@ static void job_after_next_step(struct job *j)
 	if (j->pending == REASON_NONE && job_other_binary(j)) {
 		fleet_outdated(j->fleet);
 		intent_pause_work(j);
-		j->tidies = false;
+		j->maintains = false;
 	}
 	if (waits_for_its_end(j)) {
 		job_wait(j);
@@ -199,8 +199,8 @@ void job_triage(struct job *j)
 	};
 	struct err e;
 
-	j->minimises = j->tidies || j->pending != REASON_NONE;
-	j->tidies = false;
+	j->minimises = j->maintains || j->pending != REASON_NONE;
+	j->maintains = false;
 	if (j->minimises) {
 		s.stages |= TRIAGE_MINIMISE;
 		s.minimise_old = true;
@@ -337,7 +337,7 @@ void job_queued_artifacts(struct job *j, uint64_t suspects)
 	j->crashes.left = state_waiting(j->env->state, j->target->name);
 }
 
-/* --- tidying ---------------------------------------------------------------- */
+/* --- maintenance ---------------------------------------------------------------- */
 
 static bool is_unmerged(const struct job *j)
 {
@@ -345,24 +345,24 @@ static bool is_unmerged(const struct job *j)
 	       j->cfg->merge_us > 0;
 }
 
-bool job_untidy(const struct job *j)
+bool job_needs_maintenance(const struct job *j)
 {
 	return phase_waits(j->phase) && j->pending == REASON_NONE &&
 	       (is_unmerged(j) || job_may_minimise(j));
 }
 
-void job_tidy(struct job *j)
+void job_maintain(struct job *j)
 {
 	job_work_begins(j);
-	j->tidied_at_us = j->began_us;
-	intent_tidy(j);
-	j->tidies = true;
+	j->maintained_at_us = j->began_us;
+	intent_maintain(j);
+	j->maintains = true;
 	job_step(j, is_unmerged(j) ? EVENT_MERGE : EVENT_TRIAGE);
 }
 
-void job_tidied(struct job *j)
+void job_maintained(struct job *j)
 {
-	j->tidies = false;
+	j->maintains = false;
 }
 
 /* --- the corpus ----------------------------------------------------------- */
@@ -434,7 +434,7 @@ void job_merge(struct job *j)
 	j->has_merged = true;
 	j->merges++;
 	j->merged_inputs = j->found.inputs;
-	j->tidied_at_us = clock_mono_us();
+	j->maintained_at_us = clock_mono_us();
 	if (s.budget_us < WORTH_A_CELL_US) {
 		struct merge_result late = {.verdict = MERGE_LATE,
 					    .why = "no time was left for the merge"};

@@ -41,7 +41,7 @@ void intent_pause_work(struct job *j)
 	j->ask = ASK_PAUSE;
 }
 
-void intent_tidy(struct job *j)
+void intent_maintain(struct job *j)
 {
 	intent_none(j);
 	intent_pause(j, false);

@@ -23,7 +23,7 @@ void intent_pause(struct job *j, bool now);
  * end does not matter any more. */
 void intent_pause_work(struct job *j);
 /* A waiting job gets other work, after which it waits again. */
-void intent_tidy(struct job *j);
+void intent_maintain(struct job *j);
 /* The job is to end for this reason, or for an earlier one. */
 void intent_end(struct job *j, enum reason r);
 /* The job ends by itself for this reason, or for an earlier one. */
@@ -63,10 +63,10 @@ void job_forget_fuzzing(struct job *j);
 void job_cell_thawed(struct job *j);
 void job_left_seat(struct job *j);
 void job_work_begins(struct job *j);
-/* after.c: a new day; a job in work after job_tidy() waits again; artifacts came into the queue,
- * among them suspects; job->seen is made again at the job's end. */
+/* after.c: a new day; a job in work after job_maintain() waits again; artifacts came into the
+ * queue, among them suspects; job->seen is made again at the job's end. */
 void job_after_new_day(struct job *j);
-void job_tidied(struct job *j);
+void job_maintained(struct job *j);
 void job_queued_artifacts(struct job *j, uint64_t suspects);
 void job_forget_crashes(struct job *j);
 /* after.c: a cell with this time limit is in the job's seat. */

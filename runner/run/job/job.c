@@ -490,7 +490,7 @@ static void job_act(struct job *j, enum phase_action a)
 	case ACTION_REQUEUE:
 		leave_turn(j);
 		intent_none(j);
-		job_tidied(j);
+		job_maintained(j);
 		j->env->news(j->env->arg, j, JOB_REQUEUED);
 		break;
 	case ACTION_FINISH:

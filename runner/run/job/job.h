@@ -137,7 +137,8 @@ struct job {
 	uint64_t grace_at;    /* when the present step ends or is tried again; 0: no limit */
 	uint64_t deadline_at; /* when the time for fuzzing is over; 0: outside of a turn */
 	uint64_t used_us;     /* wall time of earlier turns */
-	/* Start of this turn, or of job_wrap_up() or job_tidy(); 0: the job waits in the queue. */
+	/* Start of this turn, or of job_wrap_up() or job_maintain(); 0: the job waits in the queue.
+	 */
 	uint64_t began_us;
 	uint64_t put_off_us; /* wall time of triage between cells: it does not count as fuzzing */
 	uint32_t restarts;   /* cells that started after another cell of the same turn */
@@ -261,7 +262,7 @@ struct job {
 	} disk;
 	struct buf artifacts; /* names of saved artifacts, one a line */
 
-	/* --- Written by after.c: the seat, triage, merging, and tidying. */
+	/* --- Written by after.c: the seat, triage, merging, and maintenance. */
 	/* Keeps the job's cell after a known failure, so that the engine starts again in that cell.
 	 * NULL: no failure of this turn was known yet, or the cells may not be kept. */
 	struct seat *seat;
@@ -289,7 +290,7 @@ struct job {
 	bool unchecked;	  /* the known crashes have yet to be checked for fixes */
 	bool unminimised; /* reproducers of the target's crashes wait to be minimised */
 	bool minimises;	  /* the triage in work may minimise */
-	bool tidies;	  /* job_tidy() is in work, and its triage has not begun */
+	bool maintains;	  /* job_maintain() is in work, and its triage has not begun */
 	char checked[DIGEST_SHA1_HEX]; /* the build that was last checked for fixed crashes */
 	struct row_crash *seen;	       /* crashes of this run; made at the job's end */
 	size_t n_seen;
@@ -299,8 +300,8 @@ struct job {
 	bool has_merged;	     /* a merge began since the last cell was launched */
 	uint64_t merges;	     /* merges in this run */
 	uint64_t merged_inputs;	     /* found.inputs when the last merge began */
-	/* clock_mono_us() when the last merge or job_tidy() began; 0: never. */
-	uint64_t tidied_at_us;
+	/* clock_mono_us() when the last merge or job_maintain() began; 0: never. */
+	uint64_t maintained_at_us;
 	unsigned lent; /* workers that the job borrows while it merges */
 
 	/* --- Each written by one file more: claims.c, words.c, row.c. */
@@ -339,10 +340,10 @@ void job_stop(struct job *j, enum reason r, bool now);
  * begun before the job waits. */
 void job_pause(struct job *j, bool now);
 /* Merges the corpus of a waiting job and minimises the reproducers of its crashes.  Then the job
- * waits again.  Call it only if job_untidy(). */
-void job_tidy(struct job *j);
+ * waits again.  Call it only if job_needs_maintenance(). */
+void job_maintain(struct job *j);
 /* Whether the job waits in the queue, and has new inputs to merge or reproducers to minimise. */
-bool job_untidy(const struct job *j);
+bool job_needs_maintenance(const struct job *j);
 /* Takes the policy's reason to wait (fleet_waits_for()), if the job waits. */
 void job_settle(struct job *j);
 /* Puts a job that ended into the queue again, with new limits of failures and disk space. */

@@ -16,8 +16,9 @@
  *                 \---------- again, after a failure -------/------------/                     v
  *                                                                                           done
  *
- * A job that waits goes to triage or merging without a cell when it is to end, or is tidied. Triage
- * before the first cell is about crashes of earlier runs.  A job that is done may be revived. */
+ * A job that waits goes to triage or merging without a cell when it is to end, or is maintained.
+ * Triage before the first cell is about crashes of earlier runs.  A job that is done may be
+ * revived. */
 enum phase {
 	/* A waiting job has no worker.  The policy says why it waits (enum fleet_wait). */
 	PHASE_QUEUED,

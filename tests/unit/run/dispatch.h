@@ -19,7 +19,7 @@ struct part {
 	bool other;   /* another binary exists, */
 	bool same;    /* of the same content */
 	bool unsaved; /* its files cannot be saved at a pause */
-	unsigned starts, pauses, wraps, tidied, revived;
+	unsigned starts, pauses, wraps, maintained, revived;
 	unsigned merge_s; /* remaining */
 	uint64_t budget_us, cpu_us;
 };
@@ -102,7 +102,7 @@ static inline void merge(struct job *j)
 	j->phase = PHASE_MERGING;
 	j->lent = dispatch_lend(&w.d, j, MOST);
 	part_of(j)->merge_s = MERGE_S;
-	j->tidied_at_us = w.now;
+	j->maintained_at_us = w.now;
 }
 
 void job_start(struct job *j, uint64_t budget_us)
@@ -167,7 +167,7 @@ void job_wrap_up(struct job *j)
 	merge(j);
 }
 
-bool job_untidy(const struct job *j)
+bool job_needs_maintenance(const struct job *j)
 {
 	return phase_waits(j->phase) && j->pending == REASON_NONE && j->fuzzed;
 }
@@ -178,9 +178,9 @@ void job_new_day(struct job *j)
 	j->forgiven = j->failures_total;
 }
 
-void job_tidy(struct job *j)
+void job_maintain(struct job *j)
 {
-	part_of(j)->tidied++;
+	part_of(j)->maintained++;
 	j->intent = INTENT_PAUSE;
 	j->fuzzed = false;
 	merge(j);

@@ -50,22 +50,22 @@ static void sleep_is_no_time(void **state)
 
 /* --- continuous ------------------------------------------------------------------ */
 
-static void a_resting_target_is_tidied(void **state)
+static void a_resting_target_is_maintained(void **state)
 {
 	(void)state;
 	begin(2, 2, true);
 	seconds(3000);
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(w.jobs[i].phase, PHASE_RESTING);
-		assert_true(w.parts[i].tidied >= 1);
+		assert_true(w.parts[i].maintained >= 1);
 		assert_int_equal(w.jobs[i].reason, REASON_NONE);
 	}
 }
 
 /* A long uptime of the machine is no reason. */
-static void others_are_tidied_once_a_day(void **state)
+static void others_are_maintained_once_a_day(void **state)
 {
-	unsigned tidied;
+	unsigned maintained;
 
 	(void)state;
 	begin(2, 1, true);
@@ -74,26 +74,26 @@ static void others_are_tidied_once_a_day(void **state)
 	w.d.targets[0].rule.cap_us = w.d.targets[1].rule.cap_us = 1000 * S;
 	w.parts[0].finds = w.parts[1].finds = true;
 	seconds(3000); /* both used up their caps, and the worker is idle */
-	assert_int_equal(w.parts[0].tidied + w.parts[1].tidied, 0);
+	assert_int_equal(w.parts[0].maintained + w.parts[1].maintained, 0);
 	seconds(86400);
-	tidied = w.parts[0].tidied + w.parts[1].tidied;
-	assert_in_range(tidied, 1, 4);
+	maintained = w.parts[0].maintained + w.parts[1].maintained;
+	assert_in_range(maintained, 1, 4);
 }
 
 /* Merging takes place although there is always a target that pays for the worker. */
-static void a_busy_target_is_tidied_too(void **state)
+static void a_busy_target_is_maintained_too(void **state)
 {
 	(void)state;
 	begin(2, 1, true);
 	w.d.targets[0].rule.cap_us = w.d.targets[1].rule.cap_us = 0;
 	w.parts[0].finds = w.parts[1].finds = true;
 	seconds(86000);
-	assert_int_equal(w.parts[0].tidied + w.parts[1].tidied, 0);
+	assert_int_equal(w.parts[0].maintained + w.parts[1].maintained, 0);
 	seconds(2000);
-	assert_int_equal(w.parts[0].tidied, 1);
-	assert_int_equal(w.parts[1].tidied, 1);
+	assert_int_equal(w.parts[0].maintained, 1);
+	assert_int_equal(w.parts[1].maintained, 1);
 	seconds(80000);
-	assert_int_equal(w.parts[0].tidied + w.parts[1].tidied, 2);
+	assert_int_equal(w.parts[0].maintained + w.parts[1].maintained, 2);
 }
 
 /* No other target wants its worker. */
@@ -107,7 +107,7 @@ static void a_cell_lives_for_a_day(void **state)
 	assert_int_equal(w.parts[0].starts, 1);
 	seconds(1000);
 	assert_int_equal(w.parts[0].starts, 2);
-	assert_int_equal(w.parts[0].tidied, 1);
+	assert_int_equal(w.parts[0].maintained, 1);
 	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
 }
 
@@ -275,9 +275,9 @@ static void a_full_disk_is_said_again(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(a_pause_that_was_lost_is_asked_for_again),
     CASE(sleep_is_no_time),
-    CASE(a_resting_target_is_tidied),
-    CASE(others_are_tidied_once_a_day),
-    CASE(a_busy_target_is_tidied_too),
+    CASE(a_resting_target_is_maintained),
+    CASE(others_are_maintained_once_a_day),
+    CASE(a_busy_target_is_maintained_too),
     CASE(a_cell_lives_for_a_day),
     CASE(a_new_build_wakes),
     CASE(it_does_not_wake_a_target_that_ends),

@@ -17,19 +17,19 @@ static void turn_with_a_crash(void)
 	triaged((struct triage_sum){.artifacts = 1, .found = 1}, 1);
 	w.failures = 0;
 	pause_it();
-	assert_true(job_untidy(&w.job));
+	assert_true(job_needs_maintenance(&w.job));
 }
 
 static void inputs_of_crashes_are_made_smaller(void **state)
 {
 	(void)state;
 	turn_with_a_crash();
-	job_tidy(&w.job);
+	job_maintain(&w.job);
 	merged();
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_MINIMISE);
 	triaged((struct triage_sum){.minimised = 1}, 5);
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
-	assert_false(job_untidy(&w.job));
+	assert_false(job_needs_maintenance(&w.job));
 	assert_int_equal(w.job.triage_us, 7 * S);
 	job_start(&w.job, 86400 * S); /* its turns did no minimisation */
 	w.failures = 1;
@@ -43,11 +43,11 @@ static void they_are_made_smaller_once(void **state)
 	(void)state;
 	w.cfg.merge_us = 0;
 	turn_with_a_crash();
-	job_tidy(&w.job);
+	job_maintain(&w.job);
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_MINIMISE);
 	triaged((struct triage_sum){.artifacts = 1, .found = 1}, 5);
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
-	assert_false(job_untidy(&w.job));
+	assert_false(job_needs_maintenance(&w.job));
 }
 
 /* A crash of an earlier run, of another commit. */
@@ -75,12 +75,12 @@ static void a_later_run_makes_them_smaller(void **state)
 	w.cfg.merge_us = 0;
 	first_turn();
 	pause_it();
-	assert_true(job_untidy(&w.job));
-	job_tidy(&w.job);
+	assert_true(job_needs_maintenance(&w.job));
+	job_maintain(&w.job);
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_MINIMISE);
 	assert_true(w.triage.minimise_old);
 	triaged((struct triage_sum){.minimised = 1}, 5);
-	assert_false(job_untidy(&w.job));
+	assert_false(job_needs_maintenance(&w.job));
 	w.job.launched = false; /* another build */
 	w.cfg.minimize_us = 0;
 	job_after_prepare(&w.job);
@@ -119,20 +119,20 @@ static void what_is_left_is_for_another_time(void **state)
 {
 	(void)state;
 	turn_with_a_crash();
-	job_tidy(&w.job);
+	job_maintain(&w.job);
 	merged();
 	job_pause(&w.job, true);
 	triaged((struct triage_sum){0}, 1);
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
-	assert_true(job_untidy(&w.job));
-	job_tidy(&w.job);
+	assert_true(job_needs_maintenance(&w.job));
+	job_maintain(&w.job);
 	assert_int_equal(w.triage.budget_us, 597 * S);
 	triaged((struct triage_sum){0}, 600);
-	assert_false(job_untidy(&w.job));
+	assert_false(job_needs_maintenance(&w.job));
 	w.job.triage_us = 0; /* the next day */
-	assert_true(job_untidy(&w.job));
+	assert_true(job_needs_maintenance(&w.job));
 	w.cfg.minimize_us = 0;
-	assert_false(job_untidy(&w.job));
+	assert_false(job_needs_maintenance(&w.job));
 }
 
 /* A new binary has no post-fuzzing work yet. */
@@ -140,7 +140,7 @@ static void nor_on_another_binary(void **state)
 {
 	(void)state;
 	turn_with_a_crash();
-	job_tidy(&w.job);
+	job_maintain(&w.job);
 	build("another");
 	merged();
 	assert_int_equal(w.job.phase, PHASE_QUEUED);

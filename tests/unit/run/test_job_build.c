@@ -209,12 +209,12 @@ static void whose_commit_is_in_the_history(void **state)
 	w.cfg.minimize_us = 0;
 	first_turn();
 	pause_it();
-	job_tidy(&w.job);
+	job_maintain(&w.job);
 	merged();
 	job_start(&w.job, 86400 * S);
 	pause_it();
 	build("another"); /* not fuzzed yet, but measured */
-	job_tidy(&w.job);
+	job_maintain(&w.job);
 	merged();
 	assert_true(merge_names_the_commit(0));
 	assert_false(merge_names_the_commit(1));
