@@ -14,7 +14,7 @@
  *
  * so the edges of the last e-fold of age estimate f1.  The probability that the next input finds
  * an edge is f1 / inputs (Good and Turing).  A further time h finds f1 ln(1 + h / age) edges.
- * docs/scheduling.md says how well that holds.
+ * docs/scheduling.md describes how well that holds.
  *
  * Coverage counts only beyond the maximum that this build ever reached: edges that a restart
  * reaches again are not new.  The functions are pure. */

@@ -44,7 +44,7 @@ enum fleet_wait {
 	FLEET_HELD,    /* its rule holds, until CPU pressure is low */
 };
 
-/* What the configuration says of a target. */
+/* A target's configuration. */
 struct fleet_member {
 	struct rule rule;
 	int32_t priority;
@@ -61,7 +61,7 @@ struct fleet_target {
 	bool known; /* the curve is valid: from curve_begin(), or recalled */
 	struct curve curve;
 	struct share_health health;
-	/* Set by fleet_read() and fleet_tell(). */
+	/* Set by fleet_read() and fleet_take_stats(). */
 	struct effective clock;
 	bool fuzzes;			    /* its present cell has read its seeds */
 	bool starts;			    /* it was started, and has no cell yet */
@@ -133,7 +133,7 @@ void fleet_join(struct fleet_target *t, const struct fleet_member *m);
 /* The target's build is known from an earlier run. */
 void fleet_recall(struct fleet_target *t, const struct curve *curve,
 		  const struct share_health *health, uint64_t edges_total);
-/* Says before each fleet_next() whether there is memory for the target: now, and when any one
+/* States before each fleet_next() whether there is memory for the target: now, and when any one
  * running target has left. */
 void fleet_fits(struct fleet *f, struct fleet_target *t, bool now, bool after_one);
 /* Memory is being freed for the target: it starts next. */
@@ -145,7 +145,7 @@ void fleet_outdated(struct fleet_target *t);
 void fleet_launched(struct fleet_target *t, uint64_t now_us);
 /* Takes the counters of the target's cell. */
 void fleet_read(struct fleet_target *t, const struct effective_reading *r);
-/* The target's cell was frozen until now: that it was idle says nothing. */
+/* The target's cell was frozen until now: its idle time does not count. */
 void fleet_thawed(struct fleet_target *t);
 /* The end of a target's cell. */
 enum fleet_end {
@@ -165,7 +165,7 @@ struct fleet_news {
 	uint64_t cov, edges_total, lim, max_len, runs;
 };
 /* Takes these statistics.  True: the coverage is a new maximum. */
-bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
+bool fleet_take_stats(struct fleet_target *t, const struct fleet_news *n);
 /* Forgets the stored curve of a build, because the curve cannot be true.  The target counts as
  * new. */
 void fleet_forget(struct fleet_target *t);

@@ -73,7 +73,7 @@ void fleet_seeded(struct fleet_target *t, uint64_t cov)
 		curve_raise(&t->curve, cov);
 }
 
-bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
+bool fleet_take_stats(struct fleet_target *t, const struct fleet_news *n)
 {
 	if (!n->fuzzes)
 		return false;

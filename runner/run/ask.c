@@ -17,7 +17,7 @@ static int run_ask_find(const struct run *r, const char *name, struct job **ret,
 }
 
 /* Logs the user's request, so that the log shows which targets did not end by themselves. */
-static void run_ask_tell(struct run *r, const struct job *j, const char *what)
+static void run_ask_log(struct run *r, const struct job *j, const char *what)
 {
 	r->o.event(r->o.arg, run_look_at(r, j->index), j->index, what);
 }
@@ -32,14 +32,14 @@ static int run_ask_start(struct run *r, struct job *j, const char **ret_note, st
 	if (dispatch_has_turn(j))
 		*ret_note = "it has its turn already";
 	else
-		run_ask_tell(r, j, "started by a user");
+		run_ask_log(r, j, "started by a user");
 	dispatch_start(&r->dispatch, j);
 	return 0;
 }
 
 static void run_ask_stop(struct run *r, struct job *j, bool now)
 {
-	run_ask_tell(r, j, "stopped by a user");
+	run_ask_log(r, j, "stopped by a user");
 	dispatch_stop(&r->dispatch, j, now);
 }
 
@@ -51,7 +51,7 @@ static int run_ask_skip(struct run *r, struct job *j, const char **ret_note, str
 	if (rc < 0)
 		return rc;
 	if (turn)
-		run_ask_tell(r, j, "skipped by a user");
+		run_ask_log(r, j, "skipped by a user");
 	else
 		*ret_note = "it had no turn; others come first";
 	dispatch_next(&r->dispatch);

@@ -213,7 +213,7 @@ static void on_output(void *arg, struct slice bytes)
 	}
 	p->up = true;
 	fleet_launched(&p->fleet, clock_mono_us());
-	(void)fleet_tell(&p->fleet, &(struct fleet_news){.fuzzes = true});
+	(void)fleet_take_stats(&p->fleet, &(struct fleet_news){.fuzzes = true});
 	start_next(b);
 }
 

@@ -63,7 +63,7 @@ static void readings(struct fleet *f, const bool *runs, uint64_t now)
 		r.at_us = now;
 		fleet_read(t, &r);
 		n.cov = t->curve.build_us / 50000000 * (i + 1);
-		(void)fleet_tell(t, &n);
+		(void)fleet_take_stats(t, &n);
 	}
 }
 

@@ -311,7 +311,7 @@ static void run_cell(struct sim *s, size_t i, double share)
 	}
 	fleet_read(t, &c->reading);
 	n = news_of(s, i);
-	(void)fleet_tell(t, &n);
+	(void)fleet_take_stats(t, &n);
 }
 
 void sim_second(struct sim *s)

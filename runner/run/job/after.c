@@ -455,7 +455,7 @@ void job_merge(struct job *j)
 
 /* --- the report of the job's crashes --------------------------------------- */
 
-enum { TELL_MAX = 20 };
+enum { LISTED_MAX = 20 };
 
 static uint64_t count_in_run(const struct known_crash *c, const char *run)
 {
@@ -483,7 +483,8 @@ static void print_what(const struct known_crash *c, bool waits, char *out, size_
 
 /* waits: the exit status of this run must count the crash, because the run that found it was
  * killed. */
-static void job_after_tell(struct job *j, const struct known_crash *c, uint64_t count, bool waits)
+static void job_after_list_crash(struct job *j, const struct known_crash *c, uint64_t count,
+				 bool waits)
 {
 	struct row_crash r = {.count = count ? count : c->count,
 			      .hits = c->reproduction.hits,
@@ -492,7 +493,7 @@ static void job_after_tell(struct job *j, const struct known_crash *c, uint64_t 
 	size_t at = j->n_seen;
 
 	if (!j->seen)
-		j->seen = xcalloc(TELL_MAX + 1, sizeof(*j->seen));
+		j->seen = xcalloc(LISTED_MAX + 1, sizeof(*j->seen));
 	if (!j->seen)
 		return;
 	snprintf(r.signature, sizeof(r.signature), "%s", c->signature);
@@ -500,9 +501,9 @@ static void job_after_tell(struct job *j, const struct known_crash *c, uint64_t 
 	print_what(c, waits, r.what, sizeof(r.what));
 	while (at > 0 && j->seen[at - 1].count < count)
 		at--;
-	if (at == TELL_MAX)
+	if (at == LISTED_MAX)
 		return;
-	if (j->n_seen == TELL_MAX)
+	if (j->n_seen == LISTED_MAX)
 		j->n_seen--;
 	memmove(j->seen + at + 1, j->seen + at, (j->n_seen - at) * sizeof(r));
 	j->seen[at] = r;
@@ -552,7 +553,7 @@ void job_forget_crashes(struct job *j)
 	j->n_seen = 0;
 }
 
-void job_tell_crashes(struct job *j)
+void job_list_crashes(struct job *j)
 {
 	const struct triage_env *env = &j->env->triage_env;
 	const struct ledger *l = books_ledger(env->books);
@@ -572,7 +573,7 @@ void job_tell_crashes(struct job *j)
 		j->uncounted_regressed += waits && own->state == LEDGER_REGRESSED;
 		j->uncounted_new += waits && own->state != LEDGER_REGRESSED;
 		if (n > 0 || waits)
-			job_after_tell(j, own, n, waits);
+			job_after_list_crash(j, own, n, waits);
 	}
 	if (j->reason == REASON_CRASH_LOOP && j->n_seen > 0)
 		job_set_note(j, "most often %s: %s", j->seen[0].signature, j->seen[0].what);

@@ -34,7 +34,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 void job_cell_begin(struct job *j)
 {
 	j->now = (struct cgroup_counters){0};
-	j->said.dict_entries = 0;
+	j->reported.dict_entries = 0;
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
 	if (j->unproven) /* that the build before it fuzzed does not count for this build */
@@ -46,7 +46,7 @@ void job_cell_other_build(struct job *j)
 	j->starts_quickly = false;
 	j->unsuppressed.n = 0;
 	j->cov = j->ft = 0;
-	memset(&j->said, 0, sizeof(j->said));
+	memset(&j->reported, 0, sizeof(j->reported));
 	job_starts_anew(j);
 	job_forgive(j);
 }
@@ -82,7 +82,7 @@ void job_reached(struct job *j, const struct engine_state *s)
 		j->found_at_us = clock_mono_us();
 }
 
-static void tell_fleet(struct job *j)
+static void job_cell_give_stats(struct job *j)
 {
 	const struct engine_state *s = &j->fuzzing->engine;
 	struct fleet_news n = {
@@ -94,21 +94,21 @@ static void tell_fleet(struct job *j)
 	    .runs = job_execs(j),
 	};
 
-	(void)fleet_tell(j->fleet, &n);
+	(void)fleet_take_stats(j->fleet, &n);
 }
 
-static void note_said(struct job *j)
+static void job_cell_note_reported(struct job *j)
 {
 	const struct engine_state *s = &j->fuzzing->engine;
 
 	if (s->edges_total)
-		j->said.edges_total = s->edges_total;
+		j->reported.edges_total = s->edges_total;
 	if (s->corpus_units) {
-		j->said.corpus_units = s->corpus_units;
-		j->said.corpus_bytes = s->corpus_bytes;
+		j->reported.corpus_units = s->corpus_units;
+		j->reported.corpus_bytes = s->corpus_bytes;
 	}
 	if (s->dict_entries)
-		j->said.dict_entries = s->dict_entries;
+		j->reported.dict_entries = s->dict_entries;
 }
 
 static void job_cell_on_line(void *arg, struct slice line)
@@ -116,11 +116,11 @@ static void job_cell_on_line(void *arg, struct slice line)
 	struct job *j = arg;
 	const struct engine_state *s = &j->fuzzing->engine;
 	bool ran = s->running;
-	uint64_t told = s->status_lines;
+	uint64_t before = s->status_lines;
 
 	job_claims_line(j, line);
 	job_words_line(j, line);
-	if (s->status_lines != told) {
+	if (s->status_lines != before) {
 		j->fuzzing->stats_at_us = clock_mono_us();
 		j->fuzzing->stats_cpu_us = 0; /* at the next reading */
 	}
@@ -131,8 +131,8 @@ static void job_cell_on_line(void *arg, struct slice line)
 		fleet_seeded(j->fleet, s->cov);
 	job_reached(j, s);
 	j->rss_mib = max_u64(j->rss_mib, s->rss_mib);
-	note_said(j);
-	tell_fleet(j);
+	job_cell_note_reported(j);
+	job_cell_give_stats(j);
 }
 
 /* The input that restarted the engine was lost with the first process.  A dump would save an

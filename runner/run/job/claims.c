@@ -195,17 +195,17 @@ static void judge_execs(struct job *j, uint64_t usage_us, uint64_t late_us)
 {
 	uint64_t most = (usage_us + late_us) * EXECS_PER_US;
 	struct engine_state *s = &j->fuzzing->engine;
-	uint64_t *said[] = {&s->execs, &s->final.execs};
+	uint64_t *claimed[] = {&s->execs, &s->final.execs};
 	bool can_be = true;
 
 	for (size_t i = 0; i < 2; i++) {
-		if (*said[i] <= most)
+		if (*claimed[i] <= most)
 			continue;
 		can_be = false;
 		snprintf(s->refused_text, sizeof(s->refused_text),
-			 "%llu executions in %.1f s of CPU time", (unsigned long long)*said[i],
+			 "%llu executions in %.1f s of CPU time", (unsigned long long)*claimed[i],
 			 (double)usage_us / (double)USEC_PER_SEC);
-		*said[i] = j->claims.execs;
+		*claimed[i] = j->claims.execs;
 	}
 	if (can_be)
 		j->claims.execs = s->execs;

@@ -20,7 +20,7 @@
 /* A killed cell that still lives is killed again. */
 #define KILL_RETRY_US (1 * USEC_PER_SEC)
 /* LOOK_US: the period of checks for refused forks.  FORKS_GRACE_US: after a refused fork the input
- * may take so long to end by itself, because that says more than a forced end. */
+ * may take so long to end by itself, because that shows more than a forced end. */
 #define LOOK_US	       (250 * USEC_PER_MSEC)
 #define FORKS_GRACE_US (1 * USEC_PER_SEC)
 /* If a timer is this late, this process was suspended. */

@@ -142,9 +142,9 @@ static int job_files_collect_work(void *arg, struct buf *out, struct err *e)
 {
 	static const struct engine_state nothing;
 	const struct job *j = arg;
-	const struct engine_state *said = j->fuzzing ? &j->fuzzing->engine : &nothing;
+	const struct engine_state *engine = j->fuzzing ? &j->fuzzing->engine : &nothing;
 	struct buf names = BUF_INIT(TASK_RESULT_MAX / 2);
-	const struct slice printed = {said->input_printed.bytes, said->input_printed.n};
+	const struct slice printed = {engine->input_printed.bytes, engine->input_printed.n};
 	struct workdir_collect c = {
 	    .work = j->env->dirs->work,
 	    .target = j->target->name,
@@ -155,9 +155,9 @@ static int job_files_collect_work(void *arg, struct buf *out, struct err *e)
 	    .cause = job_files_cause_of(j),
 	    .unanswered = j->fuzzing && j->fuzzing->asked && j->fuzzing->dump_sent,
 	    .forced_ns = j->fuzzing ? j->fuzzing->forced_ns : 0,
-	    .named = *said->artifact ? said->artifact : NULL,
+	    .named = *engine->artifact ? engine->artifact : NULL,
 	    .is_new = j->named_is_new,
-	    .printed = said->input_printed.known ? &printed : NULL,
+	    .printed = engine->input_printed.known ? &printed : NULL,
 	    .kept = j->disk.kept,
 	    .bytes_max = j->cfg->disk,
 	};

@@ -39,7 +39,7 @@ void job_done(struct job *j)
 {
 	source_remove(j->timer);
 	buf_done(&j->artifacts);
-	words_done(&j->words.told);
+	words_done(&j->words.printed);
 	free(j->refused);
 	free(j->refused_text);
 	free(j->merged);
@@ -188,7 +188,7 @@ static void check_dump_ignored(struct job *j)
 	struct cgroup_counters c;
 	struct err e;
 
-	/* In starved cells only CPU time tells whether the input is over its limit. */
+	/* In starved cells only CPU time shows whether the input is over its limit. */
 	a->ignored_dump =
 	    a->stats_cpu_us && a->dump_sent && j->fuzzing->engine.fault == ENGINE_FAULT_NONE &&
 	    fuzzing_read(a, &c, &e) == 0 && c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
@@ -424,7 +424,7 @@ static void do_finish(struct job *j)
 	leave_turn(j);
 	j->reason = j->pending;
 	job_end_series(j);
-	job_tell_crashes(j);
+	job_list_crashes(j);
 	if (j->log_open) {
 		joblog_note(&j->log, "ended: %s%s%s", reason_name(j->reason), *j->note ? ": " : "",
 			    j->note);
@@ -612,7 +612,8 @@ void job_pause(struct job *j, bool now)
 {
 	if (phase_waits(j->phase) || j->phase == PHASE_DONE)
 		return;
-	/* After fuzzing, `ask` still says why fuzzing ended: it stays unless the job must hurry. */
+	/* After fuzzing, `ask` still has the reason why fuzzing ended: it stays unless the job must
+	 * hurry. */
 	if (is_after(j) && now)
 		intent_pause_work(j);
 	else

@@ -106,7 +106,7 @@ struct job_words {
 		/* Words of the program.  0: the cell gets the given dictionary unchanged. */
 		uint64_t own;
 	} has;
-	struct words told; /* words in the engine's output since the last collecting */
+	struct words printed; /* words in the engine's output since the last collecting */
 };
 
 /* A system call that cells refused to the target. */
@@ -191,7 +191,7 @@ struct job {
 	/* The values that the engine of this build last reported; 0: none. */
 	struct {
 		uint64_t edges_total, corpus_units, corpus_bytes, dict_entries;
-	} said;
+	} reported;
 	uint64_t execs_before; /* executions in earlier cells */
 	/* Sums of engine_state.kept, kept_by_dict and kept_by_cmp of earlier cells. */
 	struct {

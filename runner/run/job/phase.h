@@ -20,7 +20,7 @@
  * Triage before the first cell is about crashes of earlier runs.  A job that is done may be
  * revived. */
 enum phase {
-	/* A waiting job has no worker.  The policy says why it waits (enum fleet_wait). */
+	/* A waiting job has no worker.  The policy has the reason (enum fleet_wait). */
 	PHASE_QUEUED,
 	PHASE_RESTING,
 	PHASE_CAPPED,
@@ -28,7 +28,7 @@ enum phase {
 	PHASE_PREPARING,  /* a child process lays out the working directory */
 	PHASE_RUNNING,	  /* the cell fuzzes */
 	PHASE_POLITE,	  /* asked to stop; its grace runs */
-	PHASE_DUMPING,	  /* told to write its current input and die; its grace runs */
+	PHASE_DUMPING,	  /* asked to write its current input and die; its grace runs */
 	PHASE_KILLING,	  /* the group was killed; waiting for the last process */
 	PHASE_COLLECTING, /* a child process saves artifacts and new inputs */
 	PHASE_TRIAGING,	  /* failures are run again, in cells of their own */
@@ -38,7 +38,7 @@ enum phase {
 };
 
 /* What the job was asked to do.  A later intent never takes an earlier one back.  How hard its cell
- * is ended (politely, by a dump, by a kill) is no intent: the event says it. */
+ * is ended (politely, by a dump, by a kill) is no intent: the event names it. */
 enum intent {
 	INTENT_NONE,
 	INTENT_PAUSE, /* wait again */

@@ -218,7 +218,7 @@ static void failure_signal_name(int signo, char buf[32])
 		snprintf(buf, 32, "signal %d", signo);
 }
 
-enum crash_own failure_own(const struct exec_end *end, bool told, char detail[32])
+enum crash_own failure_own(const struct exec_end *end, bool has_report, char detail[32])
 {
 	bool engines_oom = end->engine->fault == ENGINE_FAULT_OOM;
 
@@ -229,7 +229,7 @@ enum crash_own failure_own(const struct exec_end *end, bool told, char detail[32
 		return CRASH_OWN_MEMORY;
 	if (end->failure == FAILURE_PIDS)
 		return CRASH_OWN_PIDS;
-	if (told)
+	if (has_report)
 		return CRASH_OWN_NONE;
 	if (*end->refused) {
 		snprintf(detail, 32, "%.31s", end->refused);

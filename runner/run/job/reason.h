@@ -101,9 +101,9 @@ struct exec_end;
  * report of the text.  True: io was replaced by the name from the cell's end. */
 bool failure_own_report(const struct exec_end *end, const char *target, struct crash_report *io);
 
-/* The crash of a cell without a report, and its detail.  told: the text has a report.
+/* The crash of a cell without a report, and its detail.  has_report: the text has one.
  * CRASH_OWN_NONE: the text names the crash better. */
-enum crash_own failure_own(const struct exec_end *end, bool told, char detail[32]);
+enum crash_own failure_own(const struct exec_end *end, bool has_report, char detail[32]);
 
 /* Bounds for restarts of a failing job. */
 struct loop_guard {

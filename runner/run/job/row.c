@@ -25,8 +25,8 @@ void job_sample(struct job *j, uint64_t now_us, uint64_t rss, bool end)
 	    .execs = j->execs_before + job_execs(j),
 	    .cov = j->cov,
 	    .ft = j->ft,
-	    .corpus_units = j->said.corpus_units,
-	    .corpus_bytes = j->said.corpus_bytes,
+	    .corpus_units = j->reported.corpus_units,
+	    .corpus_bytes = j->reported.corpus_bytes,
 	    .rss = rss,
 	    .cpu_us = j->before.usage_us + j->now.usage_us,
 	};
@@ -83,17 +83,17 @@ static void row_engine(const struct job *j, struct target_row *r)
 	r->exec_per_s = cpu_ms > 0 ? r->execs * 1000 / cpu_ms : 0;
 	r->cov = j->cov;
 	r->ft = j->ft;
-	r->edges_total = j->said.edges_total;
+	r->edges_total = j->reported.edges_total;
 	/* The library is in the program, or in a file that it loads. */
-	r->has_library =
-	    j->program.has_library || (j->program.edges && j->said.edges_total > j->program.edges);
-	r->corpus_units = j->said.corpus_units;
+	r->has_library = j->program.has_library ||
+			 (j->program.edges && j->reported.edges_total > j->program.edges);
+	r->corpus_units = j->reported.corpus_units;
 	/* All inputs are saved now.  The empty input is not a file, hence +1. */
 	if (j->phase == PHASE_DONE && r->corpus_units > files + 1)
 		r->corpus_units = files + 1;
-	r->corpus_bytes = j->said.corpus_bytes;
+	r->corpus_bytes = j->reported.corpus_bytes;
 	r->dict_own = j->words.has.own;
-	r->dict_entries = r->dict_own > 0 ? j->words.has.given : j->said.dict_entries;
+	r->dict_entries = r->dict_own > 0 ? j->words.has.given : j->reported.dict_entries;
 	r->kept = j->kept_before.total + (now ? now->kept : 0);
 	r->kept_by_dict = j->kept_before.by_dict + (now ? now->kept_by_dict : 0);
 	r->kept_by_cmp = j->kept_before.by_cmp + (now ? now->kept_by_cmp : 0);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 /* Larger dictionaries are not joined: the cell gets them as they are. */
-enum { GIVEN_MAX = 1 << 20, TOLD_MAX = 512, MODE_OURS = 0750, PATH_ROOM = 320 };
+enum { GIVEN_MAX = 1 << 20, PRINTED_MAX = 512, MODE_OURS = 0750, PATH_ROOM = 320 };
 
 /* libFuzzer spends the same share of its mutations on a dictionary of any size, so fewer words are
  * tried again and again (docs/corpus.md). */
@@ -36,11 +36,11 @@ const char *job_given_dictionary(const struct job *j)
 
 static void words_on_word(void *arg, struct slice bytes, enum engine_word from)
 {
-	struct words *told = arg;
-	struct word *w = words_find(told, bytes);
+	struct words *printed = arg;
+	struct word *w = words_find(printed, bytes);
 
-	if (!w && told->n < TOLD_MAX)
-		w = words_add(told, bytes);
+	if (!w && printed->n < PRINTED_MAX)
+		w = words_add(printed, bytes);
 	if (!w)
 		return;
 	w->is_learned |= from == ENGINE_WORD_COMPARED || from == ENGINE_WORD_RECOMMENDED;
@@ -58,7 +58,7 @@ static bool words_are_wanted(const struct job *j)
 void job_words_line(struct job *j, struct slice line)
 {
 	if (words_are_wanted(j))
-		j->target->engine->words(line, words_on_word, &j->words.told);
+		j->target->engine->words(line, words_on_word, &j->words.printed);
 }
 
 /* --- the file --------------------------------------------------------------- */
@@ -212,13 +212,13 @@ int job_words_collect(const struct job *j, struct err *e)
 	entries = j->fuzzing->engine.dict_entries;
 	if (entries < j->words.has.own)
 		entries = j->words.has.own;
-	if (entries == 0 && j->words.told.n == 0)
+	if (entries == 0 && j->words.printed.n == 0)
 		return 0;
 	words_load_file(j, &w);
 	if (entries > 0)
 		words_offered(&w, j->fuzzing->execs / entries);
-	for (size_t i = 0; i < j->words.told.n; i++) {
-		const struct word *t = &j->words.told.v[i];
+	for (size_t i = 0; i < j->words.printed.n; i++) {
+		const struct word *t = &j->words.printed.v[i];
 
 		words_brought(&w, (struct slice){t->bytes, t->n}, t->brought, t->is_learned);
 	}
@@ -227,5 +227,5 @@ int job_words_collect(const struct job *j, struct err *e)
 
 void job_words_collected(struct job *j)
 {
-	words_done(&j->words.told);
+	words_done(&j->words.printed);
 }

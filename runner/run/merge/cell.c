@@ -336,13 +336,14 @@ static void merge_cell_note(struct merge_slot *s, const struct exec_end *end)
 	char words[120];
 
 	if (!end->started)
-		snprintf(s->said, sizeof(s->said), "%.*s", (int)sizeof(s->said) - 1, end->why);
+		snprintf(s->last_text, sizeof(s->last_text), "%.*s", (int)sizeof(s->last_text) - 1,
+			 end->why);
 	else if (*end->engine->fault_text)
-		snprintf(s->said, sizeof(s->said), "%s: %.*s", failure_name(end->failure),
-			 (int)sizeof(s->said) - 16, end->engine->fault_text);
+		snprintf(s->last_text, sizeof(s->last_text), "%s: %.*s", failure_name(end->failure),
+			 (int)sizeof(s->last_text) - 16, end->engine->fault_text);
 	else {
 		merge_cell_excerpt(end->output, words, sizeof(words));
-		snprintf(s->said, sizeof(s->said), "%s %d%s%s",
+		snprintf(s->last_text, sizeof(s->last_text), "%s %d%s%s",
 			 end->signo ? "died of signal" : "exited with",
 			 end->signo ? end->signo : end->code, *words ? ": " : " without a word",
 			 words);
@@ -374,7 +375,7 @@ static void merge_cell_strike(struct merge_slot *s)
 {
 	if (++s->strikes >= MERGE_STRIKES_MAX)
 		merge_end_with(s->m, MERGE_FAILED, "%u cells in a row made no progress: %s",
-			       s->strikes, s->said);
+			       s->strikes, s->last_text);
 }
 
 static void merge_cell_on_halved(void *arg, struct slice result, const char *failed)
@@ -408,7 +409,7 @@ static void merge_cell_spoiled(struct merge_slot *s, const struct merge_looked *
 	if (++m->spoiled > MERGE_SPOILED_MAX || m->end >= MERGE_SHARDS_MAX) {
 		m->put_back = true; /* no single input is to blame */
 		merge_end_with(m, MERGE_FAILED, "%u cells spoiled their control file: %s",
-			       m->spoiled, s->said);
+			       m->spoiled, s->last_text);
 	}
 	if (m->ending) {
 		merge_slot_free(s);
@@ -542,7 +543,7 @@ void merge_slot_take(struct merge_slot *s, size_t shard)
 	s->strikes = 0;
 	s->facts = (struct merge_facts){0};
 	s->leaked = s->stuck = false;
-	s->said[0] = '\0';
+	s->last_text[0] = '\0';
 	merge_cell_look(s);
 }
 

@@ -64,7 +64,7 @@ struct merge_slot {
 	struct merge_facts facts;
 	const char *kind; /* of a failure: "crash", "timeout", "oom", "leak", "pids" */
 	bool leaked, stuck;
-	char said[160]; /* the last output or error of the cell that ended last */
+	char last_text[160]; /* the last output or error of the cell that ended last */
 	unsigned strikes;
 	size_t half;		      /* number of a new shard, for merge_task_halve() */
 	uint64_t size_seen, grown_us; /* the control file's size, and when it last changed */

@@ -124,7 +124,7 @@ struct merge_size {
 
 struct merge_result {
 	enum merge_verdict verdict;
-	char why[200]; /* printable; "" when there is nothing to say */
+	char why[200]; /* printable; "" when there is nothing to report */
 	/* Files and bytes of the corpus before the merge; edges and features of all candidates. */
 	struct merge_size before;
 	/* The corpus after the merge; for MERGE_MEASURED, the chosen inputs.  Edges and features

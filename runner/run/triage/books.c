@@ -31,7 +31,7 @@ static int write_ledger(void *arg, struct buf *out, struct err *e)
 	return ledger_save(b->ledger, b->state->dirfd, e);
 }
 
-static void books_tell(struct waiter *list, const char *failed)
+static void books_answer(struct waiter *list, const char *failed)
 {
 	while (list) {
 		struct waiter *w = list;
@@ -69,7 +69,7 @@ static void on_written(void *arg, struct slice result, const char *failed)
 	ledger_taken(b->ledger, !failed);
 	b->served = NULL;
 	b->writing = false;
-	books_tell(list, failed);
+	books_answer(list, failed);
 	books_begin(b);
 }
 

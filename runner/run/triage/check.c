@@ -218,7 +218,7 @@ static void check_note_unprovable(struct triage *t, const struct known_crash *c,
 		snprintf(
 		    t->sum.note, sizeof(t->sum.note),
 		    "crash %.16s passes, but stays open: %.16s, which is merged into it, failed "
-		    "too seldom for any number of passes to tell",
+		    "too seldom for any number of passes to prove a fix",
 		    c->signature, part->signature);
 }
 
@@ -295,7 +295,7 @@ static void check_on_replayed(void *arg, struct replay_end *end)
 
 	if (*end->unusable) {
 		t->at += end->starved; /* the crash stays open */
-		triage_cannot_tell(t, end);
+		triage_no_result(t, end);
 		triage_next(t);
 		return;
 	}

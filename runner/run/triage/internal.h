@@ -20,15 +20,16 @@ struct finding {
 	struct crash_report report; /* of the first hit */
 	char *output;		    /* of the first hit */
 	size_t n_output;
-	/* The finding cell's report.  Zero, and `told` not found, if none was kept. */
+	/* The finding cell's report.  Zero, and `cell_report` not found, if none was kept. */
 	struct kept kept;
-	struct crash_report told;
-	bool starved; /* a replay of it was starved */
-	bool failed;  /* a replay failed, in any way */
-	bool by_cell; /* `told` comes from the cell's end, not from a text */
-	bool lost;    /* no input was saved: there is only `kept` */
-	bool as_told; /* the ledger gets the finding cell's run and time, not those of this run */
-	bool behind;  /* `told` is undefined behaviour behind another, which a replay meets first */
+	struct crash_report cell_report;
+	bool starved;  /* a replay of it was starved */
+	bool failed;   /* a replay failed, in any way */
+	bool by_cell;  /* `cell_report` comes from the cell's end, not from a text */
+	bool lost;     /* no input was saved: there is only `kept` */
+	bool as_found; /* the ledger gets the finding cell's run and time, not those of this run */
+	bool behind;   /* `cell_report` is undefined behaviour behind another, which a replay meets
+			  first */
 };
 void finding_done(struct finding *f);
 /* text: the content of report.txt. */
@@ -112,7 +113,7 @@ void triage_next(struct triage *t);
 /* Notes an error of fuzzcell, and gives the stage up. */
 void triage_give_up(struct triage *t, const char *why);
 /* A replay had no result: gives the stage up, unless only this input was starved. */
-void triage_cannot_tell(struct triage *t, const struct replay_end *end);
+void triage_no_result(struct triage *t, const struct replay_end *end);
 
 /* Runs path once, perhaps later.  done gets t.  path must live until then. */
 MUST_CHECK int triage_replay(struct triage *t, const char *path, bool symbolize,

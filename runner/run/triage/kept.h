@@ -14,7 +14,7 @@
  * it, too.  It is a line of JSON (struct kept) and the text.
  *
  * A failure without an artifact also has a place in the queue: an empty file lost-<sha1>, with the
- * SHA-1 of the cell's name.  Its report is its only trace, and says how the cell ended. */
+ * SHA-1 of the cell's name.  Its report is its only trace, and states how the cell ended. */
 
 enum {
 	KEPT_BEFORE = 8 << 10, /* bytes of output before the failure's first line */

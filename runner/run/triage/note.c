@@ -132,7 +132,7 @@ static struct crash_sighting sighting(const struct triage *t, const char *signat
 	    .time = now,
 	};
 
-	if (t->f.as_told) {
+	if (t->f.as_found) {
 		s.run = k->run;
 		s.commit = *k->commit ? k->commit : NULL;
 		s.time = k->time < now ? k->time : now;
@@ -162,7 +162,7 @@ void triage_dismiss(struct triage *t)
 	triage_leave(t);
 }
 
-void triage_cannot_tell(struct triage *t, const struct replay_end *end)
+void triage_no_result(struct triage *t, const struct replay_end *end)
 {
 	if (t->stopping)
 		return;

@@ -19,7 +19,7 @@
 
 /* The maximum number of waiting artifacts of a target. */
 enum { QUEUE_MAX = WORKDIR_QUEUE_MAX };
-#define STARVED_TOLD 0.2 /* share of the time that the finding cell waited for a CPU */
+#define STARVED_FINDER 0.2 /* share of the time that the finding cell waited for a CPU */
 
 static int queue_open(const struct triage *t, int *ret, struct err *e)
 {
@@ -134,28 +134,28 @@ static void read_kept(const struct triage *t, struct finding *f)
 	f->by_cell = own != CRASH_OWN_NONE && !kept_is_lost(f->name);
 	o.build = kept_file_text(&f->kept.binary, build);
 	if (f->by_cell)
-		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->told);
+		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->cell_report);
 	else
-		crash_parse(f->kept.text, &o, &f->told);
+		crash_parse(f->kept.text, &o, &f->cell_report);
 }
 
 /* Takes the finding cell's report for a failure that never came back. */
-static void take_told(struct finding *f)
+static void queue_take_cell_report(struct finding *f)
 {
-	f->report = f->told;
-	f->told = (struct crash_report){0};
+	f->report = f->cell_report;
+	f->cell_report = (struct crash_report){0};
 	memcpy(f->raw_key, f->report.raw_key, sizeof(f->raw_key));
 	if (f->kept.text.n > 0)
 		finding_keep_output(f, f->kept.text);
-	f->as_told = true;
+	f->as_found = true;
 }
 
 static void without_hit(struct triage *t)
 {
 	const char *target = t->spec.target->name;
 
-	if (t->f.told.found) {
-		take_told(&t->f);
+	if (t->f.cell_report.found) {
+		queue_take_cell_report(&t->f);
 		return;
 	}
 	switch (triage_queue_kind_of(t, t->f.name)) {
@@ -193,7 +193,7 @@ static bool machines_doing(const struct triage *t)
 	const struct finding *f = &t->f;
 
 	return (triage_queue_kind_of(t, f->name) == ENGINE_ARTIFACT_TIMEOUT || is_suspect(t)) &&
-	       (f->starved || f->kept.starved >= STARVED_TOLD);
+	       (f->starved || f->kept.starved >= STARVED_FINDER);
 }
 
 /* Whether the cell's deadline passed without a report. */
@@ -272,14 +272,14 @@ static bool meets_another_first(const struct triage *t, const struct replay_end 
 	const struct finding *f = &t->f;
 	const struct known_crash *c, *own;
 
-	if (!end->failed || f->behind || f->cheap_done || !f->told.found || f->by_cell ||
-	    f->told.kind != CRASH_UBSAN || end->report->kind != CRASH_UBSAN ||
-	    strcmp(f->told.raw_key, end->report->raw_key) == 0)
+	if (!end->failed || f->behind || f->cheap_done || !f->cell_report.found || f->by_cell ||
+	    f->cell_report.kind != CRASH_UBSAN || end->report->kind != CRASH_UBSAN ||
+	    strcmp(f->cell_report.raw_key, end->report->raw_key) == 0)
 		return false;
 	c = ledger_find_raw(books_ledger(t->env->books), t->spec.target->name,
 			    end->report->raw_key);
 	own = ledger_entry(c, t->spec.target->name);
-	return own && suppress_goes_on(own) && strcmp(c->signature, f->told.signature) != 0;
+	return own && suppress_goes_on(own) && strcmp(c->signature, f->cell_report.signature) != 0;
 }
 
 /* Whether the input must be run once more, past the undefined behaviour that it met first.  A run
@@ -302,7 +302,7 @@ static void triage_queue_on_replayed(void *arg, struct replay_end *end)
 	bool cheap = !f->cheap_done || (f->report.found && *f->raw_key);
 
 	if (*end->unusable) {
-		triage_cannot_tell(t, end);
+		triage_no_result(t, end);
 		triage_next(t);
 		return;
 	}
@@ -345,8 +345,8 @@ static void name_lost(struct triage *t)
 	enum crash_own own = crash_own_find(f->kept.own ? f->kept.own : "");
 	struct slice text = f->kept.data ? f->kept.text : SLICE("");
 
-	if (f->told.found && f->kept.by_text) {
-		take_told(f);
+	if (f->cell_report.found && f->kept.by_text) {
+		queue_take_cell_report(f);
 		return;
 	}
 	if (own == CRASH_OWN_NONE)
@@ -356,7 +356,7 @@ static void name_lost(struct triage *t)
 	memcpy(f->raw_key, f->report.raw_key, sizeof(f->raw_key));
 	if (text.n > 0)
 		finding_keep_output(f, text);
-	f->as_told = f->kept.data != NULL;
+	f->as_found = f->kept.data != NULL;
 }
 
 static void triage_queue_note_lost(struct triage *t)
@@ -366,7 +366,7 @@ static void triage_queue_note_lost(struct triage *t)
 
 	f->lost = true;
 	name_lost(t);
-	if (is_late(&f->report) && f->kept.starved >= STARVED_TOLD) {
+	if (is_late(&f->report) && f->kept.starved >= STARVED_FINDER) {
 		triage_dismiss(t);
 		return;
 	}
@@ -455,12 +455,12 @@ bool triage_queue_step(struct triage *t)
 		return true;
 	}
 	/* Failures by the cell's limits share one signature, so each input is replayed. */
-	c = t->f.told.found && !t->f.by_cell && !machines_doing(t)
-		? known_with_input(t, t->f.told.raw_key, t->f.told.signature)
+	c = t->f.cell_report.found && !t->f.by_cell && !machines_doing(t)
+		? known_with_input(t, t->f.cell_report.raw_key, t->f.cell_report.signature)
 		: NULL;
-	t->f.as_told = c != NULL;
+	t->f.as_found = c != NULL;
 	if (c)
-		triage_count(t, c, t->f.told.raw_key);
+		triage_count(t, c, t->f.cell_report.raw_key);
 	else
 		try_again(t);
 	return true;

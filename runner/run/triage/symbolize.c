@@ -103,7 +103,7 @@ static bool symbolize_is_same_binary(const struct triage *t)
 
 bool triage_wants_names(const struct triage *t)
 {
-	return t->f.as_told && t->f.report.found && t->f.report.unsymbolized &&
+	return t->f.as_found && t->f.report.found && t->f.report.unsymbolized &&
 	       t->env->replay.symbolizer && symbolize_is_same_binary(t);
 }
 

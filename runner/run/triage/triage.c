@@ -14,7 +14,7 @@
 void finding_done(struct finding *f)
 {
 	crash_report_done(&f->report);
-	crash_report_done(&f->told);
+	crash_report_done(&f->cell_report);
 	kept_done(&f->kept);
 	free(f->output);
 	*f = (struct finding){0};
@@ -104,7 +104,8 @@ bool triage_goes_past_ub(const struct triage *t)
 	const struct known_crash *c = NULL;
 
 	if (t->stage == STAGE_QUEUE)
-		return t->f.told.found && (t->f.behind || t->f.told.kind != CRASH_UBSAN);
+		return t->f.cell_report.found &&
+		       (t->f.behind || t->f.cell_report.kind != CRASH_UBSAN);
 	if (t->stage == STAGE_CHECK)
 		c = t->check.asked.input;
 	if (t->stage == STAGE_MINIMISE)

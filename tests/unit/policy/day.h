@@ -262,7 +262,7 @@ static inline void run_cell(struct day *d, size_t i)
 	t->cell.at_us = d->now_us;
 	fleet_read(f, &t->cell);
 	n = news_of(t);
-	(void)fleet_tell(f, &n);
+	(void)fleet_take_stats(f, &n);
 	if (!d->frozen)
 		t->poor_s = share < 0.6 && f->quota <= 0 ? t->poor_s + d->tick_s : 0;
 	t->calm_s += d->tick_s;

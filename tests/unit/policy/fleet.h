@@ -140,7 +140,7 @@ static inline unsigned run(struct sim *m, unsigned seconds)
 			n.cov = m->edges[i]((double)t->curve.build_us / 1e6);
 			n.runs = m->cell[i].usage_us / 100;
 			n.fuzzes = m->cell[i].usage_us > m->load_us[i];
-			(void)fleet_tell(t, &n);
+			(void)fleet_take_stats(t, &n);
 		}
 		most = running > most ? running : most;
 	}

@@ -186,7 +186,7 @@ static void the_cap_ends_it(void **state)
 	}
 }
 
-static void a_person_is_told_why(void **state)
+static void a_user_sees_why(void **state)
 {
 	struct rule r = rule_preset(0.05, 1);
 	char text[RULE_TEXT_MAX];
@@ -215,7 +215,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(trouble_holds_all_but_the_wall_rule),
     cmocka_unit_test(inputs_that_grow_are_waited_for),
     cmocka_unit_test(the_cap_ends_it),
-    cmocka_unit_test(a_person_is_told_why),
+    cmocka_unit_test(a_user_sees_why),
 };
 
 UNIT_MAIN(tests)

@@ -229,7 +229,7 @@ static inline void fuzz(struct job *j)
 	r.cpu_stall_us = (uint64_t)((1 - w.share) / w.share * (double)p->cpu_us);
 	fleet_read(j->fleet, &r);
 	n.cov += p->finds ? j->fleet->curve.build_us / (S / 10) : 0;
-	(void)fleet_tell(j->fleet, &n);
+	(void)fleet_take_stats(j->fleet, &n);
 	j->used_us += S;
 	j->fuzzed = true;
 }

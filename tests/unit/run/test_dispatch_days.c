@@ -254,7 +254,7 @@ static void a_full_disk_is_waited_for(void **state)
 }
 
 /* Also when the pause came while the job's files were written to disk. */
-static void a_full_disk_is_said_again(void **state)
+static void a_full_disk_is_reported_again(void **state)
 {
 	(void)state;
 	begin(1, 1, true);
@@ -286,7 +286,7 @@ static const struct CMUnitTest tests[] = {
     CASE(room_that_comes_is_taken),
     CASE(a_target_at_a_limit_has_another_day),
     CASE(a_full_disk_is_waited_for),
-    CASE(a_full_disk_is_said_again),
+    CASE(a_full_disk_is_reported_again),
 };
 
 UNIT_MAIN(tests)

@@ -511,7 +511,7 @@ static void output_is_kept_from_both_ends(void **state)
 }
 
 #define CASE(f) cmocka_unit_test_setup(f, setup)
-static void its_start_is_told_apart(void **state)
+static void its_start_is_distinguished(void **state)
 {
 	play.ends_ms = 1;
 	assert_int_equal(run(false, FOREVER * USEC_PER_SEC), 0);
@@ -544,7 +544,7 @@ static const struct CMUnitTest tests[] = {
     CASE(stopped_it_ends_at_once),
     CASE(a_kill_that_fails_comes_again),
     CASE(output_is_kept_from_both_ends),
-    CASE(its_start_is_told_apart),
+    CASE(its_start_is_distinguished),
 };
 
 UNIT_MAIN(tests)

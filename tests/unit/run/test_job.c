@@ -103,12 +103,12 @@ static void crashes_that_were_not_looked_at_are_counted(void **state)
 		w.env.triage_env.run = "now";
 		w.env.triage_env.commit = t[i].now;
 		w.job.unchecked = true;
-		job_tell_crashes(&w.job);
+		job_list_crashes(&w.job);
 		job_row(&w.job, w.now, &row);
 		assert_int_equal(row.crashes_unchecked, t[i].want);
 		w.job.unchecked = false;
 		w.job.check_cut = i; /* the check of the crashes was cut short */
-		job_tell_crashes(&w.job);
+		job_list_crashes(&w.job);
 		job_row(&w.job, w.now, &row);
 		assert_int_equal(row.crashes_unchecked, i);
 	}

@@ -286,7 +286,7 @@ static void reaches(uint64_t cov, uint64_t seconds)
 }
 
 /* Reported when it is noticed: a continuous run has no end for a report. */
-static void coverage_that_dropped_is_said_once(void **state)
+static void coverage_that_dropped_is_reported_once(void **state)
 {
 	struct target_row row;
 	char text[4096];
@@ -323,7 +323,7 @@ static void coverage_that_dropped_is_said_once(void **state)
 }
 
 /* At any price, although the price changes the rule's times. */
-static void coverage_that_dropped_is_said_at_any_price(void **state)
+static void coverage_that_dropped_is_reported_at_any_price(void **state)
 {
 	static const uint64_t settle_us[] = {1500, 30 * S, 1500 * S};
 
@@ -494,8 +494,8 @@ static const struct CMUnitTest tests[] = {
     CASE(whose_commit_is_in_the_history),
     CASE(a_new_build_is_not_judged_by_the_old_one),
     CASE(how_its_turns_ended_is_counted),
-    CASE(coverage_that_dropped_is_said_once),
-    CASE(coverage_that_dropped_is_said_at_any_price),
+    CASE(coverage_that_dropped_is_reported_once),
+    CASE(coverage_that_dropped_is_reported_at_any_price),
     CASE(a_build_that_was_soon_replaced_hides_no_drop),
     CASE(a_new_build_has_inputs_of_its_own),
     CASE(triage_takes_nothing_of_its_time),

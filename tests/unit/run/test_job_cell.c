@@ -13,7 +13,7 @@ static void say(const char *text)
 	job_cell_ops.output(&w.job, slice_of(text));
 }
 
-static void what_it_says_is_counted(void **state)
+static void its_claims_are_counted(void **state)
 {
 	(void)state;
 	first_turn();
@@ -63,7 +63,7 @@ static void what_its_seeds_reach_was_not_found(void **state)
 }
 
 /* On a slow disk the cell neither runs nor waits for a CPU, but is not stuck. */
-static void its_waits_are_told(void **state)
+static void its_waits_are_reported(void **state)
 {
 	struct cell_end end = {.how = CELL_EXITED,
 			       .last = {.usage_us = S / 10,
@@ -239,7 +239,7 @@ static void a_short_input_a_starved_cell_and_a_late_dump_are_no_timeouts(void **
 	}
 }
 
-static void a_replay_tells_whether_the_current_input_fails(void **state)
+static void a_replay_shows_whether_the_current_input_fails(void **state)
 {
 	(void)state;
 	for (uint64_t overran = 0; overran < 2; overran++) {
@@ -500,7 +500,7 @@ static void only_as_many_inputs_as_runs_finish_it(void **state)
 }
 
 /* The rows of the table, for a target that was fuzzed. */
-static void a_row_counts_as_its_reason_says(void **state)
+static void a_row_counts_by_its_reason(void **state)
 {
 	(void)state;
 	first_turn();
@@ -525,7 +525,7 @@ static void a_row_counts_as_its_reason_says(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(a_target_that_ignores_all_signals_has_a_timeout),
     CASE(a_short_input_a_starved_cell_and_a_late_dump_are_no_timeouts),
-    CASE(a_replay_tells_whether_the_current_input_fails),
+    CASE(a_replay_shows_whether_the_current_input_fails),
     CASE(an_input_that_is_refused_a_call_is_found),
     CASE(many_refused_calls_hide_none),
     CASE(a_failure_without_an_artifact_waits_for_triage),
@@ -533,11 +533,11 @@ static const struct CMUnitTest tests[] = {
     CASE(a_target_that_executes_itself_without_end_does_not_start),
     CASE(a_failed_start_is_no_crash),
     CASE(only_as_many_inputs_as_runs_finish_it),
-    CASE(a_row_counts_as_its_reason_says),
-    CASE(what_it_says_is_counted),
+    CASE(a_row_counts_by_its_reason),
+    CASE(its_claims_are_counted),
     CASE(a_chosen_longest_input_is_known),
     CASE(what_its_seeds_reach_was_not_found),
-    CASE(its_waits_are_told),
+    CASE(its_waits_are_reported),
     CASE(what_it_did_not_do_when_asked),
     CASE(a_turn_ends_in_a_hanging_input),
     CASE(a_short_burst_is_seen_when_an_input_times_out),

@@ -179,7 +179,7 @@ static void a_binary_that_is_gone_has_no_words(void **state)
 
 #define NEW "#9\tNEW    cov: 5 L: 3/4 MS: "
 
-static void what_the_engine_says_is_counted(void **state)
+static void printed_words_are_counted(void **state)
 {
 	(void)state;
 	assert_true(prepare() > 0);
@@ -210,7 +210,7 @@ static void a_flood_of_words_is_bounded(void **state)
 		snprintf(line, sizeof(line), NEW "1 CMP- DE: \"word %d\"-", i);
 		job_words_line(&w.job, slice_of(line));
 	}
-	assert_in_range(w.job.words.told.n, 1, 512);
+	assert_in_range(w.job.words.printed.n, 1, 512);
 	collect();
 	assert_true(prepare() > 0);
 }
@@ -234,7 +234,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_given_dictionary_comes_first),
     CASE(a_given_dictionary_that_cannot_be_joined_stays_alone),
     CASE(a_binary_that_is_gone_has_no_words),
-    CASE(what_the_engine_says_is_counted),
+    CASE(printed_words_are_counted),
     CASE(a_flood_of_words_is_bounded),
     CASE(a_damaged_file_is_passed_over),
 };

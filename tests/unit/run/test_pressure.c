@@ -59,7 +59,7 @@ static void totals_are_read(void **state)
 	end(&w);
 }
 
-static void where_there_is_none_it_says_so(void **state)
+static void where_there_is_none_it_reports_so(void **state)
 {
 	struct pressure *p = NULL;
 	struct world w;
@@ -138,7 +138,7 @@ static bool takes_triggers(void)
 	return takes;
 }
 
-static void the_kernel_tells_when_memory_is_short(void **state)
+static void the_kernel_reports_short_memory(void **state)
 {
 	struct pressure *p;
 	struct world w;
@@ -158,9 +158,9 @@ static void the_kernel_tells_when_memory_is_short(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(totals_are_read),
-    cmocka_unit_test(where_there_is_none_it_says_so),
+    cmocka_unit_test(where_there_is_none_it_reports_so),
     cmocka_unit_test(the_kernels_files_are_in_that_form),
-    cmocka_unit_test(the_kernel_tells_when_memory_is_short),
+    cmocka_unit_test(the_kernel_reports_short_memory),
 };
 
 UNIT_MAIN(tests)

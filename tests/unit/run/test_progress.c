@@ -96,7 +96,7 @@ static void is_refused(void)
 	assert_string_equal(q.build.id, "");
 }
 
-static void a_damaged_one_is_said(void **state)
+static void a_damaged_one_is_reported(void **state)
 {
 	static const char *const bad[] = {
 	    "",
@@ -176,7 +176,7 @@ static void a_cut_one_is_refused(void **state)
 }
 
 /* The engine printed impossible numbers: the resulting progress does not count as damaged. */
-static void what_a_hostile_engine_says_is_kept(void **state)
+static void claims_of_a_hostile_engine_are_kept(void **state)
 {
 	struct fleet_news n = {.fuzzes = true, .cov = UINT64_C(1) << 53, .runs = UINT64_C(1) << 53};
 	struct fleet_target t = {.rule = rule_preset(0.05, 1)};
@@ -187,7 +187,7 @@ static void what_a_hostile_engine_says_is_kept(void **state)
 	(void)state;
 	for (unsigned cell = 0; cell < 3; cell++) {
 		fleet_launched(&t, cell * S + S);
-		(void)fleet_tell(&t, &n);
+		(void)fleet_take_stats(&t, &n);
 		curve_spend(&t.curve, 1000 * S, t.rule.burst_us);
 	}
 	p.curve = t.curve;
@@ -241,7 +241,7 @@ static void a_full_disk_is_an_error(void **state)
 	assert_string_equal(q.build.id, p.build.id);
 }
 
-static void builds_are_told_apart(void **state)
+static void builds_are_distinguished(void **state)
 {
 	struct progress p = grown(), fresh = {0};
 	struct kept_file file, was;
@@ -316,13 +316,13 @@ static void much_less_coverage_is_an_alarm(void **state)
 static const struct CMUnitTest tests[] = {
     WITH(what_is_saved_is_loaded),
     WITH(forged_coverage_is_not_compared_with),
-    WITH(a_damaged_one_is_said),
+    WITH(a_damaged_one_is_reported),
     WITH(another_version_is_refused),
     WITH(a_cut_one_is_refused),
-    WITH(what_a_hostile_engine_says_is_kept),
+    WITH(claims_of_a_hostile_engine_are_kept),
     WITH(numbers_out_of_bounds_are_refused),
     WITH(a_full_disk_is_an_error),
-    WITH(builds_are_told_apart),
+    WITH(builds_are_distinguished),
     WITH(a_broken_build_between_hides_nothing),
     WITH(much_less_coverage_is_an_alarm),
 };

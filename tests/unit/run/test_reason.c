@@ -345,7 +345,7 @@ static const struct row {
      REASON_NONE},
 
     /* Stops by fuzzcell. */
-    {"it stopped as told",
+    {"it stopped as asked",
      {.started = true, .ask = ASK_FINISH, .end = ENGINE_FINISHED, .fuzzed = 1},
      FAILURE_NONE,
      REASON_FINISHED},

@@ -49,7 +49,7 @@ static void expect_dismissed(void)
 	assert_false(has("triage/a/" TIMEOUT) || has("triage/a/.report-" TIMEOUT));
 }
 
-static void told_by_a_starved_cell_it_is_dropped(void **state)
+static void found_by_a_starved_cell_it_is_dropped(void **state)
 {
 	(void)state;
 	found(TIMEOUT, 0.2);
@@ -68,7 +68,7 @@ static void tried_on_a_busy_machine_it_is_dropped(void **state)
 }
 
 /* No load slowed the cell down: the timeout is rare, but no effect of the load. */
-static void told_by_a_calm_cell_it_is_noted(void **state)
+static void found_by_a_calm_cell_it_is_noted(void **state)
 {
 	(void)state;
 	found(TIMEOUT, 0.19);
@@ -116,7 +116,7 @@ static void a_known_one_is_not_counted_unseen(void **state)
 }
 
 /* The artifact stays in the queue, and the next one is triaged. */
-static void what_cannot_be_told_waits(void **state)
+static void an_artifact_without_result_waits(void **state)
 {
 	(void)state;
 	found(OOM, 0);
@@ -235,13 +235,13 @@ static const struct CMUnitTest tests[] = {
     CASE(current_input_is_not_judged_on_a_busy_machine),
     CASE(current_input_that_fails_once_is_flaky),
     CASE(triage_ends_with_the_first_replay_after_its_time),
-    CASE(told_by_a_starved_cell_it_is_dropped),
+    CASE(found_by_a_starved_cell_it_is_dropped),
     CASE(tried_on_a_busy_machine_it_is_dropped),
-    CASE(told_by_a_calm_cell_it_is_noted),
+    CASE(found_by_a_calm_cell_it_is_noted),
     CASE(what_fails_when_tried_is_noted),
     CASE(other_failures_are_not_the_machines),
     CASE(a_known_one_is_not_counted_unseen),
-    CASE(what_cannot_be_told_waits),
+    CASE(an_artifact_without_result_waits),
     CASE(nothing_is_fixed_by_a_busy_machine),
 };
 

@@ -382,7 +382,7 @@ static void test_merged_never(void **state)
 		triage(*t, TRIAGE_CHECK);
 	assert_string_equal(play.sum.note, "crash " SIG " passes, but stays open: " OTHER
 					   ", which is merged into it, failed too seldom for any "
-					   "number of passes to tell");
+					   "number of passes to prove a fix");
 	expect_state(SIG, LEDGER_FLAKY);
 }
 

@@ -33,7 +33,7 @@ static const char *sha1_of(const char *text)
 	return hex;
 }
 
-static void test_told(void **state)
+static void kept_report_names_it(void **state)
 {
 	struct ledger *l;
 	const struct known_crash *c;
@@ -147,7 +147,7 @@ static void test_cause_is_run_again(void **state)
 }
 
 /* Reported before the fix, triaged after it: the crash does not count as back. */
-static void test_told_before_the_fix(void **state)
+static void kept_before_the_fix(void **state)
 {
 	struct ledger *l;
 	char signature[CRASH_KEY_HEX];
@@ -166,7 +166,7 @@ static void test_told_before_the_fix(void **state)
 }
 
 /* A replay that fails overrides the old report. */
-static void test_told_and_seen(void **state)
+static void kept_and_seen(void **state)
 {
 	struct ledger *l;
 
@@ -209,7 +209,7 @@ static void test_of_another_target(void **state)
 }
 
 /* An invalid kept report counts as none. */
-static void test_told_nothing(void **state)
+static void nothing_was_kept(void **state)
 {
 	static const char *const texts[] = {"", "not a crash\n"};
 
@@ -327,16 +327,11 @@ static void test_names_stopped(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_told),
-    CASE(test_told_before_the_fix),
-    CASE(test_told_and_seen),
-    CASE(test_cause),
-    CASE(test_cause_is_run_again),
-    CASE(test_of_another_target),
-    CASE(test_told_nothing),
-    CASE(test_names),
-    CASE(test_names_of_another),
-    CASE(test_no_names),
+    CASE(kept_report_names_it),	   CASE(kept_before_the_fix),
+    CASE(kept_and_seen),	   CASE(test_cause),
+    CASE(test_cause_is_run_again), CASE(test_of_another_target),
+    CASE(nothing_was_kept),	   CASE(test_names),
+    CASE(test_names_of_another),   CASE(test_no_names),
     CASE(test_names_stopped),
 };
 
