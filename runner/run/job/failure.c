@@ -4,6 +4,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/json.h"
+#include "runner/crash/report/json.h"
 #include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 
@@ -69,6 +71,7 @@ static int open_queue(const struct job *j, int *ret, struct err *e)
 int job_keep_report(const struct job *j, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
+	_autojson_ json_t *report = NULL;
 	_autoclose_ int queue = -1;
 	enum crash_own cause = job_failure_cause_of(j);
 	char name[KEPT_NAME];
@@ -80,6 +83,8 @@ int job_keep_report(const struct job *j, struct err *e)
 	k = kept_of(j);
 	k.own = crash_own_name(cause);
 	k.detail = cause == CRASH_OWN_SECCOMP ? j->fuzzing->refused : "";
+	if (cause == CRASH_OWN_NONE && j->fuzzing->parsed)
+		k.report = report = crash_report_json(&j->fuzzing->report);
 	r = open_queue(j, &queue, e);
 	/* After a forced dump the cell's output describes only our signal. */
 	if (r == 0)
@@ -89,30 +94,39 @@ int job_keep_report(const struct job *j, struct err *e)
 	return r == 0 ? kept_write(queue, saved_name(j, name), &k, e) : r;
 }
 
-const struct known_crash *job_known_failure(const struct job *j, bool *ret_new)
+/* Parses the text, which the present cell printed. */
+static void job_failure_parse(const struct job *j, struct slice text, struct crash_report *ret)
 {
-	struct crash_options o = {.target = j->target->name};
+	char build[KEPT_FILE_TEXT];
+	struct crash_options o = {.target = j->target->name,
+				  .build = kept_file_text(&j->fuzzing->binary, build)};
+
+	crash_parse(text, &o, ret);
+}
+
+const struct known_crash *job_known_failure(struct job *j, bool *ret_new)
+{
 	const struct ledger *l = books_ledger(j->env->triage_env.books);
 	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
 	const struct known_crash *c = NULL, *own;
-	struct crash_report report = {0};
-	char build[KEPT_FILE_TEXT];
+	const struct crash_report *report;
 	struct err ignored;
 
 	*ret_new = false;
 	if (!has_report(j) || job_failure_cause_of(j) != CRASH_OWN_NONE ||
 	    kept_text(&j->fuzzing->kept, &text, &ignored) < 0)
 		return NULL;
-	o.build = kept_file_text(&j->fuzzing->binary, build);
-	crash_parse(buf_slice(&text), &o, &report);
-	if (report.found && *report.raw_key)
-		c = ledger_find_raw(l, j->target->name, report.raw_key);
-	if (report.found && !c && !report.unsymbolized)
-		c = ledger_find(l, report.signature);
+	crash_report_done(&j->fuzzing->report);
+	job_failure_parse(j, buf_slice(&text), &j->fuzzing->report);
+	j->fuzzing->parsed = true;
+	report = &j->fuzzing->report;
+	if (report->found && *report->raw_key)
+		c = ledger_find_raw(l, j->target->name, report->raw_key);
+	if (report->found && !c && !report->unsymbolized)
+		c = ledger_find(l, report->signature);
 	own = c ? ledger_entry(c, j->target->name) : NULL;
 	own = own && *own->crash_file && own->state != LEDGER_FIXED ? own : NULL;
-	*ret_new = report.found && (*report.raw_key || !report.unsymbolized) && !own;
-	crash_report_done(&report);
+	*ret_new = report->found && (*report->raw_key || !report->unsymbolized) && !own;
 	return own;
 }
 
@@ -165,7 +179,9 @@ int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
 	const struct fuzzing *a = j->fuzzing;
+	_autojson_ json_t *json = NULL;
 	_autoclose_ int queue = -1;
+	struct crash_report report;
 	char cell[400];
 	struct kept k;
 	int r;
@@ -183,6 +199,9 @@ int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e)
 	if (r == 0)
 		r = kept_text(&a->kept, &text, e);
 	k.text = buf_slice(&text);
+	job_failure_parse(j, k.text, &report);
+	k.report = json = crash_report_json(&report);
+	crash_report_done(&report);
 	snprintf(cell, sizeof(cell), "%s/%s/%u", k.run, j->target->name, j->cells);
 	if (r == 0)
 		r = kept_write_lost(queue, cell, &k, e);

@@ -289,6 +289,7 @@ void fuzzing_free(const struct job *j, struct fuzzing *a)
 	if (a->borrowed)
 		env->return_memory(env->arg, a->borrowed);
 	kept_output_done(&a->kept);
+	crash_report_done(&a->report);
 	free(a);
 }
 

@@ -13,6 +13,9 @@ struct fuzzing {
 	struct cgroup_counters from;
 	struct lines lines;
 	struct kept_output kept;
+	/* What the parser read in `kept` when the cell had failed; `parsed`: it was read. */
+	struct crash_report report;
+	bool parsed;
 	struct engine_state engine;
 	struct kept_file binary;	/* size 0: not known */
 	bool asked;			/* to stop, politely */

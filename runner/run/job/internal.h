@@ -169,9 +169,10 @@ void job_list_crashes(struct job *j);
 MUST_CHECK int job_keep_report(const struct job *j, struct err *e);
 /* Notes for job_keep_lost() how the cell failed; FAILURE_NONE: it did not. */
 void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what);
-/* The target's own open crash with an input that the last cell's report names; NULL: the report
- * names no such crash.  *ret_new: the report names a crash, and it is none of these. */
-const struct known_crash *job_known_failure(const struct job *j, bool *ret_new);
+/* Parses the last cell's report, also for job_keep_report().  Returns the target's own open crash
+ * with an input that the report names; NULL: the report names no such crash.  *ret_new: the report
+ * names a crash, and it is none of these. */
+const struct known_crash *job_known_failure(struct job *j, bool *ret_new);
 /* Gives a failure of the cell without an artifact a place in the queue.  It blocks, too. */
 MUST_CHECK int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e);
 

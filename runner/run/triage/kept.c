@@ -18,7 +18,7 @@
 #define PREFIX ".report-"
 #define LOST   "lost-"
 
-enum { HEAD_MAX = 16 << 10, LINE_TEXT_MAX = 1024, SWEEP_MAX = 10000 };
+enum { HEAD_MAX = 128 << 10, LINE_TEXT_MAX = 1024, SWEEP_MAX = 10000 };
 
 /* --- while the cell lives --------------------------------------------------- */
 
@@ -163,7 +163,17 @@ static int head_text(const struct kept *k, char **ret, struct err *e)
 	    (json_int_t)k->binary.mtime_ns, "binary_ctime_ns", (json_int_t)k->binary.ctime_ns,
 	    "starved", k->starved, "own", kept_text_json(k->own), "detail",
 	    kept_text_json(k->detail), "by_text", k->by_text);
+	int r;
 
+	if (k->report)
+		(void)!json_object_set(j, "report", k->report);
+	r = json_print(j, 0, ret, e);
+	if (r < 0 || !k->report || strlen(*ret) < HEAD_MAX)
+		return r;
+	/* Without it, triage parses the text. */
+	free(*ret);
+	*ret = NULL;
+	(void)!json_object_del(j, "report");
 	return json_print(j, 0, ret, e);
 }
 
@@ -215,6 +225,7 @@ static bool kept_read_head(struct kept *k)
 	k->own = json_get_text(k->head, "own");
 	k->detail = json_get_text(k->head, "detail");
 	k->by_text = json_is_true(json_object_get(k->head, "by_text"));
+	k->report = json_object_get(k->head, "report");
 	k->run = json_string_value(run);
 	k->commit = json_string_value(commit);
 	k->time = (uint64_t)time;

@@ -67,6 +67,9 @@ struct kept {
 	const char *own, *detail;
 	bool by_text;
 	struct slice text; /* at most KEPT_TEXT_MAX */
+	/* What the parser read in the text: crash_report_json().  NULL: it was not parsed yet.
+	 * After kept_read() it is not trusted (crash_report_from_json()), and belongs to `head`. */
+	json_t *report;
 	/* Owned, from kept_read(). */
 	char *data;
 	json_t *head;

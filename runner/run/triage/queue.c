@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "runner/corpus/workdir.h"
 #include "runner/crash/odds.h"
+#include "runner/crash/report/json.h"
 #include "runner/run/job/suppress.h"
 #include "runner/run/triage/internal.h"
 #include "runner/state/state.h"
@@ -135,7 +136,7 @@ static void read_kept(const struct triage *t, struct finding *f)
 	o.build = kept_file_text(&f->kept.binary, build);
 	if (f->by_cell)
 		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->cell_report);
-	else
+	else if (!f->kept.report || crash_report_from_json(f->kept.report, &f->cell_report, &e) < 0)
 		crash_parse(f->kept.text, &o, &f->cell_report);
 }
 

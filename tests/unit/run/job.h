@@ -167,8 +167,10 @@ int fuzzing_launch(struct job *j, const struct cell_ops *ops, struct fuzzing **r
 void fuzzing_free(const struct job *j, struct fuzzing *a)
 {
 	(void)j;
-	if (a)
+	if (a) {
 		kept_output_done(&a->kept);
+		crash_report_done(&a->report);
+	}
 	free(a);
 }
 

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
+#include "runner/crash/report/json.h"
 #include "tests/unit/run/job.h"
 
 #include <dirent.h>
@@ -317,6 +318,7 @@ static void read_lost(struct kept *ret)
 {
 	_autoclose_ int queue = open_dir("triage/t");
 	char path[64], name[64] = "";
+	struct crash_report parsed;
 	struct err e;
 	DIR *d;
 	const struct dirent *ent;
@@ -331,6 +333,8 @@ static void read_lost(struct kept *ret)
 	if (!*name)
 		fail_msg("no failure waits for triage");
 	assert_int_equal(kept_read(queue, name, ret, &e), 0);
+	assert_int_equal(crash_report_from_json(ret->report, &parsed, &e), 0);
+	crash_report_done(&parsed);
 	assert_int_equal(unlinkat(queue, name, 0), 0);
 	assert_int_equal(kept_sweep(queue, &e), 0);
 }

@@ -3,14 +3,19 @@
 #include "tests/unit/unit.h"
 
 #include "base/digest.h"
+#include "base/json.h"
+#include "runner/crash/report/json.h"
 #include "tests/unit/run/triage.h"
 
 /* --- a failure that does not reproduce --------------------------------------- */
 
-static void keep(const char *target, const char *text)
+static void keep_parsed(const char *target, const char *text, json_t *parsed)
 {
-	struct kept k = {
-	    .run = "20240401-000000", .commit = "c0", .time = 1711929600, .text = slice_of(text)};
+	struct kept k = {.run = "20240401-000000",
+			 .commit = "c0",
+			 .time = 1711929600,
+			 .text = slice_of(text),
+			 .report = parsed};
 	_autoclose_ int queue = -1;
 	char path[100];
 
@@ -25,12 +30,48 @@ static void keep(const char *target, const char *text)
 	OK(kept_write(queue, ARTIFACT, &k, e));
 }
 
+static void keep(const char *target, const char *text)
+{
+	keep_parsed(target, text, NULL);
+}
+
 static const char *sha1_of(const char *text)
 {
 	static char hex[DIGEST_SHA1_HEX];
 
 	digest_sha1_hex(slice_of(text), hex);
 	return hex;
+}
+
+/* The finding cell's report is parsed once.  A damaged result is parsed again. */
+static void the_result_of_the_parser_is_kept(void **state)
+{
+	struct crash_options o = {.target = "a"};
+	_autojson_ json_t *parsed = NULL;
+	struct crash_report r;
+	struct ledger *l;
+
+	(void)state;
+	crash_parse(slice_of(report), &o, &r);
+	parsed = crash_report_json(&r);
+	keep_parsed("a", "no report\n", parsed);
+	triage("a", TRIAGE_QUEUE);
+	assert_int_equal(play.sum.found, 1);
+	l = ledger();
+	assert_int_equal(ledger_count(l), 1);
+	assert_string_equal(ledger_at(l, 0)->signature, r.signature);
+	ledger_free(l);
+	crash_report_done(&r);
+
+	assert_int_equal(json_object_set_new(parsed, "frames", json_integer(1)), 0);
+	keep_parsed("b", report, parsed);
+	triage("b", TRIAGE_QUEUE);
+	assert_int_equal(play.sum.found, 1);
+	assert_int_equal(play.sum.flaky, 1);
+	l = ledger();
+	assert_string_equal(ledger_at(l, ledger_count(l) - 1)->crash_type,
+			    "Heap-buffer-overflow\nWRITE 1");
+	ledger_free(l);
 }
 
 static void kept_report_names_it(void **state)
@@ -327,11 +368,17 @@ static void test_names_stopped(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(kept_report_names_it),	   CASE(kept_before_the_fix),
-    CASE(kept_and_seen),	   CASE(test_cause),
-    CASE(test_cause_is_run_again), CASE(test_of_another_target),
-    CASE(nothing_was_kept),	   CASE(test_names),
-    CASE(test_names_of_another),   CASE(test_no_names),
+    CASE(the_result_of_the_parser_is_kept),
+    CASE(kept_report_names_it),
+    CASE(kept_before_the_fix),
+    CASE(kept_and_seen),
+    CASE(test_cause),
+    CASE(test_cause_is_run_again),
+    CASE(test_of_another_target),
+    CASE(nothing_was_kept),
+    CASE(test_names),
+    CASE(test_names_of_another),
+    CASE(test_no_names),
     CASE(test_names_stopped),
 };
 
