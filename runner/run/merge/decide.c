@@ -222,6 +222,7 @@ static bool merge_decide_is_broken(const struct facts *f, struct merge_decided *
 	if (f->m->spec.force || io->all.edges >= last.edges / MERGE_REACH_SHARE)
 		return false;
 	end_with(io, MERGE_KEPT, "");
+	io->blames_build = true;
 	snprintf(io->why, sizeof(io->why),
 		 "this build reaches %llu edges, the last one reached %llu: the corpus stays as "
 		 "it is ('corpus minimize --force' if that is right)",

@@ -183,6 +183,7 @@ struct merge_decided {
 	struct merge_staged measure; /* for MERGE_TO_FULL */
 	struct merge_size all, chosen, cover;
 	uint64_t new_inputs;
+	bool blames_build; /* MERGE_KEPT: the inputs that failed go back into the corpus */
 };
 int merge_task_decide(void *arg, struct buf *out, struct err *e);
 /* Carries out MERGE_TO_FULL: measures from the beginning. */

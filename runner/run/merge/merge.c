@@ -213,6 +213,7 @@ void merge_end_decided(struct merge *m, const struct merge_decided *d)
 	}
 	merge_end_with(m, d->verdict == MERGE_UNCHANGED && m->n_lost ? MERGE_CLEANED : d->verdict,
 		       "%s", d->why);
+	m->put_back |= d->blames_build;
 	if (d->verdict == MERGE_UNCHANGED || d->verdict == MERGE_MEASURED) {
 		m->result.after = d->chosen;
 		m->result.cover = d->cover;

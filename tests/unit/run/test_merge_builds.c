@@ -185,6 +185,25 @@ static void a_build_that_reaches_nothing(void **state)
 	assert_int_equal(w.m.result.verdict, MERGE_REPLACED);
 }
 
+/* A build that is probably broken takes nothing from the corpus, also no input that fails. */
+static void a_build_that_reaches_nothing_and_fails(void **state)
+{
+	begin(state);
+	put_many("x", MANY);
+	PUT("f", "fa");
+	build("good", false);
+	merge();
+	assert_int_equal(count_of("quarantine"), 0);
+	build("stubbed", true);
+	w.reaches = 1;
+	merge();
+	assert_int_equal(w.m.result.verdict, MERGE_KEPT);
+	assert_true(w.m.n_lost > 0);
+	assert_int_equal(count_of("quarantine"), 0);
+	assert_true(in_corpus(&w, "f"));
+	assert_true(in_triage(&w, "crash", "f"));
+}
+
 static void forced_on_a_build_that_reaches_nothing(void **state)
 {
 	begin(state);
@@ -224,6 +243,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_build_that_fails_on_much),
     CASE(a_build_that_fails_on_some),
     CASE(a_build_that_reaches_nothing),
+    CASE(a_build_that_reaches_nothing_and_fails),
     CASE(forced_on_a_build_that_reaches_nothing),
     CASE(a_damaged_memory),
 };
