@@ -452,13 +452,13 @@ int notify_read(struct slice result, struct ledger *l, struct notify_result *ret
 
 const char *notify_alarm_text(const struct publish_alarm *a, uint64_t now, char out[NOTIFY_TEXT])
 {
-	char age[UNITS_MAX];
+	char age[UNITS_MAX], reports[UNITS_OF_MAX];
 
 	out[0] = '\0';
 	if (a->count)
 		(void)snprintf(
-		    out, NOTIFY_TEXT, "%zu report(s) wait in the outbox, the oldest for %s: %s: %s",
-		    a->count,
+		    out, NOTIFY_TEXT, "%s in the outbox, the oldest for %s: %s: %s",
+		    units_of(a->count, "report waits", "reports wait", reports),
 		    units_time((now > a->oldest ? now - a->oldest : 0) * USEC_PER_SEC, age),
 		    a->place, *a->why ? a->why : "not tried yet");
 	return out;
