@@ -2,6 +2,7 @@
 #include "runner/targets/discover.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/memory.h"
@@ -225,7 +226,8 @@ static void set_old_apart(const struct discover_source *s, struct target_list *l
 
 	for (size_t i = 0; i < l->n; i++) {
 		if (fstatat(AT_FDCWD, l->v[i].binary, &st, 0) == 0 &&
-		    (uint64_t)st.st_ctim.tv_sec * 1000000 + (uint64_t)st.st_ctim.tv_nsec / 1000 >=
+		    (uint64_t)st.st_ctim.tv_sec * USEC_PER_SEC +
+			    (uint64_t)st.st_ctim.tv_nsec / 1000 >=
 			fresh_us)
 			continue;
 		n++;

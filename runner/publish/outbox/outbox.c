@@ -62,7 +62,6 @@ bool backoff_is_due(uint64_t now, uint64_t last_try, uint64_t next_try)
 }
 
 enum { MODE_DIR = 0750, MODE_FILE = 0640 };
-#define USEC UINT64_C(1000000)
 
 /* --- the list ------------------------------------------------------------------- */
 
@@ -349,7 +348,7 @@ static int outbox_new_entry(const struct outbox *o, const struct outbox_item *it
 {
 	const char *event = json_string_value(json_object_get(item->event, "event"));
 	struct outbox_entry *t;
-	uint64_t seq = now * USEC;
+	uint64_t seq = now * USEC_PER_SEC;
 
 	if (!event || !outbox_name_ok(item->id) || !outbox_name_ok(item->chain) ||
 	    strlen(item->place) >= OUTBOX_PLACE)

@@ -2,6 +2,7 @@
 #ifndef RUNNER_RUN_JOB_INTERNAL_H
 #define RUNNER_RUN_JOB_INTERNAL_H
 
+#include "base/clock.h"
 #include "runner/run/job/job.h"
 
 /* Shared by the files of this directory that make up a job. */
@@ -75,7 +76,7 @@ void job_took_seat(struct job *j, uint64_t time_s);
 void job_find_unminimised(struct job *j);
 
 /* The forced dump writes one file: only a hanging target needs more time. */
-#define JOB_DUMP_GRACE_US UINT64_C(1000000)
+#define JOB_DUMP_GRACE_US USEC_PER_SEC
 /* The wall time that a forced dump may take: one second, up to ten for a starved target.  starved:
  * the share of its time that the target waits for CPUs or memory. */
 uint64_t job_dump_grace(double starved);

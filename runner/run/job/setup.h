@@ -2,6 +2,7 @@
 #ifndef RUNNER_RUN_JOB_SETUP_H
 #define RUNNER_RUN_JOB_SETUP_H
 
+#include "base/clock.h"
 #include "cells/cell.h"
 #include "runner/config/config.h"
 #include "runner/targets/discover.h"
@@ -54,7 +55,7 @@ MUST_CHECK int setup_start(const struct setup *s, const struct setup_cell *c, ui
 
 /* The keeper kills a cell this much later than fuzzcell would.  That is enough for a busy event
  * loop, and short for the target of a suspended fuzzcell. */
-#define SETUP_KEEPER_SLACK_US UINT64_C(1000000)
+#define SETUP_KEEPER_SLACK_US USEC_PER_SEC
 
 /* The host user of the cells of the run's index-th target.  As root each target has its own user;
  * without root it is our user. */

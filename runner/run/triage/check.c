@@ -270,7 +270,7 @@ static const char *check_input_path(const struct triage *t)
 				 t->check.minimized ? LEDGER_MINIMIZED : LEDGER_INPUT);
 }
 
-/* Confirms the input as the noted reproducer, also if an older ledger has no hash of its content.
+/* Confirms the input as the noted reproducer, also if the ledger has no hash of its content.
  */
 static void check_reproduced(struct triage *t, const struct crash_report *r)
 {

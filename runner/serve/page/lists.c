@@ -242,7 +242,7 @@ size_t page_crashes_table(struct page *p, const char *id, const json_t *crashes)
 	static const struct column columns[] = {
 	    {"Crash", false, NULL},	      {"State", false, NULL},
 	    {"Target", false, NULL},	      {"Seen", true, "how often"},
-	    {"Reproduces", true, "of tries"}, {"First seen", false, NULL},
+	    {"Reproduces", true, "of replays"}, {"First seen", false, NULL},
 	    {"Last seen", false, NULL},	      {"Issue", false, NULL},
 	};
 	size_t i = 0;

@@ -2,6 +2,7 @@
 #ifndef RUNNER_TARGETS_BAZEL_BAZEL_H
 #define RUNNER_TARGETS_BAZEL_BAZEL_H
 
+#include "base/clock.h"
 #include "base/owner.h"
 #include "base/tool.h"
 #include "runner/targets/bazel/error.h"
@@ -47,7 +48,7 @@ struct bazel_call {
 	int log_fd;	  /* receives a copy of its messages; -1: none */
 	uint64_t log_max;
 };
-#define BAZEL_ASK_US (UINT64_C(600) * 1000000)
+#define BAZEL_ASK_US (600 * USEC_PER_SEC)
 
 /* 0: Bazel exited with status *ret_code.  error: the first error in Bazel's output
  * (runner/targets/bazel/error.h), or "".  Other ends are errors.  An answer that `out` refuses is
