@@ -53,7 +53,7 @@ struct control_server {
 	void *arg;
 };
 
-/* Called once a second for each connection: ends an idle one, continues one that waits. */
+/* Called once a second for a connection: ends it if it is idle, continues it if it waits. */
 void control_conn_second(struct control_conn *c, uint64_t now_us);
 
 #endif

@@ -68,7 +68,7 @@ void batch_stop(struct batch *b, const char *why);
 /* The number of inputs that were begun. */
 uint64_t batch_begun(const struct batch *b);
 
-/* Ends the cell of a worker, from 0, whose input in work takes too long.  A timer calls it. */
+/* Ends the cell of a worker, because its input in work takes too long.  A timer calls it. */
 void batch_end_stuck(struct batch *b, unsigned worker);
 
 /* The number of inputs for the next cell.  Pure.  workers: at least 1. */

@@ -240,10 +240,14 @@ static void crash_issue(struct page *p, const json_t *c)
 size_t page_crashes_table(struct page *p, const char *id, const json_t *crashes)
 {
 	static const struct column columns[] = {
-	    {"Crash", false, NULL},	      {"State", false, NULL},
-	    {"Target", false, NULL},	      {"Seen", true, "how often"},
-	    {"Reproduces", true, "of replays"}, {"First seen", false, NULL},
-	    {"Last seen", false, NULL},	      {"Issue", false, NULL},
+	    {"Crash", false, NULL},
+	    {"State", false, NULL},
+	    {"Target", false, NULL},
+	    {"Seen", true, "how often"},
+	    {"Reproduces", true, "of replays"},
+	    {"First seen", false, NULL},
+	    {"Last seen", false, NULL},
+	    {"Issue", false, NULL},
 	};
 	size_t i = 0;
 
