@@ -226,16 +226,11 @@ static void test_hostile(void **state)
 	assert_int_equal(crash_report_from_json(NULL, &r, &e), -EBADMSG);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(test_stored, each_setup, scratch_teardown),
-	    cmocka_unit_test_setup_teardown(test_rebuilt, each_setup, scratch_teardown),
-	    cmocka_unit_test_setup_teardown(test_damaged, each_setup, scratch_teardown),
-	    cmocka_unit_test_setup_teardown(test_too_much, each_setup, scratch_teardown),
-	    cmocka_unit_test(test_same),
-	    cmocka_unit_test(test_hostile),
-	};
+#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, scratch_teardown)
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    CASE(test_stored),	 CASE(test_rebuilt),	      CASE(test_damaged),
+    CASE(test_too_much), cmocka_unit_test(test_same), cmocka_unit_test(test_hostile),
+};
+
+UNIT_MAIN(tests)
