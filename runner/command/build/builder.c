@@ -9,7 +9,7 @@
 #include "runner/command/build/cell.h"
 #include "runner/command/command.h"
 #include "runner/command/common/machine.h"
-#include "runner/targets/build/watch.h"
+#include "runner/targets/build/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ struct builder {
 	const struct config_source *source; /* NULL: git */
 	struct cgroup_limits limits;
 	struct cgroup_counters before; /* the counters when the last tool failed */
-	struct watch watch;
+	struct limits file_limits;
 	struct tool_group tool;
 };
 
@@ -121,7 +121,7 @@ int builder_start(const struct config *c, const char *instance, bool quiet, stru
 
 	b->config = c;
 	b->quiet = quiet;
-	b->watch.meminfo = -1;
+	b->file_limits.meminfo = -1;
 	r = find_slot(b, instance, e);
 	if (r < 0)
 		r = go_on_without(b, e);
@@ -202,9 +202,9 @@ static int on_check(void *arg, struct err *e)
 	struct cgroup_counters now;
 
 	if (cgroup_read(b->group, &now, e) < 0 ||
-	    builder_limits(b->watch.names, &b->limits, &b->before, &now, e) < 0)
+	    builder_limits(b->file_limits.names, &b->limits, &b->before, &now, e) < 0)
 		return err_code(e);
-	return watch_check(&b->watch, now.mem_now, e);
+	return limits_check(&b->file_limits, now.mem_now, e);
 }
 
 static int on_kill(void *arg, struct err *e)
@@ -246,7 +246,7 @@ static int builder_end(struct builder *b, struct err *e)
 	int r = b->group ? on_end(b, e) : 0;
 
 	b->source = NULL;
-	watch_close(&b->watch);
+	limits_close(&b->file_limits);
 	if (!b->group)
 		return 0;
 	for (int i = 0; r == 0 && (r = cgroup_remove(b->group, e)) == -EBUSY && i < REMOVE_TRIES;
@@ -296,7 +296,7 @@ static int on_run(void *arg, const struct tool *t, struct tool_end *ret, struct 
 					  .instance = b->instance,
 					  .source = b->source,
 					  .limits = &b->limits,
-					  .watch = &b->watch};
+					  .file_limits = &b->file_limits};
 
 	return builder_cell_run(&cell, t, ret, e);
 }
@@ -330,7 +330,7 @@ static int make_group(struct builder *b, const struct config_source *s, struct e
 	if (r == 0)
 		r = set_weight(b, s->build_cpu_weight, e);
 	if (r == 0)
-		r = watch_open(&b->watch, s, config_run(b->config)->disk_reserve, e);
+		r = limits_open(&b->file_limits, s, config_run(b->config)->disk_reserve, e);
 	b->source = s;
 	if (r == 0 && s->build_isolation == ISOLATION_CELL) {
 		b->tool = (struct tool_group){.arg = b, .run = on_run};
@@ -347,7 +347,7 @@ static int make_git_group(struct builder *b, struct err *e)
 	if (r == 0)
 		r = set_weight(b, g->cpu_weight, e);
 	if (r == 0)
-		r = watch_open_git(&b->watch, g->disk, e);
+		r = limits_open_git(&b->file_limits, g->disk, e);
 	return r == 0 ? new_group(b, e) : r;
 }
 
@@ -368,7 +368,7 @@ int builder_git(struct builder *b, const char *top, const char *objects,
 	if (r < 0)
 		return err_wrap(e, "git in %s", top);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		watch_add(&b->watch, places[i], config_run(b->config)->disk_reserve);
+		limits_add(&b->file_limits, places[i], config_run(b->config)->disk_reserve);
 	*ret = &b->tool;
 	return 0;
 }

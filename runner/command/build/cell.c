@@ -395,8 +395,8 @@ static int build_cell_check(const struct building *g, struct err *e)
 	int r = cell_read(g->cell, &now, e);
 
 	if (r == 0)
-		r = builder_limits(g->b->watch->names, g->b->limits, &none, &now, e);
-	return r < 0 ? r : watch_check(g->b->watch, now.mem_now, e);
+		r = builder_limits(g->b->file_limits->names, g->b->limits, &none, &now, e);
+	return r < 0 ? r : limits_check(g->b->file_limits, now.mem_now, e);
 }
 
 static void build_cell_on_tick(void *arg)
@@ -520,7 +520,7 @@ static int build_cell_judge(struct building *g, struct err *e)
 		return err_set(e, EBUSY, "%s", c->why);
 	if (g->failed)
 		return g->failed;
-	if (builder_limits(g->b->watch->names, g->b->limits, &none, &c->last, e) < 0)
+	if (builder_limits(g->b->file_limits->names, g->b->limits, &none, &c->last, e) < 0)
 		return err_code(e);
 	return c->how == CELL_NOT_STARTED ? err_set(e, ENOEXEC, "%s", c->why) : 0;
 }

@@ -5,7 +5,7 @@
 #include "base/tool.h"
 #include "cgroups/cgroup.h"
 #include "runner/config/config.h"
-#include "runner/targets/build/watch.h"
+#include "runner/targets/build/limits.h"
 
 /* A build in a cell ("build_isolation": "cell").  Its work tree is writable, with the owner's
  * rights.  Of the rest it sees the host's /usr, read-only.  None of its processes outlives its
@@ -16,7 +16,7 @@ struct builder_cell {
 	const char *instance; /* part of the runtime directory's name */
 	const struct config_source *source;
 	const struct cgroup_limits *limits;
-	const struct watch *watch;
+	const struct limits *file_limits;
 };
 
 /* Runs the tool like tool_run().  -EPERM: root owns the work tree, or we are not root and

@@ -123,7 +123,7 @@ static const struct {
     {X(", \"dict\": \"none\""), IN_X "dict: '@/none': No such file or directory"},
     {X(", \"seeds\": \"seeds\""), IN_X "seeds: must be a list of directories"},
     {X(", \"seeds\": [\"seeds\", \"none\"]"), IN_X "seeds[1]: '@/none': No such file"},
-    {X(", \"seeds\": [\"s.zip\", \"s.zip\"]"), IN_X "seeds[1]: a second archive"},
+    {X(", \"seeds\": [\"s.zip\", \"s.zip\"]"), IN_X "seeds[1]: a second file"},
     {X(", \"flags\": \"-a=1\""), IN_X "flags: must be a list of texts"},
     {X(", \"flags\": [\"-max_len=1\", 2]"), IN_X "flags[1]: must be a text"},
     {X(", \"flags\": [\"max_len\"]"), IN_X "flags[0]: 'max_len': write -name=value"},

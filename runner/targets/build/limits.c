@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/targets/build/watch.h"
+#include "runner/targets/build/limits.h"
 
 #include "base/cleanup.h"
 #include "base/sys.h"
@@ -22,7 +22,7 @@ enum { MEMINFO_MAX = 4096, RESERVE_PART = 16, LAST_PART = 32, FILES_PART = 16 };
 
 /* --- file systems ------------------------------------------------------------------ */
 
-static bool is_watched(const struct watch *w, dev_t dev)
+static bool limits_has(const struct limits *w, dev_t dev)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (w->v[i].dev == dev)
@@ -45,19 +45,19 @@ static uint64_t floor_of(uint64_t free, uint64_t disk, uint64_t reserve)
 	return floor > reserve ? floor : reserve;
 }
 
-void watch_add(struct watch *w, const char *path, uint64_t disk_reserve)
+void limits_add(struct limits *w, const char *path, uint64_t disk_reserve)
 {
-	struct watch_fs *fs = &w->v[w->n];
+	struct limits_fs *fs = &w->v[w->n];
 	_autoclose_ int fd = sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
 	struct statvfs vfs;
 	struct stat st;
 
-	if (fd < 0 || w->n == WATCH_MAX || fstat(fd, &st) < 0 || is_watched(w, st.st_dev) ||
+	if (fd < 0 || w->n == LIMITS_FS_MAX || fstat(fd, &st) < 0 || limits_has(w, st.st_dev) ||
 	    fstatvfs(fd, &vfs) < 0)
 		return;
-	*fs = (struct watch_fs){.dev = st.st_dev,
-				.free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize,
-				.free_files = vfs.f_favail};
+	*fs = (struct limits_fs){.dev = st.st_dev,
+				 .free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize,
+				 .free_files = vfs.f_favail};
 	fs->floor_bytes = floor_of(fs->free_bytes, w->disk, disk_reserve);
 	fs->floor_files = fs->free_files / FILES_PART; /* 0: the file system has no inode limit */
 	snprintf(fs->path, sizeof(fs->path), "%.119s", path);
@@ -66,17 +66,17 @@ void watch_add(struct watch *w, const char *path, uint64_t disk_reserve)
 }
 
 /* Adds the home directory of dir's owner. */
-static void add_home(struct watch *w, const char *dir, uint64_t reserve)
+static void add_home(struct limits *w, const char *dir, uint64_t reserve)
 {
 	const struct passwd *pw;
 	struct stat st;
 
 	pw = stat(dir, &st) == 0 ? getpwuid(st.st_uid) : NULL;
 	if (pw && pw->pw_dir)
-		watch_add(w, pw->pw_dir, reserve);
+		limits_add(w, pw->pw_dir, reserve);
 }
 
-static void add_bazel(struct watch *w, const struct config_source *s, uint64_t reserve)
+static void add_bazel(struct limits *w, const struct config_source *s, uint64_t reserve)
 {
 	static const char *const options[] = {"--output_user_root=", "--output_base="};
 
@@ -85,51 +85,52 @@ static void add_bazel(struct watch *w, const struct config_source *s, uint64_t r
 			size_t n = strlen(options[k]);
 
 			if (strncmp(s->bazel_startup.v[i], options[k], n) == 0)
-				watch_add(w, s->bazel_startup.v[i] + n, reserve);
+				limits_add(w, s->bazel_startup.v[i] + n, reserve);
 		}
 }
 
-static int build_watch_begin(struct watch *w, const struct limit_names *names, uint64_t disk,
-			     struct err *e)
+static int limits_begin(struct limits *w, const struct limit_names *names, uint64_t disk,
+			struct err *e)
 {
-	*w = (struct watch){.names = names, .disk = disk};
+	*w = (struct limits){.names = names, .disk = disk};
 	w->meminfo = sys_openat(AT_FDCWD, "/proc/meminfo", O_RDONLY | O_NONBLOCK, 0);
 	return w->meminfo < 0 ? err_sys(e, "open '/proc/meminfo'") : 0;
 }
 
-int watch_open_git(struct watch *w, uint64_t disk, struct err *e)
+int limits_open_git(struct limits *w, uint64_t disk, struct err *e)
 {
-	return build_watch_begin(w, &limits_of_git, disk, e);
+	return limits_begin(w, &limits_of_git, disk, e);
 }
 
-int watch_open(struct watch *w, const struct config_source *s, uint64_t disk_reserve, struct err *e)
+int limits_open(struct limits *w, const struct config_source *s, uint64_t disk_reserve,
+		struct err *e)
 {
 	const char *dir = s->build_dir ? s->build_dir : s->build.n > 0 ? "." : s->path;
-	int r = build_watch_begin(w, &limits_of_builds, s->build_disk, e);
+	int r = limits_begin(w, &limits_of_builds, s->build_disk, e);
 
 	if (r < 0)
 		return r;
-	watch_add(w, dir, disk_reserve);
-	watch_add(w, s->path, disk_reserve);
+	limits_add(w, dir, disk_reserve);
+	limits_add(w, s->path, disk_reserve);
 	for (size_t i = 0; i < s->build_writable.n; i++)
-		watch_add(w, s->build_writable.v[i], disk_reserve);
+		limits_add(w, s->build_writable.v[i], disk_reserve);
 	add_bazel(w, s, disk_reserve);
 	add_home(w, dir, disk_reserve);
-	watch_add(w, "/tmp", disk_reserve);
-	watch_add(w, "/var/tmp", disk_reserve);
+	limits_add(w, "/tmp", disk_reserve);
+	limits_add(w, "/var/tmp", disk_reserve);
 	return 0;
 }
 
-void watch_close(struct watch *w)
+void limits_close(struct limits *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		close(w->v[i].fd);
 	if (w->n > 0 || w->meminfo > 0)
 		close_p(&w->meminfo);
-	*w = (struct watch){.meminfo = -1};
+	*w = (struct limits){.meminfo = -1};
 }
 
-static int check_fs(const struct limit_names *names, const struct watch_fs *fs, struct err *e)
+static int check_fs(const struct limit_names *names, const struct limits_fs *fs, struct err *e)
 {
 	char took[UNITS_MAX], left[UNITS_MAX], limit[UNITS_MAX];
 	struct statvfs vfs;
@@ -174,7 +175,7 @@ static bool find_kib(struct slice text, struct slice key, uint64_t *ret_bytes)
 	return false;
 }
 
-bool watch_starves(struct slice meminfo, uint64_t memory, uint64_t *ret_left)
+bool limits_starves(struct slice meminfo, uint64_t memory, uint64_t *ret_left)
 {
 	uint64_t total = 0, left = 0;
 
@@ -188,13 +189,13 @@ bool watch_starves(struct slice meminfo, uint64_t memory, uint64_t *ret_left)
 	return left < total / RESERVE_PART && (memory > left || left < total / LAST_PART);
 }
 
-int watch_check(const struct watch *w, uint64_t memory, struct err *e)
+int limits_check(const struct limits *w, uint64_t memory, struct err *e)
 {
 	char text[MEMINFO_MAX], used[UNITS_MAX], free[UNITS_MAX];
 	ssize_t n = sys_pread(w->meminfo, text, sizeof(text), 0);
 	uint64_t left;
 
-	if (n > 0 && watch_starves((struct slice){text, (size_t)n}, memory, &left))
+	if (n > 0 && limits_starves((struct slice){text, (size_t)n}, memory, &left))
 		return err_set(e, EDQUOT,
 			       "the machine ran short of memory (%s are left) while %s used %s: "
 			       "lower %s, or run fewer other programs",

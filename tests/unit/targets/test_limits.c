@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
-#include "runner/targets/build/watch.h"
+#include "runner/targets/build/limits.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,42 +26,42 @@ static void test_starves(void **state)
 	uint64_t left = 0;
 
 	(void)state;
-	assert_false(watch_starves(meminfo(16000, 1001), 8 * GIB, &left));
+	assert_false(limits_starves(meminfo(16000, 1001), 8 * GIB, &left));
 	assert_int_equal(left, 1001 * MIB);
-	assert_true(watch_starves(meminfo(16000, 999), 8 * GIB, &left));
-	assert_true(watch_starves(meminfo(16000, 999), 1000 * MIB, &left));
-	assert_false(watch_starves(meminfo(16000, 999), 999 * MIB, &left));
+	assert_true(limits_starves(meminfo(16000, 999), 8 * GIB, &left));
+	assert_true(limits_starves(meminfo(16000, 999), 1000 * MIB, &left));
+	assert_false(limits_starves(meminfo(16000, 999), 999 * MIB, &left));
 	/* Nearly nothing is left: memory that is not charged to the build counts, too. */
-	assert_false(watch_starves(meminfo(16000, 501), 10 * MIB, &left));
-	assert_true(watch_starves(meminfo(16000, 499), 10 * MIB, &left));
+	assert_false(limits_starves(meminfo(16000, 501), 10 * MIB, &left));
+	assert_true(limits_starves(meminfo(16000, 499), 10 * MIB, &left));
 	/* Other texts have no result. */
-	assert_false(watch_starves(SLICE(""), GIB, &left));
-	assert_false(watch_starves(SLICE("MemTotal: 16000 kB\nMemAvailable: much\n"), GIB, &left));
-	assert_false(watch_starves(SLICE("MemTotal: 99999999999999999999 kB\nMemAvailable: 1 kB\n"),
-				   GIB, &left));
+	assert_false(limits_starves(SLICE(""), GIB, &left));
+	assert_false(limits_starves(SLICE("MemTotal: 16000 kB\nMemAvailable: much\n"), GIB, &left));
+	assert_false(limits_starves(
+	    SLICE("MemTotal: 99999999999999999999 kB\nMemAvailable: 1 kB\n"), GIB, &left));
 }
 
-static void watch_of(struct watch *w, uint64_t disk)
+static void limits_of(struct limits *w, uint64_t disk)
 {
 	char type[] = "directory", path[] = "/tmp";
 	const struct config_source s = {
 	    .type = type, .path = path, .build_dir = path, .build_disk = disk};
 	struct err e;
 
-	if (watch_open(w, &s, 64 * MIB, &e) < 0)
+	if (limits_open(w, &s, 64 * MIB, &e) < 0)
 		fail_msg("%s", e.msg);
 }
 
 static void test_disk(void **state)
 {
-	struct watch w;
+	struct limits w;
 	struct err e;
 
 	(void)state;
-	watch_of(&w, 0);
+	limits_of(&w, 0);
 	assert_true(w.n >= 1);
 	assert_true(w.v[0].floor_bytes > 0 && w.v[0].floor_bytes < w.v[0].free_bytes);
-	assert_int_equal(watch_check(&w, 0, &e), 0);
+	assert_int_equal(limits_check(&w, 0, &e), 0);
 	/* Each directory, and each file system, is watched once. */
 	for (size_t i = 0; i < w.n; i++)
 		for (size_t k = 0; k < i; k++)
@@ -69,29 +69,29 @@ static void test_disk(void **state)
 	/* Simulates that another program has written meanwhile. */
 	w.v[0].free_bytes += GIB * GIB;
 	w.v[0].floor_bytes += GIB * GIB - GIB;
-	assert_int_equal(watch_check(&w, 0, &e), -EDQUOT);
+	assert_int_equal(limits_check(&w, 0, &e), -EDQUOT);
 	assert_non_null(strstr(e.msg, "(build_disk): the file system of '/tmp' has "));
 	w.v[0].floor_bytes = 0;
 	w.v[0].floor_files = UINT64_MAX;
-	assert_int_equal(watch_check(&w, 0, &e), -EDQUOT);
+	assert_int_equal(limits_check(&w, 0, &e), -EDQUOT);
 	assert_non_null(strstr(e.msg, "inodes left"));
-	watch_close(&w);
+	limits_close(&w);
 	assert_int_equal(w.n, 0);
-	watch_close(&w); /* a second call does no harm */
+	limits_close(&w); /* a second call does no harm */
 }
 
 /* The allowed growth ends at the reserve. */
 static void test_floor(void **state)
 {
-	struct watch w;
+	struct limits w;
 
 	(void)state;
-	watch_of(&w, 100 * MIB);
+	limits_of(&w, 100 * MIB);
 	assert_int_equal(w.v[0].floor_bytes, w.v[0].free_bytes - 100 * MIB);
-	watch_close(&w);
-	watch_of(&w, GIB * 1024 * 16);
+	limits_close(&w);
+	limits_of(&w, GIB * 1024 * 16);
 	assert_true(w.v[0].floor_bytes > 0 && w.v[0].floor_bytes <= 64 * MIB);
-	watch_close(&w);
+	limits_close(&w);
 }
 
 static const struct CMUnitTest tests[] = {
