@@ -38,7 +38,7 @@ void fleet_reserve(struct fleet *f, struct fleet_target *t)
 
 void fleet_outdated(struct fleet_target *t)
 {
-	t->last_us = 0;
+	t->turn_began_us = 0;
 }
 
 static enum fleet_does does(const struct fleet *f, const struct fleet_target *t)
@@ -90,7 +90,7 @@ void fleet_wake(struct fleet *f, struct fleet_target *t)
 	t->woken = true;
 	t->held_us = 0; /* its rule held for what it was before the change */
 	if (does(f, t) != FLEET_RUNS)
-		t->last_us = 0;
+		t->turn_began_us = 0;
 	f->idle_until_us = 0;
 }
 
@@ -122,7 +122,7 @@ void fleet_slept(struct fleet *f, uint64_t us)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		f->v[i].held_us += f->v[i].held_us ? us : 0;
-		f->v[i].last_us += f->v[i].last_us ? us : 0;
+		f->v[i].turn_began_us += f->v[i].turn_began_us ? us : 0;
 		f->v[i].yields_us += f->v[i].yields_us ? us : 0;
 	}
 	f->idle_until_us += f->idle_until_us ? us : 0;
@@ -135,8 +135,8 @@ static bool may_start(const struct fleet *f, const struct fleet_target *t)
 	return !t->blocked && fleet_waits(f, t);
 }
 
-/* The least gain that is worth a core.  A priority only orders the targets, and does not change the
- * price of CPU time.  So the price has the same weight as the target's gain. */
+/* The least gain that is worth a core.  The gain and the price are both multiplied by the weight of
+ * the priority, so a priority does not decide whether a target pays. */
 static double price_of(const struct fleet_target *t)
 {
 	const struct share_health well = {0};
@@ -160,7 +160,7 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	    .waits = !t->held_us && !t->passed && may_start(f, t),
 	    .resting = t->unpaying,
 	    .due = t->due || t->woken,
-	    .last = t->forges || t->yields_us > now,
+	    .after_others = t->forges || t->yields_us > now,
 	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.turn_us,
 	    .found = terms.found,
 	    .age_s = terms.age_s,
@@ -170,7 +170,7 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	    .weight = share_weight(&t->health, t->priority),
 	    .priority = t->priority,
 	    .spent_us = t->spent_us,
-	    .last_us = t->last_us,
+	    .turn_began_us = t->turn_began_us,
 	};
 }
 
@@ -186,7 +186,7 @@ static bool fleet_may_replace(const struct fleet *f, const struct fleet_target *
 	return t->fits_after_one && !t->held_us && fleet_waits(f, t);
 }
 
-/* As fill_items(), for the choice of i's next turn: i and its possible successors wait, too. */
+/* As fill_items(), but target i, and each target that fits when i leaves, counts as waiting. */
 static void fill_rivals(struct fleet *f, size_t i, uint64_t now)
 {
 	fill_items(f, now);
@@ -208,7 +208,7 @@ static struct fleet_order nothing(void)
 
 /* Whether the target had enough time since its start to be judged.  A resting target gets a whole
  * turn from the floor. */
-static bool fleet_is_due(const struct fleet *f, const struct fleet_target *t)
+static bool fleet_may_judge(const struct fleet *f, const struct fleet_target *t)
 {
 	uint64_t enough = t->unpaying ? f->rules.turn_us : f->rules.rule_after_us;
 
@@ -247,7 +247,7 @@ static struct fleet_order fleet_judge(struct fleet *f, size_t i, uint64_t now)
 		t->asked_us = t->spent_us;
 		t->held_us = 0;
 	}
-	if (a == RULE_GO_ON || !fleet_is_due(f, t))
+	if (a == RULE_GO_ON || !fleet_may_judge(f, t))
 		return nothing();
 	if (a == RULE_HOLD) {
 		if (!in_trouble(t))
@@ -336,14 +336,14 @@ static size_t fleet_wanted(const struct fleet *f)
 static void fleet_begin_turn(struct fleet_target *t, uint64_t now)
 {
 	t->cut = false;
-	t->last_us = now;
+	t->turn_began_us = now;
 	t->from_us = t->spent_us;
 }
 
 static bool fleet_turn_is_over(const struct fleet *f, const struct fleet_target *t, uint64_t now)
 {
 	return !t->starts && (t->cut || t->spent_us - t->from_us >= f->rules.turn_us ||
-			      now - t->last_us >= f->rules.turn_wall_us);
+			      now - t->turn_began_us >= f->rules.turn_wall_us);
 }
 
 /* The next target on a worker, at the end of a turn.  Only one running target leaves for the
@@ -362,14 +362,14 @@ static size_t fleet_successor(struct fleet *f)
 static bool has_rival(const struct fleet *f, size_t i)
 {
 	for (size_t k = 0; k < f->n; k++)
-		if (k != i && share_pays(&f->items[k]) && !f->items[k].last &&
+		if (k != i && share_pays(&f->items[k]) && !f->items[k].after_others &&
 		    f->items[k].priority >= f->items[i].priority)
 			return true;
 	return false;
 }
 
 /* Coverage is the target's own claim: a target that always claims more would win every draw.
- * After fleet_rules.row turns in a row it leaves the choice to the others for the same time. */
+ * After fleet_rules.row turns in a row, the others go first for as long as those turns took. */
 static void count_row(struct fleet *f, size_t i, uint64_t now)
 {
 	struct fleet_target *t = &f->v[i];
@@ -379,12 +379,12 @@ static void count_row(struct fleet *f, size_t i, uint64_t now)
 		return;
 	}
 	if (t->row_n++ == 0)
-		t->row_us = t->last_us;
+		t->row_us = t->turn_began_us;
 	if (t->row_n < f->rules.row)
 		return;
 	t->yields_us = now + (now - t->row_us);
 	t->row_n = 0;
-	f->items[i].last = true;
+	f->items[i].after_others = true;
 }
 
 /* At the end of its turn a running target competes with the waiting targets for the next turn. */
@@ -474,9 +474,9 @@ static struct fleet_order fleet_start(struct fleet *f, uint64_t now, unsigned id
 		if (why == SHARE_TOO_POOR)
 			f->idle_until_us = now + f->rules.turn_us / idle;
 	}
+	/* Keep the successor only while the target that was paused for it is leaving. */
 	if (f->successor && !(f->successor->blocked && fleet_may_replace(f, f->successor)))
-		f->successor =
-		    NULL; /* otherwise the target that was paused for it has not left yet */
+		f->successor = NULL;
 	if (i == f->n)
 		return nothing();
 	(void)forget_passed(f);

@@ -82,12 +82,12 @@ struct fleet_target {
 	bool woken;    /* it has changed: it gets one turn before others */
 	/* A user skipped it: other targets come first until one has started, or none can start. */
 	bool passed;
-	bool next;	   /* a user wants it before all others, until it is started */
-	uint64_t asked_us; /* spent_us when its rule last answered RULE_GO_ON */
-	uint64_t held_us;  /* time of its rule's first RULE_HOLD; 0: the rule does not hold */
-	uint64_t last_us;  /* when its last turn began; 0: none in this run, or set to 0 */
-	unsigned row_n;	   /* turns in a row that it won while others wanted its worker */
-	uint64_t row_us;   /* when the first turn of this row began */
+	bool next;		/* a user wants it before all others, until it is started */
+	uint64_t asked_us;	/* spent_us when its rule last answered RULE_GO_ON */
+	uint64_t held_us;	/* time of its rule's first RULE_HOLD; 0: the rule does not hold */
+	uint64_t turn_began_us; /* when its last turn began; 0: none in this run, or set to 0 */
+	unsigned row_n;		/* turns in a row that it won while others wanted its worker */
+	uint64_t row_us;	/* when the first turn of this row began */
 	/* Until then it runs only if no other paying target waits, or by the floor: it won too many
 	 * turns in a row. */
 	uint64_t yields_us;

@@ -49,7 +49,8 @@ void fleet_launched(struct fleet_target *t, uint64_t now_us)
 {
 	effective_begin(&t->clock, now_us, t->quota);
 	if (t->starts)
-		t->last_us = now_us; /* open crashes were replayed until now: no time of the turn */
+		t->turn_began_us =
+		    now_us; /* open crashes were replayed until now: no time of the turn */
 	t->fuzzes = t->starts = false;
 	t->runs = 0;
 }

@@ -19,12 +19,12 @@ static bool earlier(const struct share_item *a, const struct share_item *b)
 		return a->priority > b->priority;
 	if (a->fresh != b->fresh)
 		return a->fresh;
-	return a->last_us < b->last_us;
+	return a->turn_began_us < b->turn_began_us;
 }
 
 static bool longer_waiting(const struct share_item *a, const struct share_item *b)
 {
-	return a->last_us < b->last_us;
+	return a->turn_began_us < b->turn_began_us;
 }
 
 static bool had_less(const struct share_item *a, const struct share_item *b)
@@ -39,7 +39,7 @@ static bool is_any(const struct share_item *t)
 
 static bool share_is_first(const struct share_item *t)
 {
-	return t->waits && !t->resting && !t->last && (t->fresh || t->due);
+	return t->waits && !t->resting && !t->after_others && (t->fresh || t->due);
 }
 
 static bool is_paying(const struct share_item *t)
@@ -80,7 +80,7 @@ static double share_draw(const struct share_item *t, struct chance *c)
 static bool share_is_better(const struct share_item *a, double draw_a, const struct share_item *b,
 			    double draw_b)
 {
-	return a->last == b->last ? draw_a > draw_b : b->last;
+	return a->after_others == b->after_others ? draw_a > draw_b : b->after_others;
 }
 
 static size_t best_draw(const struct share_rules *r, const struct share_item *v, size_t n,
@@ -127,7 +127,7 @@ static size_t by_index(const struct share_rules *r, const struct share_item *v, 
 /* In a queue, a target that began goes on before others begin. */
 static bool began_before(const struct share_item *a, const struct share_item *b)
 {
-	return a->last_us > 0 && b->last_us == 0;
+	return a->turn_began_us > 0 && b->turn_began_us == 0;
 }
 
 size_t share_pick(const struct share_rules *r, const struct share_item *v, size_t n,

@@ -33,18 +33,18 @@ struct share_rules {
 };
 
 struct share_item {
-	bool waits;   /* it can start now */
-	bool resting; /* its rule decided that it does not pay */
-	bool fresh;   /* its build hardly ran yet */
-	bool due;     /* it must get its turn now */
-	bool last;    /* chosen when no other target waits, or by the floor */
+	bool waits;	   /* it can start now */
+	bool resting;	   /* its rule decided that it does not pay */
+	bool fresh;	   /* its build hardly ran yet */
+	bool due;	   /* it must get its turn now */
+	bool after_others; /* chosen when no other target waits, or by the floor */
 	/* rule_terms() */
 	double found, age_s, gate, build_age_s;
 	double price;  /* struct rule's; 0: another rule judges the target */
 	double weight; /* share_weight() */
 	int32_t priority;
-	uint64_t spent_us; /* in this run */
-	uint64_t last_us;  /* when its last turn began; 0: never in this run */
+	uint64_t spent_us;	/* in this run */
+	uint64_t turn_began_us; /* when its last turn began; 0: never in this run */
 };
 
 /* Why a target was chosen, or why none was. */

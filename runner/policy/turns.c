@@ -50,7 +50,7 @@ static struct crowd turns_count(const struct fleet *f)
 
 		c.all += does != FLEET_OUT;
 		c.run += does == FLEET_RUNS;
-		c.without += does == FLEET_WAITS && f->v[i].last_us == 0;
+		c.without += does == FLEET_WAITS && f->v[i].turn_began_us == 0;
 	}
 	return c;
 }
@@ -72,7 +72,7 @@ void turns_set(struct fleet *f, const struct turns *t, uint64_t now_us, unsigned
 	if (r->fresh_us > r->turn_us)
 		r->rule_after_us = r->fresh_us = r->turn_us;
 	for (size_t i = 0; i < f->n; i++) {
-		bool due = late && f->v[i].last_us == 0;
+		bool due = late && f->v[i].turn_began_us == 0;
 
 		/* Avoids needless writes: a page that is not written stays shared with the children
 		 * that fuzzcell forks. */

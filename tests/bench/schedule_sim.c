@@ -215,7 +215,7 @@ static void one_more_pass(struct sim *s)
 			t->at_cap = false;
 			t->rule.cap_us += s->policy->rule.cap_us;
 		}
-		t->last_us = 0;
+		t->turn_began_us = 0;
 		t->gain_wall_us = t->clock.wall_us; /* a new run starts without silence */
 	}
 	s->fleet.idle_until_us = 0;
@@ -231,7 +231,7 @@ static void equal_first_turns(struct sim *s, uint64_t now, uint64_t left)
 	for (size_t i = 0; i < s->fleet.n; i++) {
 		struct fleet_target *t = &s->fleet.v[i];
 
-		t->due = t->last_us == 0;
+		t->due = t->turn_began_us == 0;
 		without += t->due && s->cells[i].does == FLEET_WAITS;
 		run += s->cells[i].does == FLEET_RUNS;
 	}

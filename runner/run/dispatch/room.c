@@ -103,7 +103,7 @@ static bool would_fit(const struct dispatch *d, const struct job *j)
 static bool is_crowded_out(const struct dispatch *d, const struct job *j, uint64_t now)
 {
 	const struct fleet_target *t = j->fleet;
-	uint64_t since = t->last_us ? t->last_us : d->began_us;
+	uint64_t since = t->turn_began_us ? t->turn_began_us : d->began_us;
 
 	return j->phase == PHASE_QUEUED && !job_wraps_up(j) && t->blocked && !t->fits_after_one &&
 	       now > since && now - since > 2 * d->fleet.rules.turn_wall_us;

@@ -8,13 +8,13 @@
 
 static void sleep_does_not_count_as_waiting(void **state)
 {
-	struct fleet_target v[2] = {{.held_us = 5, .last_us = 3}, {.last_us = 9}};
+	struct fleet_target v[2] = {{.held_us = 5, .turn_began_us = 3}, {.turn_began_us = 9}};
 	struct fleet f = {.v = v, .n = 2};
 
 	(void)state;
 	fleet_slept(&f, 100);
 	assert_int_equal(v[0].held_us, 105);
-	assert_int_equal(v[0].last_us, 103);
+	assert_int_equal(v[0].turn_began_us, 103);
 	assert_int_equal(v[1].held_us, 0); /* the target is not held */
 	assert_int_equal(f.idle_until_us, 0);
 	f.idle_until_us = 7;

@@ -174,10 +174,10 @@ static void check_waiting(struct day *d)
 		struct truth *t = &d->truth[i];
 
 		if (d->does[i] == FLEET_RUNS)
-			HOLDS(d, i, (double)(d->now_us - f->last_us) / S <= wall_s + BIT);
+			HOLDS(d, i, (double)(d->now_us - f->turn_began_us) / S <= wall_s + BIT);
 		if (d->does[i] != FLEET_WAITS || f->held_us || f->blocked || f->at_cap)
 			continue;
-		if (f->last_us == 0 && is_new(d, f))
+		if (f->turn_began_us == 0 && is_new(d, f))
 			t->first_s += d->tick_s;
 		else if (!first)
 			t->chances += d->workers * d->tick_s / wall_s;

@@ -22,7 +22,7 @@ static struct share_item paying(double rate)
 	    .build_age_s = 5000,
 	    .price = 0.05,
 	    .weight = 1,
-	    .last_us = 1,
+	    .turn_began_us = 1,
 	};
 }
 
@@ -48,9 +48,9 @@ static void the_better_one_more_often(void **state)
 	unsigned picked[4], why[SHARE_TOO_POOR + 1];
 
 	(void)state;
-	v[0].last_us = 3;
-	v[1].last_us = 2;
-	v[2].last_us = 1; /* chosen by the floor */
+	v[0].turn_began_us = 3;
+	v[1].turn_began_us = 2;
+	v[2].turn_began_us = 1; /* chosen by the floor */
 	count(&by_index, v, 3, picked, why);
 	assert_true(picked[1] > 0.6 * PICKS);
 	assert_true(picked[0] > 0.02 * PICKS); /* it may still be the best target */
@@ -85,13 +85,13 @@ static void new_builds_come_first(void **state)
 	v[1].fresh = v[2].fresh = v[3].fresh = true;
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 1);
 	assert_int_equal(why, SHARE_FRESH);
-	v[1].last_us = 5; /* it had a turn */
+	v[1].turn_began_us = 5; /* it had a turn */
 	v[3].priority = 1;
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 3);
 	v[3].waits = false;
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 2);
 	v[1].fresh = v[2].fresh = false;
-	v[2].last_us = 0; /* old, and without a turn yet */
+	v[2].turn_began_us = 0; /* old, and without a turn yet */
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 2);
 	v[1].fresh = true;
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 1);
@@ -142,7 +142,7 @@ static void the_floor_is_for_everybody(void **state)
 		size_t i = share_pick(&by_index, v, 5, &c, &why);
 
 		picked[i]++;
-		v[i].last_us = t;
+		v[i].turn_began_us = t;
 	}
 	for (int i = 1; i < 5; i++)
 		assert_in_range(picked[i], 0.05 * PICKS / 5, 0.05 * PICKS / 3);
@@ -179,9 +179,9 @@ static void a_queue_goes_to_the_end_of_each(void **state)
 	enum share_why why;
 
 	(void)state;
-	v[0].last_us = v[1].last_us = v[2].last_us = 0;
+	v[0].turn_began_us = v[1].turn_began_us = v[2].turn_began_us = 0;
 	assert_int_equal(share_pick(&r, v, 3, &c, &why), 0);
-	v[1].last_us = 1;
+	v[1].turn_began_us = 1;
 	assert_int_equal(share_pick(&r, v, 3, &c, &why), 1);
 	v[1].waits = false;
 	assert_int_equal(share_pick(&r, v, 3, &c, &why), 0);

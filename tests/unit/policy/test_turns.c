@@ -117,7 +117,7 @@ static void lengths(void **state)
 	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
 		begin(&m, v[i].workers, MOST, grows);
 		for (size_t k = 0; k < MOST; k++)
-			m.v[k].last_us = 1;
+			m.v[k].turn_began_us = 1;
 		set(&m, v[i].turn_us, v[i].run_us, 0);
 		assert_int_equal(m.f.rules.turn_us, v[i].slice_us);
 		assert_int_equal(m.f.rules.turn_wall_us, 3 * v[i].slice_us);

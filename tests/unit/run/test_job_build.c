@@ -120,7 +120,7 @@ static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
 	(void)state;
 	first_turn();
 	snprintf(was, sizeof(was), "%s", w.job.build.id);
-	w.fleet.last_us = 7;
+	w.fleet.turn_began_us = 7;
 	cell_fails();
 	assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
 	assert_int_equal(w.job.restarts, 1);
@@ -129,7 +129,7 @@ static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
 	assert_int_equal(w.job.reason, REASON_NONE);
 	assert_int_equal(w.requeued, 1);
-	assert_int_equal(w.fleet.last_us, 0);
+	assert_int_equal(w.fleet.turn_began_us, 0);
 	assert_int_equal(w.cells, 2);
 	job_start(&w.job, 86400 * S);
 	assert_string_not_equal(w.job.build.id, was);
