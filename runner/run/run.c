@@ -57,14 +57,12 @@ static void fit_symbolizer(const struct run *r, struct target_config *c)
 		c->symbolizer_memory = left;
 }
 
-static int make_jobs(struct run *r, struct plan *plan, struct err *e)
+static void make_jobs(struct run *r, struct plan *plan)
 {
 	uint64_t smallest = UINT64_MAX;
-	int rc = dispatch_init(&r->dispatch, r->o.cfg, r->o.workers, r->o.machine_memory,
-			       r->o.continuous, plan->n, e);
 
-	if (rc < 0)
-		return rc;
+	dispatch_init(&r->dispatch, r->o.cfg, r->o.workers, r->o.machine_memory, r->o.continuous,
+		      plan->n);
 	r->jobs = xcalloc(plan->n, sizeof(*r->jobs));
 	r->rows = xcalloc(plan->n, sizeof(*r->rows));
 	for (; r->n < plan->n; r->n++) {
@@ -83,7 +81,6 @@ static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 		r->env.fuzz_until_us = r->dispatch.deadline_us =
 		    r->began_us + r->o.total_us - plan_reserve(r->o.total_us);
 	disk_watch_begin(&r->disk, r->o.dirs->work, r->o.disk_reserve, smallest);
-	return 0;
 }
 
 static struct run *run_new(const struct run_opts *o)
@@ -158,7 +155,7 @@ int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struc
 	r->env.merge_env.triage = r->env.triage;
 	r->env.merge_index = plan->n;
 	if (rc == 0)
-		rc = make_jobs(r, plan, e);
+		make_jobs(r, plan);
 	r->view.rows = r->rows;
 	r->view.n_rows = r->n;
 	if (rc == 0)

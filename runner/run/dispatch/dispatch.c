@@ -14,8 +14,8 @@
  * suspended. */
 #define SLEPT_US (10 * USEC_PER_SEC)
 
-int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
-		  uint64_t machine_memory, bool continuous, size_t n, struct err *e)
+void dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
+		   uint64_t machine_memory, bool continuous, size_t n)
 {
 	static const enum share_kind kinds[] = {
 	    [ALLOCATION_INDEX] = SHARE_INDEX,
@@ -38,8 +38,6 @@ int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned wor
 	    .does = dispatch_does,
 	    .arg = d,
 	};
-	if (!d->targets || !d->fleet.items)
-		return err_sys(e, "allocate %zu targets", n);
 	d->fleet.rules.share.kind = kinds[cfg->allocation];
 	d->fleet.rules.share.floor = cfg->floor_milli / MILLI;
 	d->fleet.rules.hold_us = cfg->hold_us;
@@ -47,7 +45,6 @@ int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned wor
 	d->began_us = d->looked_us = d->day_us = clock_mono_us();
 	chance_seed(&d->fleet.chance, clock_real_us());
 	workers_begin(&d->workers, workers);
-	return 0;
 }
 
 void dispatch_done(struct dispatch *d)

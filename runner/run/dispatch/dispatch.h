@@ -53,10 +53,9 @@ struct dispatch {
 	bool again; /* it must decide once more: it carried an order out, or was called meanwhile */
 };
 
-/* Initialises *d, and allocates the fleet targets of n jobs.  Call dispatch_done() after a failure,
- * too. */
-MUST_CHECK int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
-			     uint64_t machine_memory, bool continuous, size_t n, struct err *e);
+/* Initialises *d, with the fleet targets of n jobs.  dispatch_done() frees them. */
+void dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
+		   uint64_t machine_memory, bool continuous, size_t n);
 void dispatch_done(struct dispatch *d);
 /* Gives the i-th target the rule, the priority and the CPU quota of its configuration. */
 void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg);

@@ -5,7 +5,7 @@
 #include "runner/run/dispatch/dispatch.h"
 
 /* Shared by dispatch.c (starts, pauses and ends jobs), room.c (memory) and
- * days.c (continuous runs). */
+ * continuous.c (continuous runs). */
 
 /* The job holds a worker, and memory, from now on.  turn_us: see struct job. */
 void dispatch_take(struct dispatch *d, struct job *j, uint64_t turn_us);

@@ -6,7 +6,7 @@
 #define DAY_US	(86400 * USEC_PER_SEC)
 #define LOOK_US (10 * USEC_PER_SEC)
 
-static bool dispatch_days_is_due(const struct dispatch *d, const struct job *j, uint64_t now)
+static bool dispatch_maintenance_is_due(const struct dispatch *d, const struct job *j, uint64_t now)
 {
 	return now - (j->maintained_at_us ? j->maintained_at_us : d->began_us) >= DAY_US;
 }
@@ -19,7 +19,8 @@ void dispatch_maintain(struct dispatch *d, uint64_t now, bool idle)
 		struct job *j = &d->jobs[i];
 
 		if (!job_needs_maintenance(j) || !dispatch_fits(d, j) ||
-		    !(dispatch_days_is_due(d, j, now) || (idle && j->phase == PHASE_RESTING)))
+		    !(dispatch_maintenance_is_due(d, j, now) ||
+		      (idle && j->phase == PHASE_RESTING)))
 			continue;
 		dispatch_take(d, j, 0);
 		job_maintain(j);
