@@ -97,7 +97,7 @@ DEFINE_CLEANUP(struct cell *, cell_free)
 
 /* --- running ------------------------------------------------------------------- */
 
-/* The death of process 1 kills the program.  Both were killed by us, the keeper or the kernel. */
+/* Process 1 ended (we, the keeper or the kernel killed it), and the program died with it. */
 static void died_with_init(struct cell *c, int status)
 {
 	char why[64];
@@ -342,7 +342,7 @@ static int cell_check(const struct cell_spec *s, struct err *e)
 	return 0;
 }
 
-/* Adds all event sources except crun's, so that only one call can fail after crun was started. */
+/* Adds all event sources except crun's: only the call that adds crun's can fail after its start. */
 static int cell_watch(struct cell *c, int *ret_write_end, int *ret_socket, struct err *e)
 {
 	struct cell_host *h = c->host;
@@ -439,7 +439,7 @@ int cell_signal(struct cell *c, int signo, struct err *e)
 		return 0;
 	}
 	if (!c->job.pid)
-		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
+		return err_set(e, ESRCH, "the program of cell '%s' has ended", c->id);
 	/* In a halted cell any thread might take the signal after the thaw, but only the first
 	 * thread runs then. */
 	return c->mark.halted || c->mark.alone ? proc_kill_first(c->job.pid, signo, e)
@@ -460,7 +460,7 @@ pid_t cell_pid(const struct cell *c)
 	return c->job.pid;
 }
 
-int cell_gone(const struct cell *c, struct err *e)
+int cell_set_gone(const struct cell *c, struct err *e)
 {
 	return err_set(e, ESRCH, "cell '%s' is gone", c->id);
 }
@@ -471,15 +471,15 @@ int cell_freeze(struct cell *c, bool frozen, struct err *e)
 		c->freeze = frozen;
 		return 0;
 	}
-	return c->group ? cgroup_freeze(c->group, frozen, e) : cell_gone(c, e);
+	return c->group ? cgroup_freeze(c->group, frozen, e) : cell_set_gone(c, e);
 }
 
 int cell_deadline(struct cell *c, uint64_t until_us, struct err *e)
 {
-	return c->group ? cgroup_deadline(c->group, until_us, e) : cell_gone(c, e);
+	return c->group ? cgroup_deadline(c->group, until_us, e) : cell_set_gone(c, e);
 }
 
 int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
 {
-	return c->group ? cgroup_read(c->group, ret, e) : cell_gone(c, e);
+	return c->group ? cgroup_read(c->group, ret, e) : cell_set_gone(c, e);
 }

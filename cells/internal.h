@@ -95,6 +95,6 @@ MUST_CHECK int cell_memory_watch(struct cell *c, struct err *e);
 void cell_memory_drop(struct cell *c);
 /* Lets everything in the cell run again. */
 void cell_memory_end(struct cell *c);
-int cell_gone(const struct cell *c, struct err *e); /* -ESRCH, with a message */
+int cell_set_gone(const struct cell *c, struct err *e); /* -ESRCH, with a message */
 
 #endif

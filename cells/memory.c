@@ -189,7 +189,7 @@ static int open_mark(struct cell *c, bool choice, struct err *e)
 
 	if (r < 0)
 		return r;
-	return c->group ? cgroup_memory_open(c->group, e) : cell_gone(c, e);
+	return c->group ? cgroup_memory_open(c->group, e) : cell_set_gone(c, e);
 }
 
 int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)

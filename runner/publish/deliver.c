@@ -127,7 +127,7 @@ static bool deliver_is_mute(const struct deliver_round *w, const struct publish_
 	return w->mute[s - w->d->senders];
 }
 
-/* Ends the backoff of each destination with a refused token that was replaced. */
+/* If a destination's refused token was replaced, its backoff ends. */
 static int deliver_check_tokens(struct deliver_round *w, struct err *e)
 {
 	int r = 0;
@@ -241,7 +241,7 @@ int publish_learned(struct outbox *o,
 	return outbox_each_chain(o, PUBLISH_GITHUB "-", learned_pass, &g, e);
 }
 
-int publish_noted(struct outbox *o, const char *chain, struct err *e)
+int publish_forget_ignored(struct outbox *o, const char *chain, struct err *e)
 {
-	return outbox_chain_noted(o, chain, e);
+	return outbox_chain_forget_ignored(o, chain, e);
 }

@@ -16,19 +16,20 @@
 #define AGAIN_US (60 * USEC_PER_SEC)
 /* The time that a child gets to finish its request. */
 #define FINISH_US (30 * USEC_PER_SEC)
-/* The ledger often changes several times in a row.  A crash of a run's first second also waits for
- * the first statistics, which are part of its issue. */
+/* The ledger often changes several times in a row.  The wait also lets the first statistics of a
+ * run arrive, which an issue shows. */
 #define SETTLE_US (2 * USEC_PER_SEC)
-/* The timer's clock stands while the machine sleeps, that of the outbox does not. */
+/* While the machine sleeps, the timer's clock stops, but the outbox's clock goes on.  So the time
+ * is compared again at least this often. */
 #define TIMER_MAX_US (600 * USEC_PER_SEC)
 
 struct notifier {
 	struct loop *loop;
 	struct notify t;
 	struct ledger *ledger;
-	struct source *saved; /* watches for a new file of the ledger */
-	struct source *timer; /* fires at due_us */
-	struct task *task;    /* the running round */
+	struct source *ledger_watch; /* watches for a new file of the ledger */
+	struct source *timer;	     /* fires at due_us */
+	struct task *task;	     /* the running round */
 	bool held;
 	uint64_t due_us; /* clock_real_us() of the next round; 0: when the ledger changes */
 };
@@ -57,7 +58,7 @@ static void notifier_on_round(void *arg, struct slice result, const char *failed
 	    f_int("refused", (int64_t)got.refused), f_int("left", (int64_t)got.left),
 	    f_str("warning", got.warning));
 	next = got.next * USEC_PER_SEC;
-	if (!n->saved && (!next || next > now + AGAIN_US))
+	if (!n->ledger_watch && (!next || next > now + AGAIN_US))
 		next = now + AGAIN_US;
 	notifier_ask(n, next && next < now + SETTLE_US ? now + SETTLE_US : next);
 }
@@ -121,7 +122,7 @@ int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l, st
 	n->ledger = l;
 	n->due_us = clock_real_us(); /* what an earlier run did not send */
 	/* No inotify instance may be left: then a round begins each AGAIN_US. */
-	if (loop_add_dir(loop, t->state->dirfd, notifier_on_entry, n, &n->saved, e) < 0)
+	if (loop_add_dir(loop, t->state->dirfd, notifier_on_entry, n, &n->ledger_watch, e) < 0)
 		LOG(LOG_WARN, "publish", f_str("failed", e->msg));
 	r = loop_add_timer(loop, clock_mono_us(), notifier_on_due, n, &n->timer, e);
 	if (r < 0)
@@ -151,7 +152,7 @@ void notifier_free(struct notifier *n)
 		return;
 	if (n->task)
 		task_finish(n->task, clock_mono_us() + FINISH_US);
-	source_remove(n->saved);
+	source_remove(n->ledger_watch);
 	source_remove(n->timer);
 	free(n);
 }

@@ -292,7 +292,7 @@ static int learn_pass(void *arg, const struct publish_learned *l, struct err *e)
 	entries = l->labelled ? (size_t)l->labelled : learn_older_entries(c);
 	ignore = l->ignored && learn_any_counts(c, entries);
 	if (l->ignored && !ignore)
-		return publish_noted(to->outbox, l->chain, e);
+		return publish_forget_ignored(to->outbox, l->chain, e);
 	if (!url && !ignore)
 		return 0;
 	j = json_pack("{s:s, s:s, s:b, s:I}", "signature", l->signature, "url", url ? l->url : "",
@@ -379,7 +379,7 @@ static int unignored_forget_label(void *arg, const struct publish_learned *l, st
 
 	if (!l->ignored || ledger_find(u->ledger, l->signature) != u->crash)
 		return 0;
-	return publish_noted(u->outbox, l->chain, e);
+	return publish_forget_ignored(u->outbox, l->chain, e);
 }
 
 int notify_unignored(const struct state *s, const struct ledger *l, const char *signature,

@@ -164,7 +164,7 @@ MUST_CHECK int publish_deliver(const struct publish_deliver *d, struct outbox *o
 
 /* What is known about a crash from GitHub.  The owner of the ledger copies it into the ledger. */
 struct publish_learned {
-	const char *chain;     /* the crash's chain, for publish_noted() */
+	const char *chain;     /* the crash's chain, for publish_forget_ignored() */
 	const char *signature; /* the crash's signature in the ledger */
 	const char *url;       /* of the crash's issue; "": unknown */
 	bool ignored;	       /* a user's label asks to ignore the crash: ledger_ignore() */
@@ -179,7 +179,7 @@ MUST_CHECK int publish_learned(struct outbox *o,
 /* From now on, publish_learned() does not report the crash of this chain as ignored.  Call it when
  * the ledger on disk has the crash as ignored.  Otherwise the label would undo a later `crash
  * unignore` of a user. */
-MUST_CHECK int publish_noted(struct outbox *o, const char *chain, struct err *e);
+MUST_CHECK int publish_forget_ignored(struct outbox *o, const char *chain, struct err *e);
 
 /* --- the alarm --------------------------------------------------------------- */
 

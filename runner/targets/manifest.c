@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of targets, written by a user or a build.  Its paths may lead to any file that its owner
- * may read (discover.c).  Every mistake is an error with its place. */
+/* A list of targets, written by a user or a build.  A path in it may name any file that
+ * the manifest's owner can read (discover.c checks this).  Every mistake is an error with its
+ * place. */
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/fs.h"
@@ -227,7 +228,8 @@ static int read_seed(struct reading *m, json_t *v, struct err *e)
 		return 0;
 	}
 	if (m->t.seed_archive)
-		return err_set(e, EINVAL, "a second archive: a target has at most one");
+		return err_set(e, EINVAL,
+			       "a second file: seeds are directories, and at most one archive");
 	m->t.seed_archive = take_ptr(&path);
 	return 0;
 }

@@ -42,7 +42,7 @@ ended() { # PROCESS
 	LOGS=$(last_logs)
 	cat "$LOGS/healthy_fuzzer.stats"
 	[ "$(value reason)" = time-limit ]
-	[[ $(value note) == *"fuzzcell itself did not run for "*" s"* ]]
+	[[ $(value note) == *"fuzzcell was suspended for "*" s"* ]]
 	[ "$(value failures_total)" = 0 ] || [ -z "$(value failures_total)" ]
 	[ "$(failures exit)" -eq 0 ]
 	[ "$(failures stuck)" -eq 0 ]

@@ -18,8 +18,8 @@ static void minimise_leave_out(struct minimise *s, size_t from, size_t to)
 
 /* Lengths, counts and offsets.  When a cut shortens the content that a number describes, the number
  * must get smaller with it.  The input's format is unknown, so a cut of one item is tried for every
- * possible number.  After an accepted cut, the number is cut further.  It is also adjusted for cuts
- * in the content that it encloses. */
+ * possible number.  After an accepted cut, more of the number's items are cut.  It is also adjusted
+ * for cuts in the content that it encloses. */
 
 /* The widest and the most common first: the wider a number, the fewer match by chance. */
 static const struct minimise_field forms[] = {
@@ -42,8 +42,8 @@ static const struct minimise_field forms[] = {
 enum { FORMS = sizeof(forms) / sizeof(forms[0]), WIDE_FORMS = 12 };
 /* Above this size too many numbers match by chance. */
 enum { LARGE = 64 << 10 };
-/* The most refused numbers of a phase: they may match by chance. */
-enum { CHANCES_WIDE = 256, CHANCES = 2048 };
+/* A phase ends after so many refused numbers: they match by chance. */
+enum { REFUSED_WIDE_MOST = 256, REFUSED_MOST = 2048 };
 
 static size_t minimise_fields_get(const struct minimise_field *f, const char *p)
 {
@@ -127,13 +127,12 @@ static bool minimise_fields_is_text(const struct minimise *s)
 }
 
 /* wide: numbers of two and four bytes, else of one byte. */
-/* wide: numbers of two and four bytes, else of one byte. */
 static void minimise_fields_begin(struct minimise *s, bool wide)
 {
 	memset(&s->fields, 0, sizeof(s->fields));
 	s->fields.form = wide ? 0 : WIDE_FORMS;
 	s->fields.forms = wide ? WIDE_FORMS : FORMS;
-	s->fields.chances = wide ? CHANCES_WIDE : CHANCES;
+	s->fields.chances = wide ? REFUSED_WIDE_MOST : REFUSED_MOST;
 	s->fields.now = forms[s->fields.form];
 	if (s->n > LARGE || minimise_fields_is_text(s))
 		s->fields.form = s->fields.forms;
@@ -204,8 +203,8 @@ static void put_enclosing(struct minimise *s, size_t from, size_t to)
 	}
 }
 
-/* Makes a candidate; false: the current number has no further one.  In that case, and when the
- * candidate was refused, call minimise_fields_refused(). */
+/* Makes a candidate.  False: the current number has no further candidate; call
+ * minimise_fields_refused() then, as after a refusal. */
 static bool minimise_fields_make(struct minimise *s)
 {
 	const struct minimise_field *f = &s->fields.now;
@@ -313,7 +312,7 @@ static bool is_fields(unsigned phase)
 static void minimise_enter(struct minimise *s, unsigned phase)
 {
 	if (is_fields(s->phase) && s->fields.any)
-		phase = TAIL; /* the number that kept these bytes necessary is smaller now */
+		phase = TAIL; /* a number is smaller now, so bytes that it described may go */
 	if (is_fields(phase))
 		minimise_fields_begin(s, phase == WIDE);
 	if (phase == END && s->changed) {

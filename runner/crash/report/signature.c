@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The three keys of a crash: hashes over a few lines of text, built here.
+/* The three keys of a crash (signature, bug, raw key): hashes over a few lines of text.
  *
  * The signature's lines are: "offsets" if there are no names, the type without sizes (one type for
  * all memory errors of one direction), then names of functions.  The type decides which names:
  *   - a stack overflow: those of its cycle, in alphabetical order;
  *   - a race: those of both sides;
- *   - a failure without a stack of its own: the target's name;
+ *   - a stack without a known function: the exception's type, the panic's text, the cause, the
+ * place or the harness's file, else the target's name (add_instead());
  *   - everything else: the top five. */
 
 enum {
@@ -48,7 +49,7 @@ static void hash(const struct key *k, char ret[CRASH_KEY_HEX])
 	ret[CRASH_KEY_HEX - 1] = '\0';
 }
 
-/* The target of a wild pointer differs from input to input, and ASan reports some writes as reads
+/* The address in a wild pointer differs from input to input, and ASan reports some writes as reads
  * of its shadow.  So all SEGVs have one type. */
 static void add_type(struct key *k, const struct crash_parser *p, const struct crash_report *r)
 {
@@ -369,8 +370,8 @@ void report_bug(struct crash_report *r)
 
 /* --- the raw key ---------------------------------------------------------- */
 
-/* False: a frame has no offset in a module.  It was symbolized, so the key would differ from that
- * of the same crash without symbols. */
+/* False: there is no raw key.  There is no frame, or a frame has no offset in a module: then it was
+ * symbolized, and the key would differ from that of the same crash without symbols. */
 static bool collect_raw(const struct stack *s, const struct crash_parser *p, bool by_engine,
 			size_t max, struct names *ret)
 {

@@ -308,8 +308,8 @@ static bool index_is_fresh(const struct work *w, uint64_t not_before_s)
 	       now - i->fresh_s < FRESH_S;
 }
 
-/* Updates the index.  The reading that counts began at not_before_s (by our clock) or later, and
- * not long ago. */
+/* Reads the list of issues again, unless the last complete reading began after not_before_s (by our
+ * clock) and less than FRESH_S ago. */
 static bool index_refresh(struct work *w, uint64_t not_before_s)
 {
 	bool resumed = w->g->index->next[0] != '\0', ok = true;
@@ -428,8 +428,8 @@ static uint64_t find_hint(const struct work *w, const json_t *from)
 	return scan_u64(&rest, 10, INT64_MAX, &number) && rest.n == 0 ? number : 0;
 }
 
-/* Searches the list of issues, which is read up to now, or at least up to a minute after an
- * issue was requested. */
+/* Searches the list of issues.  It must be fresh.  If an issue was requested and may have been
+ * made, its reading must begin at least a minute after the request. */
 static bool find_search(struct work *w)
 {
 	uint64_t posting = work_get(w, "posting"), number;

@@ -543,7 +543,7 @@ int outbox_record(struct outbox *o, const struct outbox_entry *t, const json_t *
 	return bad ? err_set(e, EINVAL, "build JSON") : record_write(o, record, e);
 }
 
-int outbox_chain_noted(struct outbox *o, const char *chain, struct err *e)
+int outbox_chain_forget_ignored(struct outbox *o, const char *chain, struct err *e)
 {
 	_autojson_ json_t *record = NULL;
 	int r = outbox_hold(o, e);

@@ -95,7 +95,7 @@ MUST_CHECK int outbox_each_chain(struct outbox *o, const char *place,
 				 int (*fn)(void *arg, const json_t *record, struct err *e),
 				 void *arg, struct err *e);
 /* The user's label was recorded elsewhere: removes "ignored" from the chain's record. */
-MUST_CHECK int outbox_chain_noted(struct outbox *o, const char *chain, struct err *e);
+MUST_CHECK int outbox_chain_forget_ignored(struct outbox *o, const char *chain, struct err *e);
 
 /* --- queueing -------------------------------------------------------------- */
 

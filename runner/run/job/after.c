@@ -71,8 +71,8 @@ enum phase_event job_after_last(const struct job *j)
 										      : EVENT_FINAL;
 }
 
-/* Postpone post-fuzzing work. */
-static bool waits_for_its_end(const struct job *j)
+/* Whether the work after fuzzing must be put off, because the job must pause at once. */
+static bool puts_off_last_work(const struct job *j)
 {
 	return j->pending != REASON_NONE && j->ask == ASK_PAUSE && j->hurries &&
 	       job_after_last(j) != EVENT_FINAL;
@@ -96,7 +96,7 @@ static void job_after_next_step(struct job *j)
 		intent_pause_work(j);
 		j->maintains = false;
 	}
-	if (waits_for_its_end(j)) {
+	if (puts_off_last_work(j)) {
 		job_wait(j);
 		return;
 	}
@@ -109,8 +109,8 @@ static void job_after_next_step(struct job *j)
 		return;
 	}
 	if (j->pending == REASON_NONE && j->deadline_at < now + WORTH_A_CELL_US)
-		intent_ends(j,
-			    j->last_failure != FAILURE_NONE ? REASON_CRASHED : REASON_TIME_LIMIT);
+		intent_set_reason(j, j->last_failure != FAILURE_NONE ? REASON_CRASHED
+								     : REASON_TIME_LIMIT);
 	intent_next_cell(j);
 	job_step(j, j->pending == REASON_NONE ? EVENT_AGAIN : job_after_last(j));
 }
@@ -219,7 +219,7 @@ void job_triage(struct job *j)
 }
 
 /* Whether the run is so short that the first cells come before the triage of waiting artifacts. */
-static bool is_short(const struct job *j)
+static bool run_is_short(const struct job *j)
 {
 	uint64_t least = SHORT_RUN_TIMEOUTS * j->cfg->input_timeout_us;
 
@@ -242,15 +242,14 @@ void job_after_prepare(struct job *j)
 	if (!j->launched)
 		job_find_unminimised(j);
 
-	if (triages && is_short(j)) {
+	if (triages && run_is_short(j)) {
 		j->untriaged = j->unchecked = true;
 		triages = false;
 	}
 	job_step(j, triages ? EVENT_TRIAGE : EVENT_READY);
 }
 
-/* So many known failures may wait in the queue before a triage counts them.  Artifacts that the
- * last triage left there do not count. */
+/* A triage starts when this many known failures were queued since the last triage. */
 enum { KNOWN_MOST = 32 };
 
 static bool are_many(const struct job *j)
@@ -288,7 +287,7 @@ static void on_left_seat(void *arg)
 	j->seat = NULL;
 	j->seat_time_s = 0;
 	j->leaves_seat = false;
-	job_left_seat(j);
+	job_end_wait(j);
 	job_after_collect(j);
 }
 
@@ -319,7 +318,7 @@ void job_after_collect(struct job *j)
 		job_after_next_step(j);
 }
 
-void job_after_begin(struct job *j)
+void job_after_launch(struct job *j)
 {
 	j->has_merged = false;
 }
@@ -403,16 +402,13 @@ static void on_merged(void *arg, const struct merge_result *r)
 	j->merge = NULL;
 	if (!j->merged)
 		j->merged = xcalloc(1, sizeof(*j->merged));
-	if (j->merged)
-		*j->merged = *r;
+	*j->merged = *r;
 	j->untriaged = j->untriaged || r->bad > 0;
 	j->env->give_back(j->env->arg, j, j->lent);
 	j->lent = 0;
 	joblog_note(&j->log, "corpus: %s%s%s", merge_verdict_name(r->verdict), *r->why ? ": " : "",
 		    r->why);
-	if (!j->merged)
-		(void)err_sys(&e, "keep the result of the merge");
-	if (!j->merged || task_start(j->env->loop, write_history, j, on_history, j, &t, &e) < 0)
+	if (task_start(j->env->loop, write_history, j, on_history, j, &t, &e) < 0)
 		on_history(j, SLICE(""), e.msg);
 }
 
@@ -481,10 +477,10 @@ static void print_what(const struct known_crash *c, bool waits, char *out, size_
 			*p = ' ';
 }
 
-/* waits: the exit status of this run must count the crash, because the run that found it was
- * killed. */
+/* uncounted: no exit status has counted this crash yet, because the run that found it was killed.
+ */
 static void job_after_list_crash(struct job *j, const struct known_crash *c, uint64_t count,
-				 bool waits)
+				 bool uncounted)
 {
 	struct row_crash r = {.count = count ? count : c->count,
 			      .hits = c->reproduction.hits,
@@ -494,11 +490,9 @@ static void job_after_list_crash(struct job *j, const struct known_crash *c, uin
 
 	if (!j->seen)
 		j->seen = xcalloc(LISTED_MAX + 1, sizeof(*j->seen));
-	if (!j->seen)
-		return;
 	snprintf(r.signature, sizeof(r.signature), "%s", c->signature);
 	snprintf(r.state, sizeof(r.state), "%s", ledger_state_name(c->state));
-	print_what(c, waits, r.what, sizeof(r.what));
+	print_what(c, uncounted, r.what, sizeof(r.what));
 	while (at > 0 && j->seen[at - 1].count < count)
 		at--;
 	if (at == LISTED_MAX)

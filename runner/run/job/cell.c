@@ -19,8 +19,7 @@
 /* The engine reports an input that takes too long.  A cell that is idle for twice that time, and at
  * least this long, has escaped the engine's check. */
 #define STUCK_US (10 * USEC_PER_SEC)
-/* A cell that fuzzes within this time of its launch starts quickly: no input of the corpus takes
- * longer. */
+/* If fuzzing begins within this time of the launch, no input of the corpus is slow. */
 #define QUICKLY_US (1 * USEC_PER_SEC)
 enum { SHORTAGES_MAX = 20 };
 /* A share of a shorter interval is meaningless. */
@@ -37,7 +36,7 @@ void job_cell_begin(struct job *j)
 	j->reported.dict_entries = 0;
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
-	if (j->unproven) /* that the build before it fuzzed does not count for this build */
+	if (j->unproven) /* the earlier build has fuzzed, which does not prove that this one can */
 		j->fuzzed = false;
 }
 
@@ -327,7 +326,7 @@ static void note_head(struct job *j, const char *what)
 			text[n++] = ' ';
 	}
 	text[n] = '\0';
-	job_set_note(j, "%s%s%s", what, n ? ": " : " without a word", text);
+	job_set_note(j, "%s%s%s", what, n ? ": " : " without any output", text);
 }
 
 /* The reason for our forced dump: the engine reports only the signal. */
@@ -339,9 +338,9 @@ static const char *asked_for(enum ask ask)
 	case ASK_PIDS:
 		return "a fork or thread was refused";
 	case ASK_SYSCALL:
-		return "called what a cell may not";
+		return "made a system call that a cell may not make";
 	case ASK_STUCK:
-		return "held still for longer than an input may take";
+		return "did nothing for longer than an input may take";
 	case ASK_RESTART:
 		return "executed itself: its engine started again";
 	case ASK_NOTHING:
@@ -363,7 +362,7 @@ static void explain_unasked(struct job *j, const struct cell_facts *f)
 			 code);
 		note_head(j, what);
 	} else if (f->end == ENGINE_INTERRUPTED)
-		job_set_note(j, "ended as by a stop signal, which fuzzcell did not send");
+		job_set_note(j, "ended as if by a stop signal, which fuzzcell did not send");
 	else if (f->end == ENGINE_UNKNOWN || f->end == ENGINE_KILLED)
 		job_set_note(j,
 			     f->signo ? "died of signal %d without a report"
@@ -410,9 +409,10 @@ static void judge_overdue(struct job *j)
 {
 	j->last_failure = FAILURE_NONE;
 	intent_overdue(j, job_ends_with_run(j) ? REASON_RUN_DEADLINE : REASON_TIME_LIMIT);
-	job_set_note(j,
-		     "fuzzcell itself did not run for %llu s: its cell was killed at the deadline",
-		     (unsigned long long)(j->fuzzing->absent_us / USEC_PER_SEC));
+	job_set_note(
+	    j,
+	    "fuzzcell was suspended for %llu s, and the target's cell was killed at its deadline",
+	    (unsigned long long)(j->fuzzing->absent_us / USEC_PER_SEC));
 	job_count_health(j, FAILURE_NONE);
 }
 
@@ -455,7 +455,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 	}
 	if (is_shortage(j, end)) {
 		j->last_failure = FAILURE_NONE;
-		job_is_short(j, end->why);
+		job_meet_shortage(j, end->why);
 		return;
 	}
 	j->last_failure = what;
@@ -473,7 +473,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 	explain(j, &f, end);
 	if (j->ask == ASK_FINISH || (j->ask == ASK_PAUSE && what == FAILURE_NONE))
 		return; /* pending has the reason; without a reason the job waits in the queue */
-	intent_ends(j, reason_after(&f, what, &g));
+	intent_set_reason(j, reason_after(&f, what, &g));
 }
 
 static double job_cell_share(uint64_t now, uint64_t before, uint64_t wall)

@@ -93,13 +93,13 @@ static void job_files_on_prepared(void *arg, struct slice result, const char *fa
 	struct prepared done;
 
 	if (failed && job_text_is_shortage(failed)) {
-		job_is_short(j, failed);
+		job_meet_shortage(j, failed);
 		job_step(j, EVENT_ENDED);
 		return;
 	}
 	if (failed || result.n < sizeof(done)) {
 		job_set_note(j, "%s", failed ? failed : "preparing gave no result");
-		intent_ends(j, REASON_STARTUP_FAILED);
+		intent_set_reason(j, REASON_STARTUP_FAILED);
 		job_step(j, EVENT_ENDED);
 		return;
 	}
@@ -203,7 +203,7 @@ static void job_files_take_saved(struct job *j, const struct workdir_found *f)
 			     (unsigned long long)f->dropped, (unsigned long long)f->kept.artifacts);
 	}
 	if (job_over_disk(j) && j->pending == REASON_NONE) {
-		intent_ends(j, REASON_DISK_LIMIT);
+		intent_set_reason(j, REASON_DISK_LIMIT);
 		job_set_note(j, "the files written since the run began exceed its disk limit");
 	}
 }

@@ -51,12 +51,12 @@ void intent_maintain(struct job *j)
 void intent_end(struct job *j, enum reason r)
 {
 	intend(j, is_end(r) ? INTENT_KILL : INTENT_STOP);
-	intent_ends(j, r);
+	intent_set_reason(j, r);
 	if (j->ask == ASK_NOTHING || j->ask == ASK_PAUSE)
 		j->ask = ASK_FINISH;
 }
 
-void intent_ends(struct job *j, enum reason r)
+void intent_set_reason(struct job *j, enum reason r)
 {
 	if (j->pending == REASON_NONE)
 		j->pending = r;
@@ -64,7 +64,7 @@ void intent_ends(struct job *j, enum reason r)
 
 void intent_overdue(struct job *j, enum reason r)
 {
-	intent_ends(j, r);
+	intent_set_reason(j, r);
 	j->ask = ASK_FINISH;
 }
 
@@ -72,7 +72,7 @@ void intent_unsaved(struct job *j, enum reason r)
 {
 	if (j->ask == ASK_PAUSE)
 		j->pending = REASON_NONE;
-	intent_ends(j, r);
+	intent_set_reason(j, r);
 }
 
 void intent_save_input(struct job *j, enum ask why)

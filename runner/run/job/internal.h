@@ -28,7 +28,7 @@ void intent_maintain(struct job *j);
 /* The job is to end for this reason, or for an earlier one. */
 void intent_end(struct job *j, enum reason r);
 /* The job ends by itself for this reason, or for an earlier one. */
-void intent_ends(struct job *j, enum reason r);
+void intent_set_reason(struct job *j, enum reason r);
 /* The same.  Its cell was killed at its deadline: that is an end that we asked for. */
 void intent_overdue(struct job *j, enum reason r);
 /* The same.  The results of a cell could not be saved: after a pause this reason comes before an
@@ -43,7 +43,7 @@ void intent_next_cell(struct job *j);
 void job_cell_begin(struct job *j);
 void job_disk_begin(struct job *j);
 void job_build_launched(struct job *j);
-void job_after_begin(struct job *j);
+void job_after_launch(struct job *j);
 /* cell.c: another build came. */
 void job_cell_other_build(struct job *j);
 /* cell.c: the failures before fuzzing, or all failures until now, do not count any more. */
@@ -62,7 +62,7 @@ void job_claims_recall(struct job *j, const char *text);
  * a turn begins. */
 void job_forget_fuzzing(struct job *j);
 void job_cell_thawed(struct job *j);
-void job_left_seat(struct job *j);
+void job_end_wait(struct job *j);
 void job_work_begins(struct job *j);
 /* after.c: a new day; a job in work after job_maintain() waits again; artifacts came into the
  * queue, among them suspects; job->seen is made again at the job's end. */
@@ -86,7 +86,7 @@ bool job_ends_with_run(const struct job *j);
 
 /* job.c: there is no cell because this process, its user or the machine is short of a resource. The
  * job goes back to the queue. */
-void job_is_short(struct job *j, const char *why);
+void job_meet_shortage(struct job *j, const char *why);
 /* Whether the end of a text reports a shortage of descriptors, processes, memory or groups. */
 bool job_text_is_shortage(const char *text);
 

@@ -113,7 +113,7 @@ bool job_text_is_shortage(const char *text)
 	       strstr(text, "setrlimit `");
 }
 
-void job_is_short(struct job *j, const char *why)
+void job_meet_shortage(struct job *j, const char *why)
 {
 	job_set_note(j, "%s", why);
 	j->is_short = j->was_short = true;
@@ -259,10 +259,10 @@ void job_put_off(struct job *j, uint64_t us)
 static void no_cell(struct job *j, int r, const struct err *e)
 {
 	if (job_is_shortage(-r))
-		job_is_short(j, e->msg);
+		job_meet_shortage(j, e->msg);
 	else {
 		job_set_note(j, "%s", e->msg);
-		intent_ends(j, REASON_STARTUP_FAILED);
+		intent_set_reason(j, REASON_STARTUP_FAILED);
 	}
 	job_step(j, EVENT_ENDED);
 }
@@ -299,14 +299,14 @@ static void do_launch(struct job *j)
 	job_disk_begin(j);
 	j->frozen = false;
 	job_build_launched(j);
-	job_after_begin(j);
+	job_after_launch(j);
 	if (j->target->unbuilt ||
 	    (faccessat(AT_FDCWD, j->target->binary, F_OK, 0) < 0 && errno == ENOENT)) {
 		if (j->target->unbuilt)
 			job_set_note(j, "%s", j->target->unbuilt);
 		else
 			job_set_note(j, "'%s' is no longer there", j->target->binary);
-		intent_ends(j, REASON_NO_BINARY);
+		intent_set_reason(j, REASON_NO_BINARY);
 		job_look_at_binary(j); /* so that any later binary counts as changed */
 		job_step(j, EVENT_ENDED);
 		return;
@@ -548,7 +548,7 @@ void job_cell_thawed(struct job *j)
 	j->frozen = false;
 }
 
-void job_left_seat(struct job *j)
+void job_end_wait(struct job *j)
 {
 	j->grace_at = 0;
 }
@@ -612,8 +612,8 @@ void job_pause(struct job *j, bool now)
 {
 	if (phase_waits(j->phase) || j->phase == PHASE_DONE)
 		return;
-	/* After fuzzing, `ask` still has the reason why fuzzing ended: it stays unless the job must
-	 * hurry. */
+	/* After fuzzing, `ask` still says how fuzzing ended.  Keep it, unless triage or merging
+	 * must stop now. */
 	if (is_after(j) && now)
 		intent_pause_work(j);
 	else

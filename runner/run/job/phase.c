@@ -99,6 +99,8 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
 		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
 	    },
+	/* A stop lets triage and merging go on: it only sets the end reason.  EVENT_KILL ends them.
+	 */
 	[PHASE_TRIAGING] =
 	    {
 		[EVENT_READY] = {PHASE_RUNNING, ACTION_LAUNCH},

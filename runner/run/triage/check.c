@@ -232,7 +232,7 @@ static void check_all_passed(struct triage *t)
 	if (never)
 		check_note_unprovable(t, c, never);
 	if (never || !check_has_passed(t, c))
-		check_save(t); /* it stays open: no number of passes would be enough */
+		check_save(t); /* it stays open: a fix cannot be proved, or passes are missing */
 	else if (task_start(t->env->replay.exec.loop, check_keep_regression, t, check_on_kept, t,
 			    &task, &e) < 0)
 		check_on_saved(t, e.msg);

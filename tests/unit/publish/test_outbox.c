@@ -375,7 +375,7 @@ static void test_record_is_bounded(void **state)
 	assert_true(outbox_chain_has(record, "github-regressed-a-2"));
 	assert_string_equal(outbox_chain_url(record), "https://x/1");
 	assert_true(json_is_true(json_object_get(record, "ignored")));
-	assert_int_equal(outbox_chain_noted(box, "github-a", &e), 0);
+	assert_int_equal(outbox_chain_forget_ignored(box, "github-a", &e), 0);
 	json_decref(take_ptr(&record));
 	assert_int_equal(outbox_chain(box, "github-a", &record, &e), 0);
 	assert_false(json_is_true(json_object_get(record, "ignored")));

@@ -176,7 +176,7 @@ static void test_learned(void **state)
 	assert_string_equal(learned_texts[2], "https://github.com/o/r/issues/1");
 	assert_true(learned.ignored);
 	assert_string_equal(learned_texts[0], "github-an:20older:2Fone");
-	assert_int_equal(publish_noted(box, learned_texts[0], &e), 0);
+	assert_int_equal(publish_forget_ignored(box, learned_texts[0], &e), 0);
 	assert_int_equal(publish_learned(box, learn, &n, &e), 0);
 	assert_int_equal(n, 2);
 	assert_false(learned.ignored);

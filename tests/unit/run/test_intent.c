@@ -46,7 +46,7 @@ static void only_requests_are_intents(void **state)
 
 	(void)state;
 	intent_save_input(&j, ASK_MEMORY);
-	intent_ends(&j, REASON_CRASH_LOOP);
+	intent_set_reason(&j, REASON_CRASH_LOOP);
 	assert_int_equal(j.intent, INTENT_NONE);
 	intent_pause(&j, false);
 	assert_int_equal(j.ask, ASK_MEMORY); /* the cell still ends because of its input */

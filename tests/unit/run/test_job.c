@@ -404,7 +404,7 @@ static void a_cell_that_the_keeper_killed_did_not_fail(void **state)
 		assert_int_equal(w.job.last_failure, FAILURE_NONE);
 		assert_int_equal(w.job.failures_total, 0);
 		assert_int_equal(w.job.pending, i == 1 ? REASON_RUN_DEADLINE : REASON_TIME_LIMIT);
-		assert_non_null(strstr(w.job.note, "fuzzcell itself did not run for 60 s"));
+		assert_non_null(strstr(w.job.note, "fuzzcell was suspended for 60 s"));
 		merged();
 		assert_int_equal(w.job.phase, PHASE_DONE);
 		job_revive(&w.job);

@@ -274,7 +274,7 @@ static void an_input_that_is_refused_a_call_is_found(void **state)
 	assert_int_equal(w.job.ask, ASK_SYSCALL);
 	cell_ends(77);
 	assert_int_equal(w.job.failures[FAILURE_SYSCALL], 1);
-	assert_string_equal(w.job.note, "called what a cell may not: bpf");
+	assert_string_equal(w.job.note, "made a system call that a cell may not make: bpf");
 	triaged((struct triage_sum){.artifacts = 1}, 1);
 	assert_int_equal(w.cells, 2);
 	say(inited);
