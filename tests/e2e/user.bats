@@ -25,7 +25,7 @@ ended() { ! kill -0 "$PID" 2>/dev/null; }
 	user_setup healthy_fuzzer
 	user_fuzz healthy_fuzzer 4
 	[ "$status" -eq 0 ]
-	[[ $output == *"without root: every cell is user $USER_ID outside"* ]]
+	[[ $output == *"without root: on the host, every cell is user $USER_ID,"* ]]
 	[ "$(value execs)" -gt 100 ]
 	[ "$(find "$STATE/corpus/healthy_fuzzer" -type f | wc -l)" -ge 5 ]
 	[[ $output == *'healthy_fuzzer '*replaced* ]]
