@@ -331,7 +331,7 @@ static int crash_subject_choose(const struct state *s, const char *text, bool or
 	struct err e;
 	int r = crash_pick(io->ledger, text, &c, &e);
 
-	if (r == 0)
+	if (r == 0 && c)
 		return crash_subject_take_crash(s, c, original, io);
 	return crash_subject_is_file(text) ? crash_subject_take_file(text, io)
 					   : fail(EXIT_USAGE, "%s", e.msg);
