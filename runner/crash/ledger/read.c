@@ -758,7 +758,7 @@ static int start_anew(int state_dirfd, enum anew how, const char *why, struct le
 	CLEANUP(ledger_free_p) struct ledger *l = NULL;
 	int r = ledger_rebuild(state_dirfd, &l, lost, e);
 
-	if (r < 0)
+	if (r < 0 || !l)
 		return r;
 	describe_anew(l, how, why, lost);
 	l->dirty = how != ANEW_MISSING || l->n > 0;
@@ -782,7 +782,7 @@ static int check_sound(int state_dirfd, struct ledger **io, struct err *e)
 		       (*io)->n > 0 ? (*io)->warning + strlen(LEDGER_NAME ": ")
 				    : "it has no crash (to forget all, remove crashes/ as well)",
 		       &again, &lost, e);
-	if (r < 0 || again->n + lost.n == 0)
+	if (r < 0 || !again || again->n + lost.n == 0)
 		return r;
 	if (again->n == 0) /* a save would write the same */
 		again->dirty = again->keep_file = false;
@@ -820,7 +820,7 @@ static int ledger_read_load(int state_dirfd, struct ledger **ret, struct err *e)
 		return start_anew(state_dirfd, ANEW_MISSING, NULL, ret, &lost, e);
 	if (r == -EFBIG || r == -EBADMSG)
 		return start_anew(state_dirfd, ANEW_DAMAGED, why.msg, ret, &lost, e);
-	if (r < 0)
+	if (r < 0 || !l)
 		return err_set(e, why.code, "%s", why.msg);
 	r = check_sound(state_dirfd, &l, e);
 	if (r < 0)
