@@ -346,7 +346,7 @@ bool kind_asan_other(struct crash_parser *p, const struct line *l)
 bool kind_access(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text, word, size;
-	char upper[32];
+	char upper[32] = "";
 	size_t n = strlen(p->v.type);
 	uint64_t v;
 
