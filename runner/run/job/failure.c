@@ -84,7 +84,8 @@ int job_keep_report(const struct job *j, struct err *e)
 	k.own = crash_own_name(cause);
 	k.detail = cause == CRASH_OWN_SECCOMP ? j->fuzzing->refused : "";
 	if (cause == CRASH_OWN_NONE && j->fuzzing->parsed)
-		k.report = report = crash_report_json(&j->fuzzing->report);
+		report = crash_report_json(&j->fuzzing->report);
+	k.report = report;
 	r = open_queue(j, &queue, e);
 	/* After a forced dump the cell's output describes only our signal. */
 	if (r == 0)
@@ -200,7 +201,8 @@ int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e)
 		r = kept_text(&a->kept, &text, e);
 	k.text = buf_slice(&text);
 	job_failure_parse(j, k.text, &report);
-	k.report = json = crash_report_json(&report);
+	json = crash_report_json(&report);
+	k.report = json;
 	crash_report_done(&report);
 	snprintf(cell, sizeof(cell), "%s/%s/%u", k.run, j->target->name, j->cells);
 	if (r == 0)
