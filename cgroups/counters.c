@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a group's counters: CPU time, memory, processes, pressure. */
 #include "base/sys.h"
 #include "cgroups/internal.h"
 #include "cgroups/stat.h"

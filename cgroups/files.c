@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and writes the control files of groups. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"

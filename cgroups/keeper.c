@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The keeper: a small process that kills groups at their deadline, and all of ours when we die. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A group's memory mark, its events, and the memory limits above it. */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "cgroups/internal.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the place of our groups in each hierarchy. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kills and counts all processes below a group. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"

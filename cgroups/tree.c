@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the tree of our groups, and finds what it can promise on this machine. */
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "base/sys.h"

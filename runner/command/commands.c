@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of subcommands. */
 #include "runner/command/command.h"
 #include "runner/command/common/answer.h"
 #include "runner/targets/names.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a configuration's sources, webhooks and GitHub; refuses contradictions. */
 #include "base/memory.h"
 #include "runner/config/layers.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Resolves the configuration of one target: defaults, then sections, then the command line. */
 #include "runner/config/layers.h"
 #include "runner/config/value.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds a key in the schema, or the nearest known key to name in an error. */
 #include "runner/config/schema.h"
 
 #include <stdio.h>

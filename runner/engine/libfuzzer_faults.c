@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer: which failure its output or its exit status shows. */
 #include "base/digest.h"
 #include "runner/engine/libfuzzer.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer: which flags a user may set, and the environment of each kind of cell. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "runner/engine/libfuzzer.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer: statistics from the lines that it prints. */
 #include "base/quote.h"
 #include "runner/engine/libfuzzer.h"
 

@@ -37,7 +37,14 @@
  * issue in another repository, nothing, or everything.
  *
  * A chain is all notifications for one destination about one subject, for example about one crash.
- * The notifications of a chain are sent in order (runner/publish/outbox/outbox.h). */
+ * The notifications of a chain are sent in order (runner/publish/outbox/outbox.h).
+ *
+ * A crash gets one issue, whenever fuzzcell is killed and whatever file is lost, because
+ * 1. "new" is queued only if neither the ledger nor the outbox knows an issue of the crash;
+ * 2. the notification's name is made from the crash, so the outbox has it once, also when it was
+ *    sent (outbox.h), and one process at a time sends;
+ * 3. before a request for an issue, and again after a request without an answer, the issue is
+ *    looked up in the repository by a marker with the crash's signature (github/github.h). */
 
 struct publish_target {
 	const char *name;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Gives up root's rights before the first request. */
 #include "base/cleanup.h"
 #include "runner/serve/serve.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the dashboard as files. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/memory.h"

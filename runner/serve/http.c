@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The dashboard's HTTP server. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers a path: a page, a model, a download or an asset. */
 #include "runner/serve/serve.h"
 
 #include "base/cleanup.h"

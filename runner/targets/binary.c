@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds out which engine is in a program. */
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "base/sys.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the command line's options; finds the configuration, the targets and the paths. */
 #include "runner/command/command.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and commits a directory of inputs on a git branch, without a work tree. */
 #include "runner/corpus/intree/internal.h"
 
 #include "base/buf.h"

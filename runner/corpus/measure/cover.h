@@ -4,9 +4,12 @@
 
 #include "runner/corpus/measure/control.h"
 
-/* Chooses the inputs that a corpus keeps, and those of them that are exported.  Pure, except that
- * it reads the control files again.  Memory: 24 bytes an input and three sets of features (16 MiB
- * each at most).
+/* Chooses the inputs that a corpus keeps, and those of them that are exported: a merge's criterion.
+ * A corpus keeps an input if it reaches a feature that no smaller kept input reaches.  A feature is
+ * libFuzzer's: an edge with a range of its execution count, or what value profile adds.
+ *
+ * Pure, except that it reads the control files again.  Memory: 24 bytes an input and three sets of
+ * features (16 MiB each at most).
  *
  * The chosen inputs reach all features that were measured.  This holds for -merge_inner=1 as well:
  * each input lists fewer features then, but all inputs together list the same.  Its control files

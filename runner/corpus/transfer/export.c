@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exports corpora to a directory or an archive. */
 #include "base/memory.h"
 #include "runner/corpus/transfer/transfer.h"
 

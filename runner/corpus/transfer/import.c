@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Imports inputs into the corpus of a target. */
 #include "runner/corpus/transfer/transfer.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes function names comparable: Rust's manglings, templates, arguments. */
 #include "runner/crash/report/frame.h"
 #include "runner/crash/report/text.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which frames are left out of a stack: the runtime's, the engine's, those that only report. */
 #include "runner/crash/report/frame.h"
 
 #include "runner/crash/report/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the line with which a report begins, and tells it from quoted or logged text. */
 #include "runner/crash/report/internal.h"
 
 /* Decides whether a report's words are a headline.  Logs also quote other reports ('last time we

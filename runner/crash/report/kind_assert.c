@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names a failed assertion, of each library and language. */
 #include "runner/crash/report/internal.h"
 
 /* Failed assertions.  They are printed before the signal's report and are more precise.  So the

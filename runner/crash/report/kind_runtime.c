@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names failures that an engine, a language's runtime or the C library reports. */
 #include "runner/crash/report/internal.h"
 
 /* --- engines and tools ----------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names failures that ASan, MSan, TSan and LSan report. */
 #include "runner/crash/report/internal.h"
 
 /* Headers of ASan and HWASan, and of signals that any sanitizer caught (formats: compiler-rt of

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names undefined behaviour and violated control flow. */
 #include "runner/crash/report/internal.h"
 
 /* UBSan's "FILE:LINE:COL: runtime error: MESSAGE" and CFI.  A binary that recovers continues after

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Passes each line of a report to those that understand it. */
 #include "runner/crash/report/internal.h"
 
 #include "base/lines.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a crash's signature and cheap key from its report. */
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/memory.h"

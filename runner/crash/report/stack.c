@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the stacks of a report, and chooses the one of the crash. */
 #include "base/memory.h"
 #include "runner/crash/report/internal.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the state that ClusterFuzz would show for a crash. */
 #include "runner/crash/report/internal.h"
 
 /* The big platforms' crash state: up to three lines, an assertion's text or names of frames.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The facts about a crash, as its report names them: type, severity, relevance for security. */
 #include "runner/crash/report/internal.h"
 
 /* The facts about the crash, and when a newer report replaces them: a report of another process

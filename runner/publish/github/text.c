@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks and shortens the texts that GitHub gets. */
 #include "runner/publish/github/internal.h"
 #include "runner/publish/render/render.h"
 

@@ -16,6 +16,11 @@
  *                 \---------- again, after a failure -------/------------/                     v
  *                                                                                           done
  *
+ * A cell is ended in three steps, each with a grace period: stopping (a signal for a clean end),
+ * dumping (a signal that makes the target write its current input and die), killing (of its cgroup,
+ * which no target can ignore).  job.c has the timer.  If fuzzcell itself is suspended or dead, the
+ * keeper (cgroups/keeper.c) kills the cell: soon after the deadline, or at once.
+ *
  * A job that waits goes to triage or merging without a cell when it is to end, or is maintained.
  * Triage before the first cell is about crashes of earlier runs.  A job that is done may be
  * revived. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The model of the health findings. */
 #include "runner/status/health/health.h"
 #include "base/cleanup.h"
 #include "runner/serve/model/model.h"

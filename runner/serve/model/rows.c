@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rows that several models share: of a target, a crash, a run. */
 #include "base/memory.h"
 #include "runner/serve/model/model.h"
 #include "runner/state/history.h"

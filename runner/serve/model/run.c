@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The model of a run, and of the list of runs. */
 #include "runner/serve/model/model.h"
 
 #include "base/cleanup.h"

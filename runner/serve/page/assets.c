@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The files that pages need, compiled in. */
 #include "runner/serve/internal.h"
 
 /* Paths are relative to the top of the tree, where make runs.  The Makefile lists these files as

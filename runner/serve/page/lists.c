@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of targets, crashes and runs, and the pages that list them. */
 #include "runner/serve/page/page.h"
 
 #include "runner/serve/internal.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The page of a run. */
 #include "runner/serve/internal.h"
 #include "runner/serve/page/page.h"
 

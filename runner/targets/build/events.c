@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads Bazel's build events: which targets failed, and why. */
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/json.h"
