@@ -26,7 +26,7 @@
 struct notifier {
 	struct loop *loop;
 	struct notify t;
-	struct ledger *ledger;
+	struct notifier_ledger to;
 	struct source *ledger_watch; /* watches for a new file of the ledger */
 	struct source *timer;	     /* fires at due_us */
 	struct task *task;	     /* the running round */
@@ -49,11 +49,13 @@ static void notifier_on_round(void *arg, struct slice result, const char *failed
 	struct err e;
 
 	n->task = NULL;
-	if (failed || notify_read(result, n->ledger, &got, &e) < 0) {
+	if (failed || notify_read(result, n->to.ledger, &got, &e) < 0) {
 		LOG(LOG_WARN, "publish", f_str("failed", failed ? failed : e.msg));
 		notifier_ask(n, now + AGAIN_US);
 		return;
 	}
+	if (got.learned && n->to.learned)
+		n->to.learned(n->to.arg);
 	LOG(LOG_INFO, "publish", f_int("done", (int64_t)got.done),
 	    f_int("refused", (int64_t)got.refused), f_int("left", (int64_t)got.left),
 	    f_str("warning", got.warning));
@@ -107,8 +109,8 @@ static void notifier_on_entry(void *arg, const char *name)
 		notifier_ask(n, clock_real_us() + SETTLE_US);
 }
 
-int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l, struct notifier **ret,
-		 struct err *e)
+int notifier_new(struct loop *loop, const struct notify *t, const struct notifier_ledger *l,
+		 struct notifier **ret, struct err *e)
 {
 	struct notifier *n;
 	int r;
@@ -119,7 +121,8 @@ int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l, st
 	n = xcalloc(1, sizeof(*n));
 	n->loop = loop;
 	n->t = *t;
-	n->ledger = l;
+	if (l)
+		n->to = *l;
 	n->due_us = clock_real_us(); /* what an earlier run did not send */
 	/* No inotify instance may be left: then a round begins each AGAIN_US. */
 	if (loop_add_dir(loop, t->state->dirfd, notifier_on_entry, n, &n->ledger_watch, e) < 0)

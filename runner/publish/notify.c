@@ -438,6 +438,7 @@ int notify_read(struct slice result, struct ledger *l, struct notify_result *ret
 	    .left = json_get_u64(j, "left"),
 	    .next = json_get_u64(j, "next"),
 	    .held = json_get_u64(j, "held"),
+	    .learned = json_array_size(list) > 0,
 	    .alarm = {.count = json_get_u64(alarm, "count"),
 		      .oldest = json_get_u64(alarm, "oldest")},
 	};

@@ -216,9 +216,9 @@ two_at_once() {
 # bats test_tags=host,slow
 @test "a command that takes longer than 5 seconds prints its progress" {
 	printf healthy >"$WORK/input"
-	"$FUZZCELL" crash reproduce --target healthy_fuzzer --times 1000 "$WORK/input" >"$WORK/out" 2>"$WORK/told" 3>&- &
+	"$FUZZCELL" crash reproduce --target healthy_fuzzer --times 1000 "$WORK/input" >"$WORK/out" 2>"$WORK/progress" 3>&- &
 	PID=$!
-	wait_until 60 grep -Eq '^crash reproduce: [0-9]+ of 1000 replays, [0-9.]+/s, about [0-9a-z]+ to go$' "$WORK/told"
+	wait_until 60 grep -Eq '^crash reproduce: [0-9]+ of 1000 replays, [0-9.]+/s, about [0-9a-z]+ to go$' "$WORK/progress"
 	kill -TERM "$PID"
 	wait "$PID" || true
 	! grep -q 'to go' "$WORK/out" || false
@@ -227,9 +227,9 @@ two_at_once() {
 	config '"minimize_time": "off", "timeout": "2s"'
 	queue timeout_fuzzer timeout "T and much more of it"
 	"$FUZZCELL" crash triage --targets "$OUT"
-	"$FUZZCELL" crash minimize --targets "$OUT" --time 60s "$(jq -r 'keys[0]' "$STATE/known_crashes.json")" >"$WORK/out" 2>"$WORK/told" 3>&- &
+	"$FUZZCELL" crash minimize --targets "$OUT" --time 60s "$(jq -r 'keys[0]' "$STATE/known_crashes.json")" >"$WORK/out" 2>"$WORK/progress" 3>&- &
 	PID=$!
-	wait_until 60 grep -Eq '^crash minimize, at most 1m00s: [0-9]+ replays' "$WORK/told"
+	wait_until 60 grep -Eq '^crash minimize, at most 1m00s: [0-9]+ replays' "$WORK/progress"
 	kill -TERM "$PID"
 	wait "$PID" || true
 }

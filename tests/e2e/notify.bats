@@ -8,10 +8,10 @@ setup() {
 	e2e_setup
 	SERVED=$WORK/served
 	mkdir "$SERVED"
-	node "$BATS_TEST_DIRNAME/tell.mjs" "$SERVED" >"$WORK/served.log" 2>&1 3>&- &
+	node "$BATS_TEST_DIRNAME/notify.mjs" "$SERVED" >"$WORK/served.log" 2>&1 3>&- &
 	SERVER=$!
 	wait_until 60 [ -s "$SERVED/github" ]
-	tell_config
+	notify_config
 }
 
 # The server stops answering, and answers again.
@@ -31,8 +31,8 @@ teardown() {
 	e2e_teardown
 }
 
-# tell_config [GITHUB [OUTBOX]]: writes the configuration, with more members of these objects.
-tell_config() {
+# notify_config [GITHUB [OUTBOX]]: writes the configuration, with more members of these objects.
+notify_config() {
 	config '"minimize_time": "off", "merge_time": "off"'
 	jq --arg api "$(cat "$SERVED/github")" --arg token "$SERVED/token" --arg hook "$(cat "$SERVED/hook")" \
 		--arg key "$SERVED/key" ". + {
@@ -42,8 +42,8 @@ tell_config() {
 	mv "$WORK/c" "$STATE/config.json"
 }
 
-told() {
-	jq -r "$1" "$SERVED/told"
+received() {
+	jq -r "$1" "$SERVED/received"
 }
 
 # The token is in no file, no output and no command line.
@@ -57,18 +57,18 @@ no_secret() {
 	queue uaf_fuzzer crash UA1 UA2
 	fuzz uaf_fuzzer 1
 	no_secret
-	[ "$(told '.issues | length')" -eq "$(ledger 'length')" ]
+	[ "$(received '.issues | length')" -eq "$(ledger 'length')" ]
 	[ "$(ledger 'length')" -ge 1 ]
-	[ "$(told '.wrong | length')" -eq 0 ]
-	[[ $(told '.issues[0].body') == *"fuzzcell crash show "* ]]
-	[[ $(told '.issues[0].body') != *"$WORK"* ]]
-	[[ $(told '.issues[0].title') == 'Fuzzing crash: uaf_fuzzer — Heap-use-after-free'* ]]
-	[ "$(told '.issues[0].labels | join(" ")')" = 'fuzzing crash automated' ]
+	[ "$(received '.wrong | length')" -eq 0 ]
+	[[ $(received '.issues[0].body') == *"fuzzcell crash show "* ]]
+	[[ $(received '.issues[0].body') != *"$WORK"* ]]
+	[[ $(received '.issues[0].title') == 'Fuzzing crash: uaf_fuzzer — Heap-use-after-free'* ]]
+	[ "$(received '.issues[0].labels | join(" ")')" = 'fuzzing crash automated' ]
 	[ "$(ledger '[.[].issue_url | select(. == "")] | length')" -eq 0 ]
-	[ "$(told '[.hooks[] | select(.event == "new" and .signed)] | length')" -eq "$(ledger 'length')" ]
+	[ "$(received '[.hooks[] | select(.event == "new" and .signed)] | length')" -eq "$(ledger 'length')" ]
 	fuzz uaf_fuzzer 1
-	[ "$(told '.issues | length')" -eq "$(ledger 'length')" ]
-	[ "$(told '[.hooks[] | select(.event == "new")] | length')" -eq "$(ledger 'length')" ]
+	[ "$(received '.issues | length')" -eq "$(ledger 'length')" ]
+	[ "$(received '[.hooks[] | select(.event == "new")] | length')" -eq "$(ledger 'length')" ]
 }
 
 @test "the commands of an issue work as they stand there" {
@@ -82,9 +82,9 @@ no_secret() {
 	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --config 'my fuzz.json' --filter uaf_fuzzer --max-fuzzer-time 1s ||
 		[ $? -eq 5 ] # the target may be given up
 	cd /
-	[ "$(told '.issues | length')" -ge 1 ]
-	[[ $(told '.issues[0].body') != *"$WORK"* ]]
-	told '.issues[0].body' | grep '^fuzzcell crash' >"$WORK/commands"
+	[ "$(received '.issues | length')" -ge 1 ]
+	[[ $(received '.issues[0].body') != *"$WORK"* ]]
+	received '.issues[0].body' | grep '^fuzzcell crash' >"$WORK/commands"
 	cat "$WORK/commands"
 	[ "$(wc -l <"$WORK/commands")" -eq 2 ]
 	sed -i "s|\$| --config '$WORK/etc/my fuzz.json'|" "$WORK/commands" # the user knows its path
@@ -96,8 +96,8 @@ no_secret() {
 @test "the command by hand fails as the cell did" {
 	queue behind_fuzzer crash 'PaaaaaaaaaaU'
 	fuzz behind_fuzzer 1
-	[ "$(told '.issues | length')" -ge 1 ]
-	told '.issues[] | select(.title | contains("behind_easy")).body' |
+	[ "$(received '.issues | length')" -ge 1 ]
+	received '.issues[] | select(.title | contains("behind_easy")).body' |
 		sed -n '/^By hand:/,/^On the machine/p' | sed '1d;$d' | grep -E '^[[:alnum:]./[:space:]]' >"$WORK/by_hand"
 	cat "$WORK/by_hand"
 	grep -q ' reproducer$' "$WORK/by_hand"
@@ -126,12 +126,12 @@ same_but_figures() {
 	"$FUZZCELL" crash issue "$sig" --state-dir "$STATE" --targets "$TARGETS" >"$WORK/shown"
 	[ "$(head -n 1 "$WORK/shown")" = "$(jq -r .title "$WORK/shown.json")" ]
 	[ "$(tail -n +3 "$WORK/shown")" = "$(jq -r .body "$WORK/shown.json")" ]
-	[ ! -s "$SERVED/told" ] || [ "$(told '.issues | length')" -eq 0 ]
+	[ ! -s "$SERVED/received" ] || [ "$(received '.issues | length')" -eq 0 ]
 	[ ! -e "$STATE/outbox" ]
 	fuzz uaf_fuzzer 1
 	"$FUZZCELL" crash issue "$sig" --state-dir "$STATE" --targets "$TARGETS" --json >"$WORK/shown.json"
-	[ "$(told '.issues[0].title')" = "$(jq -r .title "$WORK/shown.json")" ]
-	same_but_figures "$(told '.issues[0].body')" "$(jq -r .body "$WORK/shown.json")"
+	[ "$(received '.issues[0].title')" = "$(jq -r .title "$WORK/shown.json")" ]
+	same_but_figures "$(received '.issues[0].body')" "$(jq -r .body "$WORK/shown.json")"
 	[[ $(jq -r .issue "$WORK/shown.json") == */issues/* ]]
 	# There is a text without a repository, too.  For a security-relevant crash the text has
 	# only the facts that would be public.
@@ -160,7 +160,7 @@ same_but_figures() {
 	queue uaf_fuzzer crash UA1
 	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --no-build --filter uaf_fuzzer --config "$WORK/etc/config.json" --commit 5ca1ab1e \
 		--max-fuzzer-time 1s || [ $? -eq 5 ] # the target may be given up
-	told '.issues[0].body' >"$WORK/body"
+	received '.issues[0].body' >"$WORK/body"
 	cat "$WORK/body"
 	grep -Fx 'git checkout 5ca1ab1e' "$WORK/body"
 	grep -Fx "(cd sub && ./build.sh 'its own' -O1)" "$WORK/body"
@@ -180,7 +180,7 @@ same_but_figures() {
 	cp "$STATE/stats/targets/healthy_fuzzer.jsonl" "$STATE/stats/targets/uaf_fuzzer.jsonl"
 	queue uaf_fuzzer crash UA1
 	fuzz uaf_fuzzer 1 --commit bbb2
-	told '.issues[0].body' >"$WORK/body"
+	received '.issues[0].body' >"$WORK/body"
 	grep -E '^\*\*In the sources:\*\* \[`targets/uaf_fuzzer\.c:([0-9]+)`\]\(https://git\.test/bbb2/targets/uaf_fuzzer\.c\?\1\)' "$WORK/body"
 	grep -Fx '**Last commit that was fuzzed without it:** `aaa1`' "$WORK/body"
 	grep -q '^- Executions: [1-9]' "$WORK/body"
@@ -189,23 +189,25 @@ same_but_figures() {
 @test "an input that is minimised later replaces the input in the issue, once" {
 	queue uaf_fuzzer crash UA1xxxxxxxxxxxxxxxxxxxxxxx
 	fuzz uaf_fuzzer 1
-	[ "$(told '.issues | length')" -eq 1 ]
-	[[ $(told '.issues[0].body') != *'made smaller'* ]]
-	said=$(told '.comments | length')
+	[ "$(received '.issues | length')" -eq 1 ]
+	[[ $(received '.issues[0].body') != *'made smaller'* ]]
+	said=$(received '.comments | length')
 	timeout $((300 * SLOW)) "$FUZZCELL" crash minimize --state-dir "$STATE" --time 5s "$(ledger 'keys[0]')"
 	for _ in 1 2; do
 		fuzz healthy_fuzzer 1
 	done
-	[[ $(told '.issues[0].body') == *' bytes, made smaller, SHA-1 '* ]]
-	[ "$(told '.issues[0].edits')" -eq 1 ]
-	[ "$(told '.comments | length')" -eq "$said" ]
+	[[ $(received '.issues[0].body') == *' bytes, made smaller, SHA-1 '* ]]
+	[ "$(received '.issues[0].edits')" -eq 1 ]
+	[ "$(received '.comments | length')" -eq "$said" ]
 }
 
 @test "notifications are sent during the run" {
 	fuzz_background '[uh][ae][fa]*_fuzzer' 600 --workers 2 # one crashes
-	wait_until 240 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	wait_until 240 eval '[ "$(received ".issues | length")" -ge 1 ]'
+	# Other commands can name the issue at once.
+	wait_until 60 eval '[ "$(ledger "[.[].issue_url | select(. != \"\")] | length")" -ge 1 ]'
 	kill -0 "$PID"
-	[[ $(told '.issues[0].body') == *'- Executions: '* ]]
+	[[ $(received '.issues[0].body') == *'- Executions: '* ]]
 	no_secret
 	kill -TERM "$PID"
 	wait_until 180 eval '! kill -0 $PID 2>/dev/null'
@@ -218,15 +220,15 @@ same_but_figures() {
 	fuzz uaf_fuzzer 1
 	[ "$status" -eq 0 ] || [ "$(value given_up)" = true ]
 	[[ $output == *'in the outbox'* ]]
-	[ "$(told '.issues | length')" -eq 0 ]
+	[ "$(received '.issues | length')" -eq 0 ]
 	run "$FUZZCELL" outbox list --state-dir "$STATE"
 	echo "$output"
 	[[ $output == *github* ]]
 	comes_back
 	"$FUZZCELL" outbox retry --all --state-dir "$STATE"
-	wait_until 60 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	wait_until 60 eval '[ "$(received ".issues | length")" -ge 1 ]'
 	fuzz uaf_fuzzer 1
-	[ "$(told '.issues | length')" -eq "$(ledger 'length')" ]
+	[ "$(received '.issues | length')" -eq "$(ledger 'length')" ]
 	no_secret
 }
 
@@ -246,14 +248,14 @@ same_but_figures() {
 		fuzz uaf_fuzzer 1
 		"$FUZZCELL" outbox retry --all --state-dir "$STATE" || true
 	done
-	[ "$(told '[.issues[].body | capture("fuzzcell-signature: (?<s>[0-9a-f]{16})").s] | (length - (unique | length))')" -eq 0 ]
+	[ "$(received '[.issues[].body | capture("fuzzcell-signature: (?<s>[0-9a-f]{16})").s] | (length - (unique | length))')" -eq 0 ]
 	no_secret
 }
 
 @test "crash unignore lasts, although the run's only check saw the label" {
 	queue uaf_fuzzer crash UA1
 	fuzz uaf_fuzzer 1
-	issues=$(told '.issues | length')
+	issues=$(received '.issues | length')
 	[ "$issues" -ge 1 ]
 	echo ignore >"$SERVED/labels"
 	queue uaf_fuzzer crash UA1 UA2
@@ -273,17 +275,17 @@ same_but_figures() {
 @test "a target that cannot be fuzzed is notified" {
 	fuzz startcrash_fuzzer 2
 	[ "$status" -eq 5 ]
-	[ "$(told '[.hooks[] | select(.event == "run-failed")] | length')" -eq 1 ]
-	[[ $(told '.hooks[] | select(.event == "run-failed") | .body | tostring') == *startcrash_fuzzer* ]]
+	[ "$(received '[.hooks[] | select(.event == "run-failed")] | length')" -eq 1 ]
+	[[ $(received '.hooks[] | select(.event == "run-failed") | .body | tostring') == *startcrash_fuzzer* ]]
 }
 
 @test "a target that was silent for too long is notified once" {
-	tell_config '' 'silent: "1s"'
+	notify_config '' 'silent: "1s"'
 	fuzz startcrash_fuzzer 2
 	sleep 1.5
 	fuzz startcrash_fuzzer 2
 	fuzz startcrash_fuzzer 2
-	[ "$(told '[.hooks[] | select(.event == "silent")] | length')" -eq 1 ]
+	[ "$(received '[.hooks[] | select(.event == "silent")] | length')" -eq 1 ]
 }
 
 # A work tree with one commit, which was fuzzed.
@@ -307,7 +309,7 @@ work_tree() {
 	goes_away
 	queue uaf_fuzzer crash UA1
 	fuzz uaf_fuzzer 1
-	[ "$(told '.issues | length')" -eq 0 ]
+	[ "$(received '.issues | length')" -eq 0 ]
 	comes_back
 	work_tree
 	rm -f "$STATE/outbox/places.json" # the test does not wait for the backoff of an hour
@@ -318,7 +320,7 @@ work_tree() {
 	run timeout $((120 * SLOW)) "$FUZZCELL" trigger --state-dir "$STATE"
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[ "$(told '.issues | length')" -ge 1 ]
+	[ "$(received '.issues | length')" -ge 1 ]
 	[ -z "$(cell_groups)" ]
 }
 
@@ -335,12 +337,12 @@ work_tree() {
 	[[ $output == *'nothing could be sent: github: '*401* ]]
 	[ "$(jq .github.until "$STATE/outbox/places.json")" -gt "$(($(date +%s) + 3000))" ]
 	work_tree
-	asked=$(told '.seen | length')
+	asked=$(received '.seen | length')
 	"$FUZZCELL" trigger --state-dir "$STATE"
-	[ "$(told '.seen | length')" -eq "$asked" ] # the same token is not sent again
+	[ "$(received '.seen | length')" -eq "$asked" ] # the same token is not sent again
 	install -m 600 "$WORK/token" "$SERVED/token"
 	"$FUZZCELL" trigger --state-dir "$STATE"
-	[ "$(told '.issues | length')" -ge 1 ]
+	[ "$(received '.issues | length')" -ge 1 ]
 	no_secret
 	run grep -r ghp_expired "$STATE"
 	[ "$status" -eq 1 ]
@@ -355,8 +357,8 @@ work_tree() {
 	[ -n "$run_pid" ]
 	kill -9 "$run_pid"
 	wait_until 120 eval '! kill -0 $PID 2>/dev/null'
-	[ "$(told '[.hooks[] | select(.event == "run-failed")] | length')" -eq 1 ]
-	[[ $(told '.hooks[] | select(.event == "run-failed") | .body | tostring') == *'a run died: signal 9'* ]]
+	[ "$(received '[.hooks[] | select(.event == "run-failed")] | length')" -eq 1 ]
+	[[ $(received '.hooks[] | select(.event == "run-failed") | .body | tostring') == *'a run died: signal 9'* ]]
 	wait_until 60 let_go
 	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS" >/dev/null # sweeps
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receivers of an end-to-end test: tell.mjs DIR.  They are the GitHub of tests/publish and a
+// The receivers of an end-to-end test: notify.mjs DIR.  They are the GitHub of tests/publish and a
 // webhook.  The words of DIR/labels are on every issue.  DIR/github and DIR/hook get the
-// addresses, DIR/token the token.  DIR/told is what the receivers know, written anew before each
+// addresses, DIR/token the token.  DIR/received is what the receivers know, written anew before each
 // answer.  SIGUSR1: the servers stop, and DIR/down exists; SIGUSR2: they answer again.
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -21,7 +21,7 @@ function put(name, text, mode = 0o600) {
 }
 
 function write() {
-  put('told', JSON.stringify({
+  put('received', JSON.stringify({
     issues: github.model.issues, comments: github.model.comments, wrong: github.wrong, seen: github.seen, hooks,
   }));
 }

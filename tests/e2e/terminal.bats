@@ -34,11 +34,11 @@ harmless() {
 said() {
 	echo "\$ fuzzcell $(printf '%q ' "$@")"
 	status=0
-	timeout $((300 * SLOW)) "$FUZZCELL" "$@" >"$WORK/printed" 2>"$WORK/told" </dev/null || status=$?
-	cat -v "$WORK/printed" "$WORK/told"
+	timeout $((300 * SLOW)) "$FUZZCELL" "$@" >"$WORK/printed" 2>"$WORK/errors" </dev/null || status=$?
+	cat -v "$WORK/printed" "$WORK/errors"
 	[ "$status" -lt 70 ]
 	harmless "$WORK/printed"
-	harmless "$WORK/told"
+	harmless "$WORK/errors"
 }
 
 here() {
@@ -180,16 +180,16 @@ is_logfmt() {
 
 @test "FUZZCELL_LOG prints events as logfmt, with levels" {
 	FUZZCELL_LOG=info here run --plain --targets "$OUT" --max-fuzzer-time 2s
-	is_logfmt "$WORK/told"
-	grep -q ' level=info event=job what=started target=terminal_fuzzer ' "$WORK/told"
-	grep -q ' level=warn event=warning ' "$WORK/told"
+	is_logfmt "$WORK/errors"
+	grep -q ' level=info event=job what=started target=terminal_fuzzer ' "$WORK/errors"
+	grep -q ' level=warn event=warning ' "$WORK/errors"
 	! grep -q 'terminal_fuzzer started$' "$WORK/printed" || false # printed once
 	jq -e 'select(.event == "job" and .what == "ended") | .run' "$(last_logs)/runner.log"
 	# The log file has all events in any case.
 	here run --plain --targets "$OUT" --max-fuzzer-time 2s --log-level error
-	[ ! -s "$WORK/told" ]
+	[ ! -s "$WORK/errors" ]
 	jq -e 'select(.event == "job" and .what == "ended") | .run' "$(last_logs)/runner.log"
 	FUZZCELL_LOG=info said list --targets "$WORK/none"
-	is_logfmt "$WORK/told"
-	grep -q ' level=error event=failed .*none.* status=2$' "$WORK/told"
+	is_logfmt "$WORK/errors"
+	grep -q ' level=error event=failed .*none.* status=2$' "$WORK/errors"
 }

@@ -8,7 +8,7 @@ setup() {
 	SERVED=$WORK/served
 	mkdir "$SERVED" "$WORK/cores" "$WORK/targets"
 	cp "$TARGETS"/uaf_fuzzer* "$TARGETS"/healthy_fuzzer* "$WORK/targets" # one crashes
-	node "$BATS_TEST_DIRNAME/tell.mjs" "$SERVED" >"$WORK/served.log" 2>&1 3>&- &
+	node "$BATS_TEST_DIRNAME/notify.mjs" "$SERVED" >"$WORK/served.log" 2>&1 3>&- &
 	SERVER=$!
 	wait_until 60 [ -s "$SERVED/github" ]
 	config '"minimize_time": "off", "merge_time": "off"'
@@ -36,8 +36,8 @@ start_with_token() {
 	PID=$!
 }
 
-told() {
-	jq -r "$1" "$SERVED/told"
+received() {
+	jq -r "$1" "$SERVED/received"
 }
 
 # Checks every process but the test's own server, which gets the token from no variable either.
@@ -76,7 +76,7 @@ sweep() {
 	wait_until 60 cell_runs
 	no_token
 	no_token_in_memory "$PID"
-	wait_until 240 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	wait_until 240 eval '[ "$(received ".issues | length")" -ge 1 ]'
 	no_token
 	aborted "$PID"
 	sweep
@@ -98,7 +98,7 @@ sweep() {
 	no_token
 	no_token_in_memory "$PID"
 	no_token_in_memory "$run_pid"
-	wait_until 240 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	wait_until 240 eval '[ "$(received ".issues | length")" -ge 1 ]'
 	aborted "$PID"
 	aborted "$run_pid"
 	sweep

@@ -315,7 +315,7 @@ found() {
 }
 
 # The finding cell's output, for a crash that depends on earlier executions in its process.
-check_told() {
+check_printed() {
 	[ "$(queued)" -eq 0 ]
 	[ "$(ledger '[length, .[].state, .[].kind, .[].severity, .[].security] | join(" ")')" = '1 flaky asan high true' ]
 	[[ $(ledger '.[].crash_type') == *Heap-buffer-overflow*WRITE* ]]
@@ -331,7 +331,7 @@ check_told() {
 @test "a failure that does not reproduce is named by the finding cell's output" {
 	config '"max_crashes": 1'
 	fuzz stateful_fuzzer 60 --commit aaa
-	check_told
+	check_printed
 }
 
 @test "a failure that does not reproduce is named by offsets after the binary changed" {
@@ -357,7 +357,7 @@ check_told() {
 	cp -r "$STATE/triage" "$WORK/triage"
 	run "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS" --commit bbb
 	[ "$status" -eq 0 ]
-	check_told
+	check_printed
 	rm -r "$STATE/known_crashes.json" "$STATE/crashes" "$STATE/triage"
 	mv "$WORK/triage" "$STATE/triage"
 	fuzz healthy_fuzzer 1 --commit bbb # of another target: the artifact still waits

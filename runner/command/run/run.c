@@ -295,6 +295,7 @@ static int save_books(struct books *b, struct state *s)
 {
 	struct err e;
 
+	books_finish(b);
 	if (ledger_save(books_ledger(b), s->dirfd, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	return EXIT_DONE;
@@ -313,6 +314,12 @@ static int note_done(const struct run_args *a, bool interrupted, int status)
 	return status;
 }
 
+/* A round of notifications noted an issue or a user's decision in the ledger. */
+static void save_learned(void *arg)
+{
+	books_save(arg, NULL, NULL);
+}
+
 static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, struct err *e)
 {
 	struct session *s = &a->session;
@@ -323,8 +330,10 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 
 	t.targets = &s->common.targets;
 	t.send_us = SEND_LIVE_US;
-	r = notifier_new(o->loop, &t, books_ledger(o->books), &notifier, e);
-
+	r = notifier_new(
+	    o->loop, &t,
+	    &(struct notifier_ledger){books_ledger(o->books), save_learned, o->books}, &notifier,
+	    e);
 	if (r < 0)
 		return r;
 	o->arg = &live;

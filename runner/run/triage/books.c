@@ -2,11 +2,15 @@
 #include "runner/run/triage/books.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* The time that a child has to write the ledger when the loop has ended. */
+#define FINISH_US (60 * USEC_PER_SEC)
 
 struct waiter {
 	books_done_fn *done;
@@ -20,6 +24,7 @@ struct books {
 	struct ledger *ledger;
 	/* served: wait for the child that writes now.  waiting: their changes came later. */
 	struct waiter *served, *waiting;
+	struct task *task; /* the child that writes */
 	bool writing;
 };
 
@@ -37,7 +42,8 @@ static void books_answer(struct waiter *list, const char *failed)
 		struct waiter *w = list;
 
 		list = w->next;
-		w->done(w->arg, failed);
+		if (w->done)
+			w->done(w->arg, failed);
 		free(w);
 	}
 }
@@ -46,7 +52,6 @@ static void on_written(void *arg, struct slice result, const char *failed);
 
 static void books_begin(struct books *b)
 {
-	struct task *t;
 	struct err e;
 
 	if (b->writing || !b->waiting)
@@ -54,7 +59,7 @@ static void books_begin(struct books *b)
 	b->served = b->waiting;
 	b->waiting = NULL;
 	b->writing = true;
-	if (task_start(b->loop, write_ledger, b, on_written, b, &t, &e) < 0)
+	if (task_start(b->loop, write_ledger, b, on_written, b, &b->task, &e) < 0)
 		on_written(b, SLICE(""), e.msg);
 	else
 		ledger_given(b->ledger);
@@ -68,6 +73,7 @@ static void on_written(void *arg, struct slice result, const char *failed)
 	(void)result;
 	ledger_taken(b->ledger, !failed);
 	b->served = NULL;
+	b->task = NULL;
 	b->writing = false;
 	books_answer(list, failed);
 	books_begin(b);
@@ -96,10 +102,17 @@ int books_open(struct loop *l, struct state *s, const char *run, struct books **
 	return 0;
 }
 
+void books_finish(struct books *b)
+{
+	while (b->task)
+		task_finish(b->task, clock_mono_us() + FINISH_US);
+}
+
 void books_close(struct books *b)
 {
 	if (!b)
 		return;
+	books_finish(b);
 	ledger_free(b->ledger);
 	free(b);
 }

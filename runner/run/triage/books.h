@@ -14,13 +14,16 @@ struct books;
  * disk is found now.  warning: the problem with the file; "": none. */
 MUST_CHECK int books_open(struct loop *l, struct state *s, const char *run, struct books **ret,
 			  char warning[300], struct err *e);
-/* Call it when nothing is being written.  Unsaved changes are lost. */
+/* For use after the loop: waits until what was to be saved is written. */
+void books_finish(struct books *b);
+/* Does the same, then closes.  Changes since the last books_save() are lost. */
 void books_close(struct books *b); /* NULL is fine */
 
 struct ledger *books_ledger(struct books *b);
 
 /* Writes all changes until now, then calls done with NULL or an error.  It is called also if there
- * was nothing to write, and may be called before books_save() returns. */
+ * was nothing to write, and may be called before books_save() returns.  done NULL: the caller needs
+ * no answer, because a later save, or the run's end, writes the changes as well. */
 typedef void books_done_fn(void *arg, const char *failed);
 void books_save(struct books *b, books_done_fn *done, void *arg);
 

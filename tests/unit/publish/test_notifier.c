@@ -10,6 +10,7 @@
 static struct scratch dir = SCRATCH_INIT;
 static struct loop *loop;
 static uint64_t next_due; /* of each round, Unix seconds; 0: none */
+static bool learns;	  /* each round */
 
 bool notify_is_wanted(const struct config *c)
 {
@@ -32,7 +33,7 @@ int notify_read(struct slice result, struct ledger *l, struct notify_result *ret
 {
 	(void)l;
 	(void)e;
-	*ret = (struct notify_result){0};
+	*ret = (struct notify_result){.learned = learns};
 	return scan_u64(&result, 10, UINT64_MAX, &ret->next) ? 0 : -EBADMSG;
 }
 
@@ -140,11 +141,52 @@ static void test_no_watch(void **state)
 	loop_free(loop);
 }
 
+static void on_learned(void *arg)
+{
+	bool *called = arg;
+
+	*called = true;
+	loop_stop(loop);
+}
+
+/* The owner of the ledger hears of a round that learned something, to save the ledger. */
+static void test_learned(void **state)
+{
+	struct state at;
+	struct notify t = {.state = &at};
+	struct source *end = NULL;
+	struct notifier *n = NULL;
+	bool called = false;
+	struct err e;
+
+	(void)state;
+	dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&dir);
+	at = (struct state){.dirfd = dir.fd};
+	next_due = 0;
+	learns = true;
+	assert_int_equal(loop_new(&loop, &e), 0);
+	assert_int_equal(
+	    notifier_new(loop, &t, &(struct notifier_ledger){NULL, on_learned, &called}, &n, &e),
+	    0);
+	assert_int_equal(loop_add_timer(loop, clock_mono_us() + 60 * USEC_PER_SEC, on_end, NULL,
+					&end, &e),
+			 0);
+	assert_int_equal(loop_run(loop, &e), 0);
+	assert_true(called);
+	learns = false;
+	notifier_free(n);
+	source_remove(end);
+	loop_free(loop);
+	scratch_remove(&dir);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rounds),
     cmocka_unit_test(test_hold),
     cmocka_unit_test(test_always_due),
     cmocka_unit_test(test_no_watch),
+    cmocka_unit_test(test_learned),
 };
 
 UNIT_MAIN(tests)
