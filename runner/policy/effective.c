@@ -21,7 +21,7 @@ void effective_begin(struct effective *e, uint64_t at_us, double quota)
 	e->began = true;
 	e->quota = quota;
 	e->idle_us = 0;
-	e->held = 0;
+	e->throttled = 0;
 	e->state = EFFECTIVE_OK;
 }
 
@@ -50,13 +50,13 @@ static double missed(struct effective *e, double wall, double cpu, double wait)
 {
 	double wanted = cpu + wait, most = e->quota * wall;
 
-	e->held = 0;
+	e->throttled = 0;
 	if (e->quota > 0 && wanted > most) {
-		e->held = (wanted - most) / wall;
-		if (e->held > wait / wall)
-			e->held = wait / wall;
-		if (e->held > 1)
-			e->held = 1;
+		e->throttled = (wanted - most) / wall;
+		if (e->throttled > wait / wall)
+			e->throttled = wait / wall;
+		if (e->throttled > 1)
+			e->throttled = 1;
 		wanted = most;
 	}
 	return wanted > cpu ? 1 - cpu / wanted : 0;
@@ -123,7 +123,7 @@ uint64_t effective_read(struct effective *e, const struct effective_reading *r)
 	looked = wall < LONGEST_US ? wall : LONGEST_US;
 	e->idle_us = is_idle(wall, cpu, wait + memory + io) ? e->idle_us + looked : 0;
 	starve(e, (double)wall, (double)cpu, (double)wait);
-	own = (uint64_t)(e->held * (double)wall);
+	own = (uint64_t)(e->throttled * (double)wall);
 	e->waited_us += wait > own ? wait - own : 0;
 	effective_judge(e, looked, thrash);
 	if (thrash)

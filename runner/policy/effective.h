@@ -42,7 +42,7 @@ struct effective {
 	 * its own quota takes away is not starvation.  Time in which the target neither ran nor
 	 * waited for a CPU (frozen, asleep) does not change it. */
 	double starved;
-	double held; /* share of the last interval in which its own quota throttled it, 0..1 */
+	double throttled; /* share of the last interval in which its own quota throttled it, 0..1 */
 	/* Two seconds at most count between two readings.  After a longer interval this process
 	 * was suspended, and the cell may have been suspended, too. */
 	uint64_t idle_us; /* since the target last ran or waited for anything */

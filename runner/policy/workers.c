@@ -94,7 +94,7 @@ enum workers_news workers_read(struct workers *w, const struct workers_reading *
 	if (w->began && wall > 0 && wall < GAP_US) {
 		decay(&w->cpu,
 		      without(share_of(workers_grown(r->cpu_some_us, w->last.cpu_some_us), wall),
-			      r->held),
+			      r->throttled),
 		      wall);
 		decay(&w->memory,
 		      share_of(workers_grown(r->memory_full_us, w->last.memory_full_us), wall),

@@ -15,7 +15,7 @@ struct workers_reading {
 	uint64_t memory_full_us;
 	/* Share of the time since the last reading in which a cell's own CPU limit throttled it.
 	 * PSI counts that as waiting for a CPU, too. */
-	double held;
+	double throttled;
 };
 
 struct workers {

@@ -321,7 +321,7 @@ static int notify_add_result(struct outbox *o, const struct notify *t, const str
 	publish_alarm(&p, o, &a);
 	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:{s:I, s:I, s:s, s:s}}", "done",
 		      (json_int_t)d->done, "refused", (json_int_t)d->refused, "left",
-		      (json_int_t)d->left, "next", (json_int_t)d->next, "held",
+		      (json_int_t)d->left, "next", (json_int_t)d->next, "postponed",
 		      (json_int_t)b->queued->waiting, "learned", to.list, "warning",
 		      *outbox_warning(o) ? outbox_warning(o) : d->warning, "failed", d->failed,
 		      "alarm", "count", (json_int_t)a.count, "oldest", (json_int_t)a.oldest,
@@ -437,7 +437,7 @@ int notify_read(struct slice result, struct ledger *l, struct notify_result *ret
 	    .refused = json_get_u64(j, "refused"),
 	    .left = json_get_u64(j, "left"),
 	    .next = json_get_u64(j, "next"),
-	    .held = json_get_u64(j, "held"),
+	    .postponed = json_get_u64(j, "postponed"),
 	    .learned = json_array_size(list) > 0,
 	    .alarm = {.count = json_get_u64(alarm, "count"),
 		      .oldest = json_get_u64(alarm, "oldest")},

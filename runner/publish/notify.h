@@ -40,9 +40,9 @@ MUST_CHECK int notify_round(const struct notify *t, struct buf *result, struct e
 
 struct notify_result {
 	size_t done, refused, left;
-	size_t held;   /* crashes that get no issue today: github.new_per_day */
-	bool learned;  /* the ledger received a fact */
-	uint64_t next; /* when the next round is useful, Unix seconds; 0: nothing waits */
+	size_t postponed; /* crashes that get no issue today: github.new_per_day */
+	bool learned;	  /* the ledger received a fact */
+	uint64_t next;	  /* when the next round is useful, Unix seconds; 0: nothing waits */
 	struct publish_alarm alarm;
 	char failed[360];  /* "github: why" of the first delivery that failed; "": none */
 	char warning[400]; /* about the outbox's files, or a destination; "": none */

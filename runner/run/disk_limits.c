@@ -223,23 +223,23 @@ static void disk_limits_report(struct run *r, const char *text)
 
 static void disk_limits_hold(struct run *r, uint64_t now)
 {
-	if (!r->held_us) {
-		r->held_us = now;
-		r->dispatch.held = true;
-		disk_limits_report(r, "the disk is nearly full: all cells are held");
+	if (!r->frozen_us) {
+		r->frozen_us = now;
+		r->dispatch.frozen = true;
+		disk_limits_report(r, "the disk is nearly full: all cells are frozen");
 	}
 	for (size_t i = 0; i < r->n; i++)
-		job_hold(&r->jobs[i], true);
+		job_freeze(&r->jobs[i], true);
 }
 
 static void disk_limits_let_go(struct run *r)
 {
-	if (!r->held_us)
+	if (!r->frozen_us)
 		return;
-	r->held_us = 0;
-	r->dispatch.held = false;
+	r->frozen_us = 0;
+	r->dispatch.frozen = false;
 	for (size_t i = 0; i < r->n; i++)
-		job_hold(&r->jobs[i], false);
+		job_freeze(&r->jobs[i], false);
 }
 
 /* Other programs fill the disk.  A run with an end could save nothing, so it ends; a run without
@@ -256,14 +256,14 @@ static void disk_limits_wait_for_room(struct run *r)
 
 static void disk_limits_go_on(struct run *r)
 {
-	bool held = r->held_us != 0, waited;
+	bool frozen = r->frozen_us != 0, waited;
 
 	r->foreign = false;
 	disk_limits_let_go(r);
 	waited = dispatch_disk(&r->dispatch, false);
-	if (held || (waited && run_goes_on(r)))
+	if (frozen || (waited && run_goes_on(r)))
 		disk_limits_report(r, "there is space on the disk again");
-	if (held)
+	if (frozen)
 		dispatch_next(&r->dispatch);
 }
 
@@ -274,11 +274,11 @@ static void disk_limits_judge(struct run *r, const struct run_look *l)
 	uint64_t now = clock_mono_us();
 
 	disk_limits_end_those_over(r);
-	if (!l->held || !r->held_us || !r->disk.low || disk_limits_any_leaves(r))
+	if (!l->frozen || !r->frozen_us || !r->disk.low || disk_limits_any_leaves(r))
 		return;
 	if (disk_limits_blame_one(r))
-		r->held_us = now;
-	else if (now - r->held_us >= SETTLE_US)
+		r->frozen_us = now;
+	else if (now - r->frozen_us >= SETTLE_US)
 		disk_limits_wait_for_room(r);
 }
 
@@ -289,7 +289,7 @@ static void disk_limits_take(struct run *r, const struct run_look *l, const stru
 	if (!j || !disk_limits_has_cell(j) || j->cells != got->cell)
 		return; /* the cell has ended meanwhile */
 	if (l->deep)
-		job_disk_walked(j, &got->usage, l->held, r->walks);
+		job_disk_walked(j, &got->usage, l->frozen, r->walks);
 	else
 		job_disk_nameless(j, &got->usage.nameless);
 }
@@ -326,7 +326,7 @@ static void start_look(struct run *r, unsigned which, uint64_t now)
 	*l = (struct run_look){
 	    .run = r,
 	    .deep = which == LOOK_DEEP,
-	    .held = r->held_us != 0 && now > r->held_us,
+	    .frozen = r->frozen_us != 0 && now > r->frozen_us,
 	    .began_us = now,
 	    .room = r->disk.now,
 	};

@@ -18,7 +18,7 @@ struct run_look {
 	struct run *run;
 	struct task *task; /* NULL: none is under way */
 	bool deep;	   /* walks files with names, too */
-	bool held;	   /* all cells were frozen when it began */
+	bool frozen;	   /* all cells were frozen when it began */
 	uint64_t began_us, not_before_us;
 	struct fs_room room; /* free space when it began */
 };
@@ -41,10 +41,10 @@ struct run {
 	struct run_look looks[2]; /* quick, deep */
 	uint64_t walks;		  /* number of deep looks begun */
 	uint64_t disk_before;	  /* free bytes, at the last deep look */
-	uint64_t held_us; /* since when the cells are frozen for want of space; 0: not frozen */
-	bool foreign;	  /* the disk is nearly full, and no cell is the cause */
-	unsigned stops;	  /* how often a user asked the run to end */
-	int failed;	  /* -errno of the loop itself */
+	uint64_t frozen_us; /* since when the cells are frozen for want of space; 0: not frozen */
+	bool foreign;	    /* the disk is nearly full, and no cell is the cause */
+	unsigned stops;	    /* how often a user asked the run to end */
+	int failed;	    /* -errno of the loop itself */
 	struct err err;
 };
 

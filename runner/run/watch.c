@@ -167,13 +167,13 @@ static const char *workers_text(enum workers_news n)
 
 /* The share of the last second in which at least one cell was throttled by its own CPU limit.  It
  * assumes that the cells are throttled at independent times. */
-static double held_back(const struct run *r)
+static double throttled_share(const struct run *r)
 {
 	double none = 1;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (r->jobs[i].phase == PHASE_RUNNING)
-			none *= 1 - r->jobs[i].fleet->clock.held;
+			none *= 1 - r->jobs[i].fleet->clock.throttled;
 	return 1 - none;
 }
 
@@ -186,7 +186,7 @@ static void look_at_pressure(struct run *r, uint64_t now)
 	if (!r->pressure || pressure_look(r->pressure, &reading, &ignored) < 0)
 		return; /* without a reading the number of workers stays */
 	reading.at_us = now;
-	reading.held = held_back(r);
+	reading.throttled = throttled_share(r);
 	news = workers_read(&r->dispatch.workers, &reading);
 	if (!r->o.cfg->adapt)
 		r->dispatch.workers.now = r->dispatch.workers.most;

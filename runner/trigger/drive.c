@@ -235,9 +235,9 @@ static void watched_holder(struct watched *r, struct watch_holder *ret)
 	pid_t pid;
 
 	*ret = (struct watch_holder){0};
-	if (lock_run_holder(r->given->state_fd, &ret->held, &pid, &e) < 0) {
+	if (lock_run_holder(r->given->state_fd, &ret->locked, &pid, &e) < 0) {
 		watched_report(r, true, e.msg);
-		ret->held = true; /* to be safe */
+		ret->locked = true; /* to be safe */
 	}
 	ret->alive =
 	    rec->pid > 0 && proc_start_time(rec->pid, &began, &e) == 0 && began == rec->pid_start;
@@ -311,7 +311,7 @@ static uint64_t watched_step(struct watched *r)
 		watched_checkout(r, CHECKOUT_UPDATE);
 	else if (a.what == WATCH_STOP)
 		watched_stop(r);
-	r->d->result.held |= r->w.forced && h.held && r->w.at == WATCH_IDLE;
+	r->d->result.locked |= r->w.forced && h.locked && r->w.at == WATCH_IDLE;
 	return a.what == WATCH_WAIT && a.wait_us < NAP && a.wait_us > 0 ? a.wait_us : NAP;
 }
 

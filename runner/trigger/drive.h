@@ -49,7 +49,7 @@ struct drive_opts {
 struct drive_result {
 	bool blocked;	/* a user must act on a repository */
 	bool unreached; /* a remote did not answer */
-	bool held;	/* a forced start is waiting for another run */
+	bool locked;	/* a forced start is waiting for another run */
 	bool unsaved;	/* a record could not be saved (a full disk) */
 };
 /* Returns when nothing is left to do, or on SIGTERM or SIGINT, after it stopped the runs and waited

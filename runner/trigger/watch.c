@@ -66,7 +66,7 @@ void watch_decide(const struct watch *w, const struct moment *now, const struct 
 	    .started = w->rec.start.known,
 	    .start_age_us = since_age(&w->rec.start, now),
 	    .running = watch_runs(w) ? RUNNING_OURS
-		       : h->held     ? RUNNING_OTHERS
+		       : h->locked   ? RUNNING_OTHERS
 				     : RUNNING_NONE,
 	    .commit = w->rec.commit,
 	    .failed = w->rec.failed,

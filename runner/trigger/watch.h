@@ -48,8 +48,8 @@ struct watch {
 
 /* Facts that only the caller can find out, because watch.c reads no files. */
 struct watch_holder {
-	bool held;  /* some process holds the run lock of the state directory */
-	bool alive; /* the process rec.pid is alive */
+	bool locked; /* some process holds the run lock of the state directory */
+	bool alive;  /* the process rec.pid is alive */
 };
 
 /* rec: from record_load(); done: from record_done().  If rec says that a run is active, but h says

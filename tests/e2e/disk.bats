@@ -56,7 +56,7 @@ small() {
 	TARGET=healthy_fuzzer
 	[ "$(value reason)" != disk-limit ]
 	[ "$(value fuzzed)" = true ]
-	grep -q 'all cells are held' "$LOGS/runner.log"
+	grep -q 'all cells are frozen' "$LOGS/runner.log"
 }
 
 @test "artifacts of many cells count together" {

@@ -61,9 +61,10 @@ static void notify_print(const struct notify_result *got)
 		printf("%s in the outbox, to be sent later%s%s\n",
 		       units_of(got->left, "report waits", "reports wait", n),
 		       *got->failed ? ": " : "", escape(got->failed, shown));
-	if (got->held)
+	if (got->postponed)
 		printf("%s another day (github.new_per_day)\n",
-		       units_of(got->held, "crash gets its issue", "crashes get their issues", n));
+		       units_of(got->postponed, "crash gets its issue", "crashes get their issues",
+				n));
 }
 
 void common_notify_last(const struct notify *t, struct ledger *l)

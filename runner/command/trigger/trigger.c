@@ -586,7 +586,7 @@ static int trigger_status_of(const struct triggers *t, const struct drive_result
 		return worst;
 	if (res->blocked)
 		return EXIT_USAGE;
-	if (res->held)
+	if (res->locked)
 		return fail(EXIT_LOCKED, "another run holds the lock");
 	return res->unreached ? EXIT_MACHINE : EXIT_DONE;
 }

@@ -284,7 +284,7 @@ void dispatch_next(struct dispatch *d)
 	d->deciding = true;
 	dispatch_wake_up(d, clock_mono_us());
 	ask_again(d);
-	while (d->again && !stands(d) && !d->held) {
+	while (d->again && !stands(d) && !d->frozen) {
 		now = clock_mono_us();
 		d->again = false;
 		wrap_up(d, now);

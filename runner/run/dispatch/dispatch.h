@@ -33,8 +33,8 @@ struct dispatch {
 	 * disk has space again. */
 	bool full;
 	/* The disk is nearly full, and the run looks for the cause.  Nothing starts.  Running cells
-	 * are frozen (job_hold()), not paused. */
-	bool held;
+	 * are frozen (job_freeze()), not paused. */
+	bool frozen;
 	uint64_t began_us;  /* start of the run, clock_mono_us() as all times here */
 	uint64_t asked_us;  /* the last dispatch_next(); 0: never */
 	uint64_t ending_us; /* since when a job waits for a worker for job_wrap_up(); 0: none */

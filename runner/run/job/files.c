@@ -312,9 +312,9 @@ void job_disk_nameless(struct job *j, const struct cell_nameless *n)
 	j->disk.now.nameless = *n;
 }
 
-void job_disk_walked(struct job *j, const struct disk_usage *u, bool held, uint64_t walk)
+void job_disk_walked(struct job *j, const struct disk_usage *u, bool frozen, uint64_t walk)
 {
-	if (!held)
+	if (!frozen)
 		j->disk.before = j->disk.at_walk;
 	j->disk.at_walk = j->disk.now = *u;
 	j->disk.walked = walk;

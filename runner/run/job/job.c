@@ -323,16 +323,16 @@ static void do_launch(struct job *j)
 	arm(j);
 }
 
-void job_hold(struct job *j, bool held)
+void job_freeze(struct job *j, bool frozen)
 {
 	struct err e;
 
-	if (held == j->frozen || (held && j->phase != PHASE_RUNNING))
+	if (frozen == j->frozen || (frozen && j->phase != PHASE_RUNNING))
 		return;
-	j->frozen = held;
-	if (!j->fuzzing || !j->fuzzing->cell || cell_freeze(j->fuzzing->cell, held, &e) < 0)
+	j->frozen = frozen;
+	if (!j->fuzzing || !j->fuzzing->cell || cell_freeze(j->fuzzing->cell, frozen, &e) < 0)
 		return; /* the cell is just ending */
-	if (!held)
+	if (!frozen)
 		fleet_thawed(j->fleet);
 }
 
@@ -340,7 +340,7 @@ static void do_ask(struct job *j)
 {
 	struct err e;
 
-	job_hold(j, false);
+	job_freeze(j, false);
 	j->fuzzing->asked = true;
 	j->grace_at = clock_mono_us() + j->cfg->grace_us;
 	/* -ESRCH: the program has not begun, or has just ended.  The dump follows after the grace
@@ -385,7 +385,7 @@ static void do_dump(struct job *j)
 	struct err e;
 	int r;
 
-	job_hold(j, false);
+	job_freeze(j, false);
 	mark_forced(j);
 	j->fuzzing->dump_cpu_us = fuzzing_read(j->fuzzing, &c, &e) == 0 ? c.usage_us : 0;
 	r = dump_input(j->fuzzing->cell, j->target->engine, &j->fuzzing->engine,

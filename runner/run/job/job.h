@@ -361,17 +361,17 @@ void job_note(struct job *j, const char *text);
 void job_new_day(struct job *j);
 /* Whether a resource for a cell was short since the last call. */
 bool job_take_shortage(struct job *j);
-/* Take a measurement of the present cell's disk space: of all files by walk number `walk` (held:
- * the cell was frozen), of files without a name, and of the file system's unexplained loss. */
-void job_disk_walked(struct job *j, const struct disk_usage *u, bool held, uint64_t walk);
+/* Take a measurement of the present cell's disk space: of all files by walk number `walk` (frozen:
+ * the cell was then), of files without a name, and of the file system's unexplained loss. */
+void job_disk_walked(struct job *j, const struct disk_usage *u, bool frozen, uint64_t walk);
 void job_disk_nameless(struct job *j, const struct cell_nameless *n);
 void job_disk_unexplained(struct job *j, uint64_t bytes);
 /* Whether the files of the present cell, and those in job->disk.saved, reach together the target's
  * disk limit or WORKDIR_FILES_MAX. */
 bool job_over_disk(const struct job *j);
-/* Freezes (held) or thaws the job's cell.  Only a fuzzing cell is frozen: a stopping cell must
+/* Freezes (true) or thaws the job's cell.  Only a fuzzing cell is frozen: a stopping cell must
  * run. */
-void job_hold(struct job *j, bool held);
+void job_freeze(struct job *j, bool frozen);
 /* Kills the job's cell, or stops its triage or merge, at once.  The job ends with this reason, or
  * with an earlier one.  A job in the queue ends without the steps after fuzzing. */
 void job_kill(struct job *j, enum reason r);

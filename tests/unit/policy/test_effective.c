@@ -124,19 +124,19 @@ static void a_quota_is_no_starvation(void **state)
 	run(&e, &c, 1000);
 	assert_int_equal(e.state, EFFECTIVE_OK);
 	assert_true(e.starved < 0.01);
-	assert_in_range((uint64_t)(e.held * 1000), 740, 760);
+	assert_in_range((uint64_t)(e.throttled * 1000), 740, 760);
 	assert_in_range(e.waited_us, 0, S / 10);
 	c.cpu = 0.125; /* other processes take half of it */
 	c.wait = 0.875;
 	run(&e, &c, 1000);
 	assert_int_equal(e.state, EFFECTIVE_STARVED);
 	assert_in_range((uint64_t)(e.starved * 1000), 490, 510);
-	assert_in_range((uint64_t)(e.held * 1000), 740, 760);
+	assert_in_range((uint64_t)(e.throttled * 1000), 740, 760);
 	c.quota = 0; /* without a quota other processes take all of it */
 	begin(&e, &c);
 	run(&e, &c, 1000);
 	assert_in_range((uint64_t)(e.starved * 1000), 870, 880);
-	assert_true(e.held < 0.001);
+	assert_true(e.throttled < 0.001);
 }
 
 /* Frozen, asleep or deadlocked: no usage, no pressure, no progress, no starvation. */

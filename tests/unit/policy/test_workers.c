@@ -87,16 +87,16 @@ static void own_limits_are_no_pressure(void **state)
 
 	(void)state;
 	begin(&m, 3);
-	m.r.held = 0.75; /* two cells with half a CPU each, throttled at different times */
+	m.r.throttled = 0.75; /* two cells with half a CPU each, throttled at different times */
 	pass(&m, 600, 0.75, 0);
 	assert_int_equal(m.w.now, 3);
 	assert_true(m.w.cpu < 0.01);
 	pass(&m, 60, 0.9, 0); /* in three fifths of the remaining time other tasks wait */
 	assert_int_equal(m.w.now, 2);
-	m.r.held = 0.95; /* hardly any time is left to measure pressure */
+	m.r.throttled = 0.95; /* hardly any time is left to measure pressure */
 	pass(&m, 200, 1, 0);
 	assert_int_equal(m.w.now, 3);
-	m.r.held = 0;
+	m.r.throttled = 0;
 	pass(&m, 45, 0.9, 0);
 	assert_int_equal(m.w.now, 2);
 }

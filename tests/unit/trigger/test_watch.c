@@ -204,7 +204,7 @@ static void test_known_head(void **state)
 
 static void test_others_run(void **state)
 {
-	static const struct watch_holder held = {.held = true};
+	static const struct watch_holder others = {.locked = true};
 	static struct world o;
 	struct checkout c = {.kind = CHECKOUT_OK};
 	struct moment m;
@@ -212,11 +212,11 @@ static void test_others_run(void **state)
 	(void)state;
 	world_begin(&o, 11);
 	o.w.forced = true;
-	assert_int_equal(next(&o, &held).what, WATCH_POLL);
+	assert_int_equal(next(&o, &others).what, WATCH_POLL);
 	name(1, c.head);
 	m = now(&o);
 	watch_polled(&o.w, &m, &c);
-	assert_int_equal(next(&o, &held).what, WATCH_WAIT); /* a user's run is not stopped */
+	assert_int_equal(next(&o, &others).what, WATCH_WAIT); /* a user's run is not stopped */
 	assert_int_equal(next(&o, &no_holder).what, WATCH_UPDATE);
 	assert_true(watch_updated(&o.w, &m, &c));
 	watch_starts(&o.w, &m);

@@ -91,7 +91,7 @@ static inline void save(struct world *o)
 static inline void begin(struct world *o)
 {
 	const struct watch_opts wo = {INTERVAL, TICK, 15 * SECOND};
-	struct watch_holder h = {.alive = o->run_lives, .held = o->run_lives};
+	struct watch_holder h = {.alive = o->run_lives, .locked = o->run_lives};
 	struct moment m = now(o);
 	struct trigger_record rec;
 	char warning[RECORD_WHY];
@@ -188,7 +188,7 @@ static inline void run_seen_over(struct world *o)
 
 static inline void act(struct world *o)
 {
-	const struct watch_holder h = {.alive = o->run_lives, .held = o->run_lives};
+	const struct watch_holder h = {.alive = o->run_lives, .locked = o->run_lives};
 	struct moment m = now(o);
 	struct watch_act a;
 
