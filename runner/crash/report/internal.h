@@ -236,7 +236,7 @@ bool kind_foreign_frame(struct crash_parser *p, struct slice line);
 
 /* --- signature.c: at the end --- */
 void report_signature(const struct crash_parser *p, struct crash_report *r);
-void report_bug(struct crash_report *r);
+void report_bug_key(struct crash_report *r);
 void report_raw_key(const struct crash_parser *p, struct crash_report *r);
 
 #endif

@@ -218,7 +218,7 @@ void crash_parser_finish(struct crash_parser *p, struct crash_report *ret)
 	ret->severity = report_severity(ret);
 	report_frames(p, ret);
 	report_signature(p, ret);
-	report_bug(ret);
+	report_bug_key(ret);
 	report_raw_key(p, ret);
 }
 

@@ -15,7 +15,7 @@
  *   - a stack overflow: those of its cycle, in alphabetical order;
  *   - a race: those of both sides;
  *   - a stack without a known function: the exception's type, the panic's text, the cause, the
- * place or the harness's file, else the target's name (add_instead());
+ * place or the harness's file, else the target's name (key_add_nameless());
  *   - everything else: the top five. */
 
 enum {
@@ -30,7 +30,7 @@ struct key {
 	size_t n;
 };
 
-static void signature_add(struct key *k, struct slice s)
+static void key_add(struct key *k, struct slice s)
 {
 	size_t room = sizeof(k->text) - k->n;
 
@@ -41,7 +41,7 @@ static void signature_add(struct key *k, struct slice s)
 	k->text[k->n++] = '\n';
 }
 
-static void hash(const struct key *k, char ret[CRASH_KEY_HEX])
+static void key_hash(const struct key *k, char ret[CRASH_KEY_HEX])
 {
 	char hex[DIGEST_SHA1_HEX];
 
@@ -52,23 +52,23 @@ static void hash(const struct key *k, char ret[CRASH_KEY_HEX])
 
 /* The address in a wild pointer differs from input to input, and ASan reports some writes as reads
  * of its shadow.  So all SEGVs have one type. */
-static void add_type(struct key *k, const struct crash_parser *p, const struct crash_report *r)
+static void key_add_type(struct key *k, const struct crash_parser *p, const struct crash_report *r)
 {
 	struct slice in = slice_of(r->type), line;
 
 	if (r->signal[0] &&
 	    (strncmp(r->type, "UNKNOWN", 7) == 0 || strncmp(r->type, "Null-dereference", 16) == 0 ||
 	     strncmp(r->type, "Segv", 4) == 0)) {
-		signature_add(k, SLICE("Segv"));
+		key_add(k, SLICE("Segv"));
 		return;
 	}
 	for (bool first = true; scan_line(&in, &line); first = false) {
 		if (!first && r->kind == CRASH_TSAN)
 			break; /* a race may be reported from either side */
-		signature_add(k, first ? line : text_first_word(line));
+		key_add(k, first ? line : text_first_word(line));
 	}
 	if (p->v.libc_message[0])
-		signature_add(k, slice_of(p->v.libc_message));
+		key_add(k, slice_of(p->v.libc_message));
 }
 
 /* The class of a memory error.  An index that is too large hits a redzone, another object, freed
@@ -128,7 +128,7 @@ static void signature_name_of(const struct crash_frame *f, bool offsets, char re
 		text_copy(ret, FRAME_NAME_MAX, module);
 }
 
-static void signature_add_name(struct names *to, const char *name)
+static void names_add(struct names *to, const char *name)
 {
 	size_t i = 0;
 
@@ -149,8 +149,7 @@ static bool signature_is_harness(const struct crash_frame *f)
 }
 
 /* Collects names without the harness: a bug that two targets reach is one bug. */
-static void signature_collect(const struct crash_frame *f, size_t n, bool offsets,
-			      struct names *ret)
+static void names_collect(const struct crash_frame *f, size_t n, bool offsets, struct names *ret)
 {
 	char name[FRAME_NAME_MAX];
 
@@ -160,14 +159,14 @@ static void signature_collect(const struct crash_frame *f, size_t n, bool offset
 			continue;
 		signature_name_of(&f[i], offsets, name);
 		if (name[0])
-			signature_add_name(ret, name);
+			names_add(ret, name);
 	}
 }
 
-static void add_top(struct key *k, const struct names *names)
+static void key_add_top(struct key *k, const struct names *names)
 {
 	for (size_t i = 0; i < names->n && i < NAMES_TOP; i++)
-		signature_add(k, slice_of(names->name[i]));
+		key_add(k, slice_of(names->name[i]));
 }
 
 /* Whether a sequence of `length` names occurs three times from here on. */
@@ -196,12 +195,12 @@ static void add_sorted(struct key *k, const struct names *s, size_t at, size_t l
 	qsort(list, length, sizeof(list[0]), signature_by_text);
 	for (size_t i = 0; i < length; i++)
 		if (i == 0 || strcmp(list[i], list[i - 1]) != 0)
-			signature_add(k, slice_of(list[i]));
+			key_add(k, slice_of(list[i]));
 }
 
 /* Recursion that follows the input has no strict cycle.  Then the most frequent function represents
  * it. */
-static void add_cycle(struct key *k, const struct names *s)
+static void key_add_cycle(struct key *k, const struct names *s)
 {
 	size_t most = 0;
 
@@ -216,7 +215,7 @@ static void add_cycle(struct key *k, const struct names *s)
 		    (s->count[i] == s->count[most] && strcmp(s->name[i], s->name[most]) < 0))
 			most = i;
 	if (s->n > 0)
-		signature_add(k, slice_of(s->name[most]));
+		key_add(k, slice_of(s->name[most]));
 }
 
 /* --- the signature -------------------------------------------------------- */
@@ -226,35 +225,39 @@ static bool is_type(const struct crash_report *r, const char *type)
 	return strcmp(r->type, type) == 0;
 }
 
-static void signature_add_target(struct key *k, const struct crash_parser *p)
+static void key_add_target(struct key *k, const struct crash_parser *p)
 {
-	signature_add(k, slice_of(p->o.target ? p->o.target : ""));
+	key_add(k, slice_of(p->o.target ? p->o.target : ""));
 }
 
 /* For a stack without a known function of the application. */
-static void add_instead(struct key *k, const struct crash_parser *p, const struct crash_report *r)
+static void key_add_nameless(struct key *k, const struct crash_parser *p,
+			     const struct crash_report *r)
 {
+	/* The state of an assertion begins with its message. */
+	size_t from = is_type(r, "ASSERT") ? 1 : 0;
+
 	if (p->v.thrown[0])
-		signature_add(k, slice_of(p->v.thrown));
+		key_add(k, slice_of(p->v.thrown));
 	/* Frames of other languages are in the state, below a panic's message. */
-	if (r->kind == CRASH_PANIC && r->n_state > is_type(r, "ASSERT")) {
-		for (size_t i = is_type(r, "ASSERT"); i < r->n_state; i++)
-			signature_add(k, slice_of(r->state[i]));
+	if (r->kind == CRASH_PANIC && r->n_state > from) {
+		for (size_t i = from; i < r->n_state; i++)
+			key_add(k, slice_of(r->state[i]));
 		return;
 	}
 	if (p->v.cause[0] || p->v.place[0]) {
-		signature_add(k, slice_of(p->v.cause));
-		signature_add(k, slice_of(p->v.place));
+		key_add(k, slice_of(p->v.cause));
+		key_add(k, slice_of(p->v.place));
 		return;
 	}
 	if (p->v.pc_null)
-		signature_add(k, SLICE("jump to null"));
+		key_add(k, SLICE("jump to null"));
 	for (size_t i = 0; i < r->n_frames; i++)
 		if (signature_is_harness(&r->frames[i]) && r->frames[i].file[0]) {
-			signature_add(k, text_basename(slice_of(r->frames[i].file)));
+			key_add(k, text_basename(slice_of(r->frames[i].file)));
 			return;
 		}
-	signature_add_target(k, p);
+	key_add_target(k, p);
 }
 
 /* Adds the two sides of a race, the lesser first. */
@@ -263,35 +266,35 @@ static void add_both(struct key *k, const struct key *a, const struct key *b)
 	bool swap = a->n > b->n || (a->n == b->n && memcmp(a->text, b->text, a->n) > 0);
 	const struct key *first = swap ? b : a, *second = swap ? a : b;
 
-	signature_add(k, (struct slice){first->text, first->n});
-	signature_add(k, (struct slice){second->text, second->n});
+	key_add(k, (struct slice){first->text, first->n});
+	key_add(k, (struct slice){second->text, second->n});
 }
 
-static void add_race(struct key *k, const struct names *one, const struct names *two)
+static void key_add_race(struct key *k, const struct names *one, const struct names *two)
 {
 	struct key a = {.n = 0}, b = {.n = 0};
 
-	add_top(&a, one);
-	add_top(&b, two);
+	key_add_top(&a, one);
+	key_add_top(&b, two);
 	add_both(k, &a, &b);
 }
 
-static void signature_add_names(struct key *k, const struct crash_parser *p,
-				const struct crash_report *r, const struct names *names)
+static void key_add_names(struct key *k, const struct crash_parser *p, const struct crash_report *r,
+			  const struct names *names)
 {
 	/* The stack of a timeout is wherever the time limit expired. */
 	if (is_type(r, "Timeout") || is_type(r, "Overwrites-const-input"))
-		signature_add_target(k, p);
+		key_add_target(k, p);
 	else if (names[0].n == 0 && names[1].n == 0)
-		add_instead(k, p, r);
+		key_add_nameless(k, p, r);
 	else if (is_type(r, "Stack-overflow"))
-		add_cycle(k, &names[0]);
+		key_add_cycle(k, &names[0]);
 	else if (names[1].n > 0)
-		add_race(k, &names[0], &names[1]);
+		key_add_race(k, &names[0], &names[1]);
 	else
-		add_top(k, &names[0]);
+		key_add_top(k, &names[0]);
 	if (p->v.cause[0])
-		signature_add(k, slice_of(p->v.cause));
+		key_add(k, slice_of(p->v.cause));
 }
 
 void report_signature(const struct crash_parser *p, struct crash_report *r)
@@ -300,21 +303,21 @@ void report_signature(const struct crash_parser *p, struct crash_report *r)
 	const char *class = memory_class(r);
 	struct key k = {.n = 0};
 
-	signature_collect(r->frames, r->n_frames, r->unsymbolized, &names[0]);
+	names_collect(r->frames, r->n_frames, r->unsymbolized, &names[0]);
 	if (p->other.n > 0) {
 		size_t n;
 		_autofree_ struct crash_frame *f = report_stack(&p->other, false, &n);
 
-		signature_collect(f, n, r->unsymbolized, &names[1]);
+		names_collect(f, n, r->unsymbolized, &names[1]);
 	}
 	if (r->unsymbolized)
-		signature_add(&k, SLICE("offsets"));
+		key_add(&k, SLICE("offsets"));
 	if (*class)
-		signature_add(&k, slice_of(class));
+		key_add(&k, slice_of(class));
 	else
-		add_type(&k, p, r);
-	signature_add_names(&k, p, r, names);
-	hash(&k, r->signature);
+		key_add_type(&k, p, r);
+	key_add_names(&k, p, r, names);
+	key_hash(&k, r->signature);
 }
 
 /* --- the bug -------------------------------------------------------------- */
@@ -351,7 +354,7 @@ static const struct crash_frame *signature_place_of(const struct crash_report *r
 	return &r->frames[i];
 }
 
-void report_bug(struct crash_report *r)
+void report_bug_key(struct crash_report *r)
 {
 	const struct crash_frame *f = has_place(r) ? signature_place_of(r) : NULL;
 	struct slice in = slice_of(r->type), type;
@@ -361,12 +364,12 @@ void report_bug(struct crash_report *r)
 
 	if (!f || !scan_line(&in, &type))
 		return;
-	signature_add(&k, *class ? slice_of(class) : type);
-	signature_add(&k, slice_of(f->name));
-	signature_add(&k, text_basename(slice_of(f->file)));
+	key_add(&k, *class ? slice_of(class) : type);
+	key_add(&k, slice_of(f->name));
+	key_add(&k, text_basename(slice_of(f->file)));
 	snprintf(line, sizeof(line), "%llu", (unsigned long long)f->line);
-	signature_add(&k, slice_of(line));
-	hash(&k, r->bug);
+	key_add(&k, slice_of(line));
+	key_hash(&k, r->bug);
 }
 
 /* --- the raw key ---------------------------------------------------------- */
@@ -396,7 +399,7 @@ static bool collect_raw(const struct stack *s, const struct crash_parser *p, boo
 		snprintf(name, sizeof(name), "%.*s+%llx %.*s",
 			 (int)(module.n < 160 ? module.n : 160), module.p,
 			 (unsigned long long)f.offset, (int)(build.n < 64 ? build.n : 64), build.p);
-		signature_add_name(ret, name);
+		names_add(ret, name);
 	}
 	return ret->n > 0;
 }
@@ -404,18 +407,18 @@ static bool collect_raw(const struct stack *s, const struct crash_parser *p, boo
 static void add_sequence(struct key *k, const struct names *s)
 {
 	for (size_t i = 0; i < s->n_all; i++)
-		signature_add(k, slice_of(s->name[s->all[i]]));
+		key_add(k, slice_of(s->name[s->all[i]]));
 }
 
 /* False: there is none. */
-static bool add_raw(struct key *k, const struct crash_parser *p, const struct crash_report *r,
-		    struct names *names)
+static bool key_add_raw(struct key *k, const struct crash_parser *p, const struct crash_report *r,
+			struct names *names)
 {
 	bool overflow = is_type(r, "Stack-overflow");
 	struct key a = {.n = 0}, b = {.n = 0};
 
 	if (is_type(r, "Timeout")) {
-		signature_add_target(k, p);
+		key_add_target(k, p);
 		return p->o.target;
 	}
 	if (!collect_raw(&p->stack, p, p->v.by_engine, overflow ? CRASH_FRAMES_MAX : RAW_TOP,
@@ -423,7 +426,7 @@ static bool add_raw(struct key *k, const struct crash_parser *p, const struct cr
 	    (p->other.n > 0 && !collect_raw(&p->other, p, false, RAW_TOP, &names[1])))
 		return false;
 	if (overflow)
-		add_cycle(&a, &names[0]);
+		key_add_cycle(&a, &names[0]);
 	else
 		add_sequence(&a, &names[0]);
 	add_sequence(&b, &names[1]);
@@ -436,8 +439,8 @@ void report_raw_key(const struct crash_parser *p, struct crash_report *r)
 	_autofree_ struct names *names = xcalloc(2, sizeof(*names));
 	struct key k = {.n = 0};
 
-	signature_add(&k, SLICE("raw"));
-	add_type(&k, p, r);
-	if (add_raw(&k, p, r, names))
-		hash(&k, r->raw_key);
+	key_add(&k, SLICE("raw"));
+	key_add_type(&k, p, r);
+	if (key_add_raw(&k, p, r, names))
+		key_hash(&k, r->raw_key);
 }
