@@ -86,8 +86,8 @@ static int deliver_record(const struct publish_deliver *d, struct deliver_attemp
 }
 
 /* -ENOENT: the entry no longer exists. */
-static int deliver_attempt(struct deliver_round *w, size_t i, const struct publish_sender *s,
-			   struct err *e)
+static int deliver_one(struct deliver_round *w, size_t i, const struct publish_sender *s,
+		       struct err *e)
 {
 	struct deliver_attempt a = {.o = w->o};
 	struct delivery v = {.state_dirfd = w->d->state_dirfd,
@@ -154,7 +154,7 @@ static int deliver_pass(struct deliver_round *w, struct err *e)
 		int r = 0;
 
 		if (s && !deliver_is_mute(w, s) && outbox_due(o, t, deliver_now(w->d)))
-			r = deliver_attempt(w, i, s, e);
+			r = deliver_one(w, i, s, e);
 		if (r < 0 && r != -ENOENT)
 			return r;
 		if (outbox_at(o, i) == t)
