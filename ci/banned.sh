@@ -118,6 +118,8 @@ forbid 'an engine adapter has no clock' \
 forbid 'a policy is pure: times are arguments' \
 	'^runner/policy/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
 
+forbid 'a page is made from its model alone' \
+	'^runner/serve/page/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
 forbid 'health is judged by values alone: times are arguments' \
 	'^runner/status/health/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
 
@@ -130,6 +132,8 @@ knows runner/engine/ '(base|runner/engine)/'
 knows runner/control/ '(base|runner/control)/'
 knows runner/policy/ '(base/clock\.h|runner/policy/)'
 knows runner/status/health/ '(base|runner/status/health)/'
+# A page sees its model alone.
+knows runner/serve/page/ '(base/(buf|cleanup|clock|json|memory|units|utf8)\.h|runner/serve/(internal\.h|page/))'
 knows 'runner/(run|command)/' '(base|cgroups|images|cells|runner)/'
 knows 'runner/([^rc]|r[^u]|c[^o]|con|cor)' '(base|runner)/'
 knows 'runner/([^mc]|c[^o]|co[^m])' '(base|cgroups|images|cells|runner/([^c]|c[^o]|co[^m]))'

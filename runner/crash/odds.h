@@ -19,8 +19,9 @@
  *   reproduces 99.99 %   95 %   63 %   16 %   0.2 %
  *   flaky      0.01 %    5 %    35 %   72 %   47 %
  *   does not   -         0.1 %  2 %    12 %   53 %
- * So "does not reproduce" never means that a crash is fixed: rule 2 decides that.  More than
- * ODDS_TRIES_MAX replays (of several runs) are judged by their share: half or more reproduces. */
+ * The ledger calls both "is flaky" and "does not" flaky.  So "does not reproduce" never means that
+ * a crash is fixed: rule 2 decides that.  More than ODDS_TRIES_MAX replays (of several runs) are
+ * judged by their share: half or more reproduces. */
 enum { ODDS_TRIES_MAX = 10 };
 
 enum odds_verdict {

@@ -38,8 +38,8 @@ void notifier_free(struct notifier *n);
 
 /* The last round, after a run, with the notifications about the run (t->run, t->notes).  Waits
  * until the round ends: at most t->send_us, and 30 s for the answer to the last request.  SIGINT
- * and SIGTERM end the wait.  l: receives the learned facts (NULL: no ledger).  Does nothing when the configuration has no
- * destination. */
+ * and SIGTERM end the wait.  l: receives the learned facts (NULL: no ledger).  Does nothing when
+ * the configuration has no destination. */
 MUST_CHECK int notifier_last(const struct notify *t, struct ledger *l, struct notify_result *ret,
 			     struct err *e);
 

@@ -13,8 +13,7 @@
  *
  * publish_queue() compares the ledger with the sent notifications, and queues the missing
  * notifications in the outbox.  It may be called at any time and any number of times.  If the
- * caller is killed, the next call queues the rest.  A run calls publish_queue() when the ledger of
- * the run is on disk.
+ * caller is killed, the next call queues the rest.  Each round (notify.h) calls it.
  *
  * GitHub gets, for each crash that is neither merged nor ignored, as far as configured:
  *	new		if the crash is open, failed again at least once (or was not measured), and

@@ -50,7 +50,7 @@ static int disk_limits_by_order(const void *a, const void *b)
 
 static bool disk_limits_has_cell(const struct job *j)
 {
-	return j->phase == PHASE_RUNNING && j->fuzzing && j->fuzzing->cell;
+	return j->phase == PHASE_FUZZING && j->fuzzing && j->fuzzing->cell;
 }
 
 static void disk_limits_look_at(const struct run_look *l, const struct job *j,

@@ -172,7 +172,7 @@ static double throttled_share(const struct run *r)
 	double none = 1;
 
 	for (size_t i = 0; i < r->n; i++)
-		if (r->jobs[i].phase == PHASE_RUNNING)
+		if (r->jobs[i].phase == PHASE_FUZZING)
 			none *= 1 - r->jobs[i].fleet->clock.throttled;
 	return 1 - none;
 }

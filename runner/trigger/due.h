@@ -8,8 +8,9 @@
 /* Decides whether a run must start.  Pure.
  *
  * - The time between two starts is at least the interval.
- * - A head that was not fuzzed waits for nothing else.  When the interval is over, an active run
- *   of an older commit is stopped.
+ * - A head that was not fuzzed waits for nothing else here.  (watch.c and drive.c may put the start
+ *   off: a blocked work tree, other work on the machine, no free worker, a full disk.)  When the
+ *   interval is over, an active run of an older commit is stopped.
  * - A head with a failed run is retried with backoff: after the interval, then twice, four times
  *   the interval, up to a day (or the interval, if that is longer).  Failures of another commit
  *   do not delay a new head. */

@@ -277,7 +277,7 @@ static void start_next(struct bench *b)
 	fleet_join(&p->fleet, &(struct fleet_member){.rule = rule_preset(0.05, 1), .quota = 1});
 	(void)snprintf(p->name, sizeof(p->name), "cell-%zu", b->started);
 	p->target.name = p->name;
-	p->job = (struct job){.phase = PHASE_RUNNING,
+	p->job = (struct job){.phase = PHASE_FUZZING,
 			      .env = &b->env,
 			      .target = &p->target,
 			      .cfg = &p->cfg,

@@ -30,8 +30,8 @@
  *   raw key     identifies a failure of one target in one build without symbol names
  *               (crash_report.raw_key)
  *
- * Unknown fields, and top-level values that are not crashes, keep their values.  A save moves them
- * behind the known fields and the crashes.
+ * Unknown fields, and top-level values that are not crashes, keep their values as long as the file
+ * is there.  A save moves them behind the known fields and the crashes.
  *
  * A failure is identified by its target and its signature.  A signature alone is not enough: it
  * comes from a target's output, and a target can print any report.  So a record has an entry for

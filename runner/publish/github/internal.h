@@ -153,18 +153,12 @@ bool work_unset(struct work *w, const char *name);
 /* The request that began at `name` may have been carried out.  True: it is time to check. */
 bool work_settled(struct work *w, const char *name);
 
-/* --- find.c, issue.c, upload.c: the issue --------------------------------------- */
+/* --- find.c, upload.c: the issue --------------------------------------- */
 
 bool issue_find(struct work *w); /* w->issue.number 0: no issue exists (any more) */
 /* Puts the issue into the index of its repository, for later deliveries. */
 void issue_remember(struct work *w);
 void index_free(struct index *i); /* NULL is fine */
-
-bool issue_open(struct work *w);
-bool issue_set_state(struct work *w, bool open);
-/* Replaces the issue's reproducer by the event's, if the issue's is still marked. */
-bool issue_edit(struct work *w);
-bool comment_once(struct work *w);
 
 /* Sets the text for %REPRODUCER% in progress.  Without an upload the text begins with
  * UPLOAD_NOT. */

@@ -16,6 +16,8 @@
  *	outbox/done/<chain>.json	the results of a chain's entries: none is sent again
  *	outbox/places.json	the destinations: the end of their backoff, ...
  *	outbox/damaged/		files that could not be read as any of these
+ *	outbox/index-*.json	the known issues of a repository (runner/publish/github/find.c)
+ *	outbox/lock		held during each change
  *	outbox.lock		held by the process that delivers
  *
  * An id says what happened ("github-fixed-<crash>-<time>"), so an event that is queued twice has

@@ -47,7 +47,7 @@ static void look_for_builds(struct dispatch *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
-		bool runs = j->phase == PHASE_RUNNING && dispatch_does(d, i) == FLEET_RUNS;
+		bool runs = j->phase == PHASE_FUZZING && dispatch_does(d, i) == FLEET_RUNS;
 
 		if ((!phase_waits(j->phase) && j->phase != PHASE_DONE && !runs) || j->off ||
 		    job_wraps_up(j) || !job_other_binary(j))
@@ -68,7 +68,7 @@ static void end_long_cells(struct dispatch *d, uint64_t now)
 	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
 
-		if (j->phase != PHASE_RUNNING || dispatch_does(d, i) != FLEET_RUNS ||
+		if (j->phase != PHASE_FUZZING || dispatch_does(d, i) != FLEET_RUNS ||
 		    now - j->began_us < DAY_US)
 			continue;
 		job_pause(j, false);

@@ -257,10 +257,10 @@ static void ask_again(struct dispatch *d)
 	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
 
-		if (stands(d) && (j->phase == PHASE_RUNNING || j->phase == PHASE_TRIAGING ||
+		if (stands(d) && (j->phase == PHASE_FUZZING || j->phase == PHASE_TRIAGING ||
 				  j->phase == PHASE_MERGING))
 			job_pause(j, true);
-		else if (j->phase == PHASE_RUNNING && dispatch_does(d, i) == FLEET_BUSY)
+		else if (j->phase == PHASE_FUZZING && dispatch_does(d, i) == FLEET_BUSY)
 			job_pause(j, false);
 	}
 }

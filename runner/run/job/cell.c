@@ -138,9 +138,9 @@ static void job_cell_on_line(void *arg, struct slice line)
  * unrelated input. */
 static void end_restarted(struct job *j)
 {
-	if (j->phase != PHASE_RUNNING && j->phase != PHASE_POLITE)
+	if (j->phase != PHASE_FUZZING && j->phase != PHASE_STOPPING)
 		return;
-	if (j->phase == PHASE_RUNNING)
+	if (j->phase == PHASE_FUZZING)
 		intent_save_input(j, ASK_RESTART);
 	j->fuzzing->restarted = true;
 	job_step(j, EVENT_KILL);
@@ -178,7 +178,7 @@ enum ask job_asked(const struct job *j)
 /* The input in work is the finding: forces it out, unless the cell is ending anyway. */
 static void save_input(struct job *j, enum ask why)
 {
-	if (j->phase != PHASE_RUNNING)
+	if (j->phase != PHASE_FUZZING)
 		return;
 	intent_save_input(j, why);
 	job_step(j, EVENT_STOP_NOW);
@@ -216,7 +216,7 @@ static void job_cell_on_refused(void *arg, const char *name)
 	struct job_refused *r = job_cell_place_of(j, name);
 
 	r->n++;
-	if (!j->fuzzing->engine.running || r->saved || j->phase != PHASE_RUNNING)
+	if (!j->fuzzing->engine.running || r->saved || j->phase != PHASE_FUZZING)
 		return;
 	r->saved = true;
 	snprintf(j->fuzzing->refused, sizeof(j->fuzzing->refused), "%.31s", name);
@@ -235,9 +235,9 @@ static void job_cell_on_memory(void *arg, bool halted)
 	}
 	joblog_note(&j->log, "halted at the memory mark of %llu bytes",
 		    (unsigned long long)j->cfg->memory_high);
-	if (j->phase == PHASE_RUNNING) {
+	if (j->phase == PHASE_FUZZING) {
 		save_input(j, ASK_MEMORY);
-	} else if (j->phase == PHASE_POLITE) { /* the input must be saved here, too */
+	} else if (j->phase == PHASE_STOPPING) { /* the input must be saved here, too */
 		j->fuzzing->at_mark = true;
 		job_step(j, EVENT_STOP_NOW);
 	} else { /* a stopping cell must be able to run */
@@ -628,7 +628,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	struct cgroup_counters c;
 	struct err e;
 
-	if (j->phase != PHASE_RUNNING || fuzzing_read(j->fuzzing, &c, &e) < 0)
+	if (j->phase != PHASE_FUZZING || fuzzing_read(j->fuzzing, &c, &e) < 0)
 		return; /* the cell is just ending: its end brings the last counters */
 	job_cell_read_pressure(j, &c, now_us);
 	j->now = c;

@@ -233,8 +233,8 @@ static void job_files_take_found(struct job *j, struct slice result)
 	result.n -= sizeof(done);
 	buf_put(&j->artifacts, result);
 	if (buf_check(&j->artifacts, &e) < 0)
-		job_set_note(j, "more artifacts than can be listed: see crashes/%s",
-			     j->target->name);
+		job_set_note(j, "more artifacts than can be listed: see logs/%s/crashes/%s",
+			     j->env->dirs->id, j->target->name);
 }
 
 enum { COLLECTS_MAX = 60 }; /* tries, one a second */

@@ -154,9 +154,9 @@ static uint64_t job_cell_ends_us(const struct job *j)
 {
 	uint64_t at = job_ends_with_run(j) ? job_run_ends_us(j) : j->deadline_at;
 
-	if (j->phase == PHASE_RUNNING)
+	if (j->phase == PHASE_FUZZING)
 		return at < UINT64_MAX / 2 ? at + j->cfg->grace_us + JOB_DUMP_GRACE_US : 0;
-	return j->phase == PHASE_POLITE ? j->grace_at + JOB_DUMP_GRACE_US : j->grace_at;
+	return j->phase == PHASE_STOPPING ? j->grace_at + JOB_DUMP_GRACE_US : j->grace_at;
 }
 
 /* Gives the keeper the cell's deadline, for the case that this process is suspended. */
@@ -327,7 +327,7 @@ void job_freeze(struct job *j, bool frozen)
 {
 	struct err e;
 
-	if (frozen == j->frozen || (frozen && j->phase != PHASE_RUNNING))
+	if (frozen == j->frozen || (frozen && j->phase != PHASE_FUZZING))
 		return;
 	j->frozen = frozen;
 	if (!j->fuzzing || !j->fuzzing->cell || cell_freeze(j->fuzzing->cell, frozen, &e) < 0)

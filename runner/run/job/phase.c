@@ -6,8 +6,8 @@
 static const char *const names[] = {
     [PHASE_QUEUED] = "queued",	     [PHASE_RESTING] = "resting",
     [PHASE_CAPPED] = "capped",	     [PHASE_HELD] = "held",
-    [PHASE_PREPARING] = "preparing", [PHASE_RUNNING] = "fuzzing",
-    [PHASE_POLITE] = "stopping",     [PHASE_DUMPING] = "dumping",
+    [PHASE_PREPARING] = "preparing", [PHASE_FUZZING] = "fuzzing",
+    [PHASE_STOPPING] = "stopping",     [PHASE_DUMPING] = "dumping",
     [PHASE_KILLING] = "killing",     [PHASE_COLLECTING] = "collecting",
     [PHASE_TRIAGING] = "triaging",   [PHASE_MERGING] = "merging",
     [PHASE_DONE] = "done",
@@ -60,18 +60,18 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 	/* A stop waits for the child: its work is short, and half a layout is unusable. */
 	[PHASE_PREPARING] =
 	    {
-		[EVENT_READY] = {PHASE_RUNNING, ACTION_LAUNCH},
+		[EVENT_READY] = {PHASE_FUZZING, ACTION_LAUNCH},
 		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
 		[EVENT_ENDED] = {PHASE_COLLECTING, ACTION_COLLECT},
 	    },
-	[PHASE_RUNNING] =
+	[PHASE_FUZZING] =
 	    {
-		[EVENT_STOP] = {PHASE_POLITE, ACTION_ASK},
+		[EVENT_STOP] = {PHASE_STOPPING, ACTION_ASK},
 		[EVENT_STOP_NOW] = {PHASE_DUMPING, ACTION_DUMP},
 		[EVENT_KILL] = {PHASE_KILLING, ACTION_KILL},
 		[EVENT_ENDED] = {PHASE_COLLECTING, ACTION_COLLECT},
 	    },
-	[PHASE_POLITE] =
+	[PHASE_STOPPING] =
 	    {
 		[EVENT_STOP_NOW] = {PHASE_DUMPING, ACTION_DUMP},
 		[EVENT_KILL] = {PHASE_KILLING, ACTION_KILL},
@@ -90,7 +90,7 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 	    },
 	[PHASE_COLLECTING] =
 	    {
-		[EVENT_AGAIN] = {PHASE_RUNNING, ACTION_RELAUNCH},
+		[EVENT_AGAIN] = {PHASE_FUZZING, ACTION_RELAUNCH},
 		[EVENT_PAUSED] = {PHASE_QUEUED, ACTION_REQUEUE},
 		[EVENT_RESTS] = {PHASE_RESTING, ACTION_REQUEUE},
 		[EVENT_CAPPED] = {PHASE_CAPPED, ACTION_REQUEUE},
@@ -103,8 +103,8 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 	 */
 	[PHASE_TRIAGING] =
 	    {
-		[EVENT_READY] = {PHASE_RUNNING, ACTION_LAUNCH},
-		[EVENT_AGAIN] = {PHASE_RUNNING, ACTION_RELAUNCH},
+		[EVENT_READY] = {PHASE_FUZZING, ACTION_LAUNCH},
+		[EVENT_AGAIN] = {PHASE_FUZZING, ACTION_RELAUNCH},
 		[EVENT_PAUSED] = {PHASE_QUEUED, ACTION_REQUEUE},
 		[EVENT_RESTS] = {PHASE_RESTING, ACTION_REQUEUE},
 		[EVENT_CAPPED] = {PHASE_CAPPED, ACTION_REQUEUE},

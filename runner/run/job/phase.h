@@ -31,8 +31,8 @@ enum phase {
 	PHASE_CAPPED,
 	PHASE_HELD,
 	PHASE_PREPARING,  /* a child process lays out the working directory */
-	PHASE_RUNNING,	  /* the cell fuzzes */
-	PHASE_POLITE,	  /* asked to stop; its grace runs */
+	PHASE_FUZZING,	  /* the cell fuzzes */
+	PHASE_STOPPING,	  /* asked to stop; its grace runs */
 	PHASE_DUMPING,	  /* asked to write its current input and die; its grace runs */
 	PHASE_KILLING,	  /* the group was killed; waiting for the last process */
 	PHASE_COLLECTING, /* a child process saves artifacts and new inputs */

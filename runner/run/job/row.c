@@ -113,7 +113,7 @@ static void row_usage(const struct job *j, struct target_row *r)
 	r->pressure_io = j->pressure[2];
 	/* Only a living cell has a state. */
 	r->pressure_state = effective_state_name(
-	    j->phase >= PHASE_RUNNING && j->phase <= PHASE_KILLING ? c->state : EFFECTIVE_OK);
+	    j->phase >= PHASE_FUZZING && j->phase <= PHASE_KILLING ? c->state : EFFECTIVE_OK);
 	r->memory_now = n->mem_now;
 	r->memory_peak = b->mem_peak > n->mem_peak ? b->mem_peak : n->mem_peak;
 	r->memory_limit = j->cfg->memory;

@@ -222,7 +222,8 @@ static void check_note_unprovable(struct triage *t, const struct known_crash *c,
 		    c->signature, part->signature);
 }
 
-/* All inputs of the crash have passed here, as often as they must. */
+/* Each input of the crash has passed here as often as is asked in this run.  Decides whether that
+ * proves a fix. */
 static void check_all_passed(struct triage *t)
 {
 	const struct known_crash *c = check_in_work(t), *never = check_unprovable(t, c);

@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Building blocks of pages.  All functions write to p->h, which keeps the first error. */
+/* Building blocks of pages.  A page is made from its model alone, a JSON object (runner/serve/
+ * internal.h): it reads no file and no clock.  All functions write to p->h, which keeps the first
+ * error. */
 struct page {
 	struct html h;
 	const char *root;    /* the path to the site's root: "" or "../" */

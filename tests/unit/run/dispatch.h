@@ -118,7 +118,7 @@ void job_start(struct job *j, uint64_t budget_us)
 	if (p->other && !p->same)
 		fleet_rebuilt(j->fleet);
 	p->other = false;
-	j->phase = PHASE_RUNNING;
+	j->phase = PHASE_FUZZING;
 	j->began_us = w.now;
 	fleet_launched(j->fleet, w.now);
 	if (!p->dies)
@@ -135,8 +135,8 @@ void job_pause(struct job *j, bool now)
 	p->pauses++;
 	if (!phase_waits(j->phase) && j->phase != PHASE_DONE)
 		j->intent = INTENT_PAUSE;
-	if (j->phase == PHASE_RUNNING && !p->deaf)
-		j->phase = PHASE_POLITE;
+	if (j->phase == PHASE_FUZZING && !p->deaf)
+		j->phase = PHASE_STOPPING;
 	p->deaf = false;
 }
 
@@ -145,8 +145,8 @@ void job_stop(struct job *j, enum reason r, bool now)
 	(void)now;
 	if (j->pending == REASON_NONE)
 		j->pending = r;
-	if (j->phase == PHASE_RUNNING)
-		j->phase = PHASE_POLITE;
+	if (j->phase == PHASE_FUZZING)
+		j->phase = PHASE_STOPPING;
 	else if (phase_waits(j->phase) && !part_of(j)->merges)
 		leave(j, PHASE_DONE);
 }
@@ -252,15 +252,15 @@ static inline void live(struct job *j)
 {
 	struct part *p = part_of(j);
 
-	if (j->phase == PHASE_RUNNING)
+	if (j->phase == PHASE_FUZZING)
 		fuzz(j);
-	else if (j->phase == PHASE_POLITE && p->unsaved)
+	else if (j->phase == PHASE_STOPPING && p->unsaved)
 		not_saved(j);
-	else if (j->phase == PHASE_POLITE && j->pending == REASON_NONE)
+	else if (j->phase == PHASE_STOPPING && j->pending == REASON_NONE)
 		leave(j, PHASE_QUEUED);
-	else if (j->phase == PHASE_POLITE && !p->merges)
+	else if (j->phase == PHASE_STOPPING && !p->merges)
 		leave(j, PHASE_DONE);
-	else if (j->phase == PHASE_POLITE)
+	else if (j->phase == PHASE_STOPPING)
 		merge(j);
 	else if (j->phase == PHASE_MERGING && p->merge_s-- == 0)
 		merged(j);

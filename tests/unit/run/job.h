@@ -461,7 +461,7 @@ static inline void keeper_kills_cell(void)
 static inline void pause_it(void)
 {
 	job_pause(&w.job, false);
-	assert_int_equal(w.job.phase, PHASE_POLITE);
+	assert_int_equal(w.job.phase, PHASE_STOPPING);
 	cell_ends(0);
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
 }
@@ -471,7 +471,7 @@ static inline void first_turn(void)
 {
 	job_start(&w.job, 86400 * S);
 	triaged((struct triage_sum){0}, 1);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 }
 
 #endif

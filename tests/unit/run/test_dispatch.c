@@ -51,7 +51,7 @@ static void one_that_is_larger_than_the_machine_runs_alone(void **state)
 	w.cfgs[0].memory = 5000;
 	w.parts[0].finds = true;
 	seconds(10);
-	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 	assert_int_equal(w.d.busy, 1);
 	assert_true(dispatch_borrow_memory(&w.d, 0));
 	assert_false(dispatch_borrow_memory(&w.d, 1));
@@ -100,14 +100,14 @@ static void fewer_workers_and_more(void **state)
 	for (size_t i = 0; i < 4; i++)
 		w.parts[i].finds = true;
 	seconds(70);
-	assert_int_equal(in_phase(PHASE_RUNNING), 4);
+	assert_int_equal(in_phase(PHASE_FUZZING), 4);
 	workers_limit(&w.d.workers, 1);
 	seconds(3);
-	assert_int_equal(in_phase(PHASE_RUNNING), 1);
+	assert_int_equal(in_phase(PHASE_FUZZING), 1);
 	assert_int_equal(w.d.busy, 1);
 	workers_limit(&w.d.workers, 3);
 	seconds(3);
-	assert_int_equal(in_phase(PHASE_RUNNING), 3);
+	assert_int_equal(in_phase(PHASE_FUZZING), 3);
 }
 
 /* A stopping cell has its worker until it has ended: meanwhile no other cell leaves because of the
@@ -121,14 +121,14 @@ static void each_worker_less_pauses_one_target(void **state)
 	for (size_t i = 0; i < 6; i++)
 		w.parts[i].finds = true;
 	seconds(70);
-	assert_int_equal(in_phase(PHASE_RUNNING), 6);
+	assert_int_equal(in_phase(PHASE_FUZZING), 6);
 	for (unsigned left = 5; left >= 1; left--) {
 		workers_limit(&w.d.workers, left);
 		for (unsigned s = 0; s < 3; s++) {
 			seconds(1);
-			assert_true(in_phase(PHASE_RUNNING) >= left);
+			assert_true(in_phase(PHASE_FUZZING) >= left);
 		}
-		assert_int_equal(in_phase(PHASE_RUNNING), left);
+		assert_int_equal(in_phase(PHASE_FUZZING), left);
 	}
 	for (size_t i = 0; i < 6; i++)
 		pauses += w.parts[i].pauses;
@@ -146,7 +146,7 @@ static void a_target_that_dies_at_once_delays_no_other(void **state)
 	dispatch_next(&w.d);
 	check();
 	assert_int_equal(in_phase(PHASE_DONE), 6);
-	assert_int_equal(in_phase(PHASE_RUNNING), 2);
+	assert_int_equal(in_phase(PHASE_FUZZING), 2);
 	for (size_t i = 0; i < MOST; i++)
 		assert_int_equal(w.parts[i].starts, 1);
 }
@@ -182,11 +182,11 @@ static void a_waiting_target_has_a_worker_for_its_end(void **state)
 	starts = w.parts[0].starts + w.parts[1].starts;
 	seconds(895);
 	assert_int_equal(w.jobs[2].phase, PHASE_QUEUED);
-	assert_int_equal(in_phase(PHASE_RUNNING), 2);
+	assert_int_equal(in_phase(PHASE_FUZZING), 2);
 	seconds(10 + MERGE_S);
 	assert_int_equal(w.parts[2].wraps, 1);
 	assert_int_equal(w.jobs[2].reason, REASON_STARVED);
-	assert_int_equal(in_phase(PHASE_RUNNING), 2);
+	assert_int_equal(in_phase(PHASE_FUZZING), 2);
 	assert_int_equal(w.parts[0].starts + w.parts[1].starts, starts + 1);
 }
 
@@ -202,7 +202,7 @@ static void a_target_that_does_not_fit_disturbs_no_other(void **state)
 	w.cfgs[2].memory = 900;
 	w.parts[2].merges = true;
 	seconds(10);
-	assert_int_equal(in_phase(PHASE_RUNNING), 2);
+	assert_int_equal(in_phase(PHASE_FUZZING), 2);
 	job_stop(&w.jobs[2], REASON_STARVED, false);
 	pauses = w.parts[0].pauses + w.parts[1].pauses;
 	seconds(5000);

@@ -108,7 +108,7 @@ static void a_cell_lives_for_a_day(void **state)
 	seconds(1000);
 	assert_int_equal(w.parts[0].starts, 2);
 	assert_int_equal(w.parts[0].maintained, 1);
-	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 }
 
 static void a_new_build_wakes(void **state)
@@ -120,15 +120,15 @@ static void a_new_build_wakes(void **state)
 	seconds(3000);
 	assert_int_equal(w.jobs[0].phase, PHASE_RESTING);
 	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
-	assert_int_equal(w.jobs[2].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[2].phase, PHASE_FUZZING);
 	for (size_t i = 0; i < 3; i++)
 		w.parts[i].other = true;
 	w.parts[1].dies = false;
 	seconds(13);
 	assert_int_equal(w.parts[1].revived, 1);
-	assert_int_equal(w.jobs[1].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[1].phase, PHASE_FUZZING);
 	assert_int_equal(w.parts[2].starts, 2); /* although no other target wanted its worker */
-	assert_int_equal(in_phase(PHASE_RUNNING), 3);
+	assert_int_equal(in_phase(PHASE_FUZZING), 3);
 }
 
 /* A target that only has to merge before its end merges first. */
@@ -138,7 +138,7 @@ static void it_does_not_wake_a_target_that_ends(void **state)
 	begin(2, 1, true);
 	w.parts[0].finds = w.parts[1].finds = w.parts[1].merges = true;
 	seconds(10);
-	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 	job_stop(&w.jobs[1], REASON_CRASH_LOOP, false);
 	w.parts[1].other = true;
 	seconds(890);
@@ -221,9 +221,9 @@ static void a_target_at_a_limit_has_another_day(void **state)
 	seconds(86000);
 	assert_int_equal(in_phase(PHASE_DONE), 3);
 	seconds(500);
-	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
-	assert_int_equal(w.jobs[2].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[2].phase, PHASE_FUZZING);
 }
 
 /* All jobs wait, and continue in their old state. */
@@ -248,7 +248,7 @@ static void a_full_disk_is_waited_for(void **state)
 	assert_int_equal(w.parts[2].revived, 1);
 	assert_int_equal(w.parts[1].revived, 0);
 	seconds(3);
-	assert_int_equal(in_phase(PHASE_RUNNING), 3);
+	assert_int_equal(in_phase(PHASE_FUZZING), 3);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(w.jobs[i].reason, i == 1 ? REASON_DISK_LIMIT : REASON_NONE);
 }

@@ -14,14 +14,14 @@ static void stopped_it_is_out_until_a_person_starts_it(void **state)
 	w.parts[0].finds = w.parts[1].finds = true;
 	seconds(50);
 	dispatch_stop(&w.d, &w.jobs[0], false);
-	assert_int_equal(w.jobs[0].phase, PHASE_POLITE);
+	assert_int_equal(w.jobs[0].phase, PHASE_STOPPING);
 	seconds(100);
 	assert_int_equal(w.jobs[0].phase, PHASE_DONE);
 	assert_int_equal(w.jobs[0].reason, REASON_STOPPED);
 	assert_int_equal(w.parts[0].starts, 1);
-	assert_int_equal(w.jobs[1].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[1].phase, PHASE_FUZZING);
 	dispatch_start(&w.d, &w.jobs[0]);
-	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 	assert_int_equal(w.parts[0].starts, 2);
 	assert_false(w.jobs[0].off);
 	seconds(50);
@@ -49,7 +49,7 @@ static void only_a_user_revives_it(void **state)
 	assert_int_equal(in_phase(PHASE_DONE), 2);
 	dispatch_start(&w.d, &w.jobs[0]);
 	seconds(2 * MERGE_S); /* its findings of two days ago are merged first */
-	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
 }
 
@@ -65,7 +65,7 @@ static void started_at_its_end_it_comes_back_after_it(void **state)
 	dispatch_start(&w.d, &w.jobs[0]);
 	assert_true(w.jobs[0].wanted);
 	seconds(MERGE_S + 2);
-	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 	dispatch_start(&w.d, &w.jobs[0]); /* it runs already */
 	assert_int_equal(w.parts[0].starts, 2);
 	/* and if the stop comes last, it counts */
@@ -99,7 +99,7 @@ static void a_plateau_is_tried_again_with_limits_of_its_own(void **state)
 	dispatch_start(&w.d, &w.jobs[0]);
 	assert_int_equal(w.parts[0].budget_us, 20000 * S);
 	seconds(1000);
-	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 }
 
 static void a_cap_counts_from_a_persons_start(void **state)
@@ -129,13 +129,13 @@ static void skipped_the_others_come_first(void **state)
 		size_t i = 0;
 
 		seconds(20);
-		while (i < 3 && w.jobs[i].phase != PHASE_RUNNING)
+		while (i < 3 && w.jobs[i].phase != PHASE_FUZZING)
 			i++;
 		assert_true(i < 3);
 		assert_int_equal(dispatch_skip(&w.d, &w.jobs[i], &e), 0);
 		seconds(2);
 		assert_int_equal(w.jobs[i].phase, PHASE_QUEUED);
-		assert_int_equal(in_phase(PHASE_RUNNING), 1);
+		assert_int_equal(in_phase(PHASE_FUZZING), 1);
 	}
 }
 
@@ -168,7 +168,7 @@ static void alone_it_goes_on(void **state)
 	seconds(2);
 	assert_int_equal(dispatch_skip(&w.d, &w.jobs[0], &e), 0);
 	seconds(3);
-	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 	assert_int_equal(w.parts[0].starts, 2);
 	assert_int_equal(dispatch_skip(&w.d, &w.jobs[1], &e), -EALREADY);
 	assert_string_equal(e.msg, "it has ended (stopped)");
@@ -208,16 +208,16 @@ static void started_it_is_next_whoever_waits(void **state)
 		for (size_t i = 0; i < 6; i++)
 			w.parts[i].finds = true;
 		seconds(10);
-		assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+		assert_int_equal(w.jobs[0].phase, PHASE_FUZZING);
 		dispatch_start(&w.d, &w.jobs[5]);
 		seconds(250);
 		assert_int_equal(w.parts[0].pauses, 0); /* its turn is not cut short */
 		seconds(60);
-		assert_int_equal(w.jobs[5].phase, PHASE_RUNNING);
+		assert_int_equal(w.jobs[5].phase, PHASE_FUZZING);
 		assert_int_equal(dispatch_skip(&w.d, &w.jobs[5], &e), 0);
 		dispatch_start(&w.d, &w.jobs[5]);
 		seconds(5);
-		assert_int_equal(w.jobs[5].phase, PHASE_RUNNING);
+		assert_int_equal(w.jobs[5].phase, PHASE_FUZZING);
 		assert_int_equal(w.parts[5].starts, 2);
 		assert_int_equal(dispatch_skip(&w.d, &w.jobs[5], &e), 0);
 		seconds(5);

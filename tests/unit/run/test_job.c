@@ -288,7 +288,7 @@ static void nor_does_one_that_was_just_ending(void **state)
 	first_turn();
 	w.failures = 1;
 	job_stop(&w.job, REASON_RUN_DEADLINE, false);
-	assert_int_equal(w.job.phase, PHASE_POLITE);
+	assert_int_equal(w.job.phase, PHASE_STOPPING);
 	job_stop(&w.job, REASON_STOPPED, false);
 	cell_ends(77);
 	assert_int_equal(w.job.phase, PHASE_DONE);
@@ -434,7 +434,7 @@ static void a_bomb_that_is_asked_to_stop_is_saved(void **state)
 	first_turn();
 	w.job.fuzzing->engine.running = w.job.fuzzed = true;
 	job_pause(&w.job, false);
-	assert_int_equal(w.job.phase, PHASE_POLITE);
+	assert_int_equal(w.job.phase, PHASE_STOPPING);
 	job_cell_ops.memory(&w.job, true);
 	assert_int_equal(w.job.phase, PHASE_DUMPING);
 	cell_ends(77);
@@ -467,7 +467,7 @@ static void a_shortage_is_no_end(void **state)
 		w.job.is_short = false; /* the run has noted it */
 	}
 	job_start(&w.job, 86400 * S);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	assert_int_equal(w.job.failures_total, 0);
 	cell_fails();
 	w.launch_fails = ENOENT; /* another error */
@@ -493,7 +493,7 @@ static void a_shortage_that_crun_reports(void **state)
 		assert_true(w.job.is_short);
 		w.job.is_short = false;
 		job_start(&w.job, 86400 * S);
-		assert_int_equal(w.job.phase, PHASE_RUNNING);
+		assert_int_equal(w.job.phase, PHASE_FUZZING);
 	}
 	job_cell_ops.ended(&w.job, &end);
 	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);

@@ -81,7 +81,7 @@ static void known_failures_wait_for_one_triage(void **state)
 	before = w.triages;
 	for (unsigned i = 0; i < 50; i++)
 		fails();
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	assert_int_equal(w.triages, before);
 	assert_int_equal(w.cells, 51);
 	assert_int_equal(w.parked, 49); /* the first cell was not in a seat yet */
@@ -116,7 +116,7 @@ static void others_are_looked_at_between_two_cells(void **state)
 		assert_null(w.job.seat);
 		assert_int_equal(w.job.phase, PHASE_TRIAGING);
 		triaged((struct triage_sum){.artifacts = 1}, 1);
-		assert_int_equal(w.job.phase, PHASE_RUNNING);
+		assert_int_equal(w.job.phase, PHASE_FUZZING);
 	}
 }
 
@@ -136,7 +136,7 @@ static void a_cell_is_used_again_only_when_it_is_clean(void **state)
 	job_cell_ops.exited(&w.job, &end, true);
 	assert_int_equal(w.killed, 1);
 	assert_int_equal(w.parked, 0);
-	assert_int_equal(w.job.phase, PHASE_RUNNING); /* until the cell is gone */
+	assert_int_equal(w.job.phase, PHASE_FUZZING); /* until the cell is gone */
 	job_cell_ops.ended(&w.job, &end);
 	assert_int_equal(w.cells, 3);
 
@@ -178,7 +178,7 @@ static void a_given_seed_needs_a_cell_of_its_own(void **state)
 	first_turn();
 	fails();
 	assert_null(w.job.seat);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	assert_int_equal(w.cells, 2);
 }
 

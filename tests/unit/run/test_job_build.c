@@ -13,7 +13,7 @@ static void open_crashes_are_tried_on_each_build(void **state)
 	assert_false(w.triage.anew);
 	pause_it();
 	job_start(&w.job, 86400 * S); /* the same one */
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	assert_int_equal(w.triages, 1);
 	pause_it();
 	build("another");
@@ -23,7 +23,7 @@ static void open_crashes_are_tried_on_each_build(void **state)
 	assert_true(w.triage.rebuilt);
 	assert_true(w.triage.anew);
 	triaged((struct triage_sum){.fixed = 1}, 1);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	assert_int_equal(w.job.restarts, 0);
 	assert_int_equal(w.job.crashes.fixed, 1);
 	assert_int_equal(w.cells, 3);
@@ -59,7 +59,7 @@ static void a_new_build_has_to_fuzz_itself(void **state)
 	job_start(&w.job, 86400 * S);
 	assert_true(w.job.fuzzed);
 	triaged((struct triage_sum){0}, 1);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	assert_false(w.job.fuzzed);
 }
 
@@ -98,7 +98,7 @@ static void a_binary_that_comes_back(void **state)
 	job_revive(&w.job);
 	job_start(&w.job, 86400 * S);
 	triaged((struct triage_sum){0}, 1);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	assert_false(job_other_binary(&w.job));
 }
 
@@ -122,7 +122,7 @@ static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
 	snprintf(was, sizeof(was), "%s", w.job.build.id);
 	w.fleet.turn_began_us = 7;
 	cell_fails();
-	assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
+	assert_int_equal(w.job.phase, PHASE_FUZZING); /* once more */
 	assert_int_equal(w.job.restarts, 1);
 	build("another");
 	cell_fails();
@@ -134,7 +134,7 @@ static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
 	job_start(&w.job, 86400 * S);
 	assert_string_not_equal(w.job.build.id, was);
 	triaged((struct triage_sum){0}, 1);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	assert_int_equal(w.job.restarts, 1);
 }
 
@@ -150,7 +150,7 @@ static void one_that_was_exchanged_before_its_first_cell(void **state)
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
 	assert_true(w.triage.rebuilt);
 	triaged((struct triage_sum){0}, 1);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 }
 
 /* The run's commit belongs only to the binary at the run's start. */
@@ -240,7 +240,7 @@ static void a_new_build_is_not_judged_by_the_old_one(void **state)
 	assert_int_equal(w.job.cov, 0);
 	triaged((struct triage_sum){0}, 1);
 	cell_fails();
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 }
 
 static void how_its_turns_ended_is_counted(void **state)
@@ -404,7 +404,7 @@ static void open_crashes_leave_time_to_fuzz(void **state)
 	job_start(&w.job, 86400 * S);
 	assert_int_equal(w.triage.budget_us, 30 * S);
 	triaged((struct triage_sum){.left = 3}, 30);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	assert_true(w.job.untriaged);
 	cell_ends(77);
 	assert_int_equal(w.triages, 2);
@@ -414,7 +414,7 @@ static void open_crashes_leave_time_to_fuzz(void **state)
 	job_row(&w.job, w.now, &row);
 	assert_int_equal(row.untriaged, 0);
 	assert_int_equal(row.undecided, 1);
-	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
 	job_stop(&w.job, REASON_PLATEAU, false);
 	w.failures = 1;
 	cell_ends(77);

@@ -385,7 +385,7 @@ static void a_failure_without_an_artifact_waits_for_triage(void **state)
 		assert_non_null(memmem(k.text.p, k.text.n, "last words\n", 11));
 		kept_done(&k);
 		triaged((struct triage_sum){.artifacts = 1}, 1);
-		assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
+		assert_int_equal(w.job.phase, PHASE_FUZZING); /* once more */
 	}
 	w.failures = 1; /* with an artifact there is no such entry */
 	cell_ends(77);
@@ -425,7 +425,7 @@ static void a_target_that_executes_itself_has_failed(void **state)
 		assert_false(k.by_text);
 		kept_done(&k);
 		triaged((struct triage_sum){.artifacts = 1}, 1);
-		assert_int_equal(w.job.phase, asked ? PHASE_QUEUED : PHASE_RUNNING);
+		assert_int_equal(w.job.phase, asked ? PHASE_QUEUED : PHASE_FUZZING);
 	}
 }
 
@@ -522,7 +522,7 @@ static void a_row_counts_by_its_reason(void **state)
 		assert_true(r.unfuzzed && !r.given_up);
 		w.job.fuzzed = true;
 	}
-	w.job.phase = PHASE_RUNNING;
+	w.job.phase = PHASE_FUZZING;
 	cell_ends(0);
 }
 

@@ -272,7 +272,7 @@ static void a_corpus_is_no_more_than_its_files(void **state)
 	w.job.phase = PHASE_DONE;
 	job_row(&w.job, w.now, &row);
 	assert_int_equal(row.corpus_units, 8);
-	w.job.phase = PHASE_RUNNING;
+	w.job.phase = PHASE_FUZZING;
 }
 
 /* A curve that an earlier version accepted gets no CPU time now. */
