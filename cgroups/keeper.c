@@ -91,7 +91,7 @@ static void kill_late(struct keeping *k, struct keeper_message *w)
 	_autoclose_ int dir = -1;
 	struct err e;
 
-	if (atomic_load(&shared->deadline) != w->number) { /* the next message was lost */
+	if (atomic_load(&shared->deadline) != w->number) { /* a newer one is in force */
 		w->until_us = 0;
 		return;
 	}

@@ -90,7 +90,7 @@ struct rule {
 	 .conditions = 1,                                    \
 	 .when = {ARG_MASK(arg_, mask_, value_)}},
 
-#define REFUSE(call_, why)
+#define DROP(call_, why)
 #define NETWORK(call_, arg_, value_, why)
 
 static const struct rule rules[] = {
@@ -115,19 +115,19 @@ static const struct rule network_rules[] = {
 };
 
 #undef NETWORK
-#undef REFUSE
+#undef DROP
 #define NETWORK(call_, arg_, value_, why)
-#define REFUSE(call_, why) #call_,
+#define DROP(call_, why) #call_,
 
-static const char *const not_in_builds[] = {
+static const char *const dropped_in_builds[] = {
 #include "images/syscalls_build.inc"
 };
 
 /* Whether a rule for engines also applies to the profile. */
 static bool seccomp_is_for(const struct rule *rule, enum cell_profile profile)
 {
-	for (size_t i = 0; i < sizeof(not_in_builds) / sizeof(not_in_builds[0]); i++)
-		if (profile != CELL_ENGINE && strcmp(rule->call, not_in_builds[i]) == 0)
+	for (size_t i = 0; i < sizeof(dropped_in_builds) / sizeof(dropped_in_builds[0]); i++)
+		if (profile != CELL_ENGINE && strcmp(rule->call, dropped_in_builds[i]) == 0)
 			return false;
 	return true;
 }

@@ -10,7 +10,7 @@
 
 /* The system calls that a cell may make: an allow list in images/syscalls.inc, with a reason for
  * each line.  The differences for builds are in images/syscalls_build.inc.  libseccomp compiles the
- * list; no other module uses libseccomp.  Every other call reaches us as a notification
+ * list; no other module uses libseccomp.  A call without a line reaches us as a notification
  * (seccomp_unotify(2)), is refused and reported. */
 
 enum { SECCOMP_NAME_MAX = 48 };

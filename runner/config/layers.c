@@ -37,7 +37,7 @@ static int layers_unknown(const struct layer *l, const char *prefix, const char 
 	return where_fail(at, e, "unknown key%s%s%s", *hint ? " (" : "", hint, *hint ? ")" : "");
 }
 
-static int layers_object(const struct layer *l, const char *prefix, json_t *object, uint32_t id,
+static int layer_members(const struct layer *l, const char *prefix, json_t *object, uint32_t id,
 			 const struct where *at, struct err *e);
 
 static void layers_note(const struct layer *l, const struct key *k, const struct where *at)
@@ -65,7 +65,7 @@ static int layers_plateau(const struct layer *l, json_t *v, uint32_t id, const s
 	const struct key *rule = schema_find(l->schema, "plateau.", SLICE("rule"));
 
 	if (json_is_object(v))
-		return layers_object(l, "plateau.", v, id, at, e);
+		return layer_members(l, "plateau.", v, id, at, e);
 	if (json_is_string(v))
 		return layers_store(l, rule, v, id, at, e);
 	if (!json_is_false(v))
@@ -89,11 +89,11 @@ static int layers_member(const struct layer *l, const char *prefix, const char *
 	if (k->type != VALUE_SECTION)
 		return layers_store(l, k, v, id, &at, e);
 	if (l->schema == &schema_trigger)
-		return layers_object(l, "quiet.", v, id, &at, e);
+		return layer_members(l, "quiet.", v, id, &at, e);
 	return l->schema == &schema_target ? layers_plateau(l, v, id, &at, e) : 0;
 }
 
-static int layers_object(const struct layer *l, const char *prefix, json_t *object, uint32_t id,
+static int layer_members(const struct layer *l, const char *prefix, json_t *object, uint32_t id,
 			 const struct where *at, struct err *e)
 {
 	uint32_t child = places_child(id);
@@ -115,7 +115,7 @@ static int layers_object(const struct layer *l, const char *prefix, json_t *obje
 int layer_object(const struct layer *l, json_t *values, uint32_t id, const struct where *at,
 		 struct err *e)
 {
-	int r = layers_object(l, "", values, id, at, e);
+	int r = layer_members(l, "", values, id, at, e);
 
 	for (size_t i = 0; r == 0 && i < l->schema->n; i++)
 		if ((l->schema->keys[i].flags & KEY_REQUIRED) && l->from[i].rank == 0)

@@ -23,9 +23,10 @@
  *                mistakes a starved target for a finished target
  *   none         never
  *
- * All but the last two wait until the target has not been starved or thrashing for a
- * minute.  All but the last wait until the engine has tried its longest inputs, or run 100
- * inputs for each byte of them.  A cap ends the target in any case. */
+ * price and cpu-silence wait until the target has not been starved or thrashing for a minute.
+ * Every rule but none waits until the engine has tried its longest inputs, or run 100 inputs for
+ * each byte of them.  At its cap a target leaves in any case: it ends, or waits for the next day.
+ */
 
 enum rule_kind { RULE_PRICE, RULE_CPU_SILENCE, RULE_WALL, RULE_NONE };
 
@@ -40,8 +41,9 @@ struct rule {
 	double gate_least;  /* minimum number of edges behind a gate */
 	double gate_share;  /* edges behind a gate, as a share of the edges not reached yet */
 };
-/* The constants of the price rule, as docs/scheduling.md derives them.  scale: 1 normally; a
- * smaller scale shortens all times and raises the price by the same factor, for tests. */
+/* The constants of the price rule, as docs/scheduling.md derives them.  scale: 1 for
+ * the price 0.05; a smaller scale shortens all times and raises the price by the same factor (for
+ * another price, and for tests). */
 struct rule rule_preset(double price, double scale);
 
 /* The inputs of a rule. */

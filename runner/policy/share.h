@@ -8,17 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Chooses the target that gets a free worker for a turn.
+/* Chooses the target that gets a free worker for a turn, when fleet.c has no target that goes
+ * first.
  *
- *   index  A build that hardly ran comes first, and a target that is due: by priority, then in
- *          their order.  Otherwise, with the probability `floor`, the target that has waited
- *          longest.  Otherwise the best draw of
+ *   index  A build that hardly ran comes first, and a target that is due: by priority, then a
+ *          build that hardly ran, then the longest waiting.  Otherwise, with the probability
+ * `floor`, the target that has waited longest.  Otherwise the best draw of
  *
  *              weight (Gamma(found + 1/2) / age + gate Gamma(3) / 3 / build age)
  *
  *          so that a target is chosen as often as it is likely to be the best target (Thompson
- *          sampling).  When every mean is below its price, none is chosen, except by the floor.
- *          A target marked as last never goes before the others.
+ *          sampling).  When every mean is below its price and a core may be left idle, none is
+ *          chosen, except by the floor.  A target with after_others never goes before the
+ *          others, except by the floor.
  *   equal  the target that got the least time
  *   queue  in their order, each to its end
  *

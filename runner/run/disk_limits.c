@@ -22,8 +22,9 @@
 enum { REST_TIMES = 4 };
 /* Space that a cell held becomes free a moment after its end. */
 #define SETTLE_US (2 * USEC_PER_SEC)
-/* A cell is to blame if it took this share of the reserve, or holds it in files without a name. */
-enum { BLAME_SHARE = 8, LOOK_QUICK = 0, LOOK_DEEP = 1 };
+/* A cell is to blame if it took an eighth of the reserve, or holds it in files without a name. */
+enum { BLAME_SHARE = 8 };
+enum { LOOK_QUICK, LOOK_DEEP };
 
 /* The child's result for a job's cell. */
 struct looked {
@@ -221,7 +222,7 @@ static void disk_limits_report(struct run *r, const char *text)
 	r->o.event(r->o.arg, run_look(r), SIZE_MAX, text);
 }
 
-static void disk_limits_hold(struct run *r, uint64_t now)
+static void disk_limits_freeze(struct run *r, uint64_t now)
 {
 	if (!r->frozen_us) {
 		r->frozen_us = now;
@@ -232,7 +233,7 @@ static void disk_limits_hold(struct run *r, uint64_t now)
 		job_freeze(&r->jobs[i], true);
 }
 
-static void disk_limits_let_go(struct run *r)
+static void disk_limits_thaw(struct run *r)
 {
 	if (!r->frozen_us)
 		return;
@@ -247,7 +248,7 @@ static void disk_limits_let_go(struct run *r)
 static void disk_limits_wait_for_room(struct run *r)
 {
 	r->foreign = true;
-	disk_limits_let_go(r);
+	disk_limits_thaw(r);
 	if (!run_goes_on(r))
 		run_each_job(r, run_end_politely, REASON_DISK_LIMIT);
 	if (dispatch_disk(&r->dispatch, run_goes_on(r)) && run_goes_on(r))
@@ -259,7 +260,7 @@ static void disk_limits_go_on(struct run *r)
 	bool frozen = r->frozen_us != 0, waited;
 
 	r->foreign = false;
-	disk_limits_let_go(r);
+	disk_limits_thaw(r);
 	waited = dispatch_disk(&r->dispatch, false);
 	if (frozen || (waited && run_goes_on(r)))
 		disk_limits_report(r, "there is space on the disk again");
@@ -277,7 +278,7 @@ static void disk_limits_judge(struct run *r, const struct run_look *l)
 	if (!l->frozen || !r->frozen_us || !r->disk.low || disk_limits_any_leaves(r))
 		return;
 	if (disk_limits_blame_one(r))
-		r->frozen_us = now;
+		r->frozen_us = now; /* its space becomes free only now */
 	else if (now - r->frozen_us >= SETTLE_US)
 		disk_limits_wait_for_room(r);
 }
@@ -344,7 +345,7 @@ static void on_low(struct run *r, uint64_t now)
 		disk_limits_wait_for_room(r);
 		return;
 	}
-	disk_limits_hold(r, now);
+	disk_limits_freeze(r, now);
 	if (!disk_limits_any_leaves(r))
 		start_look(r, LOOK_DEEP, now); /* a look under way began before the freeze */
 }

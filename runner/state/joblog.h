@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* A target's log, with a size limit.  The first half of the limit holds the beginning of the
- * output.  After that the log holds the last piece of each cell's output, which has the report.
+ * output.  After that the log holds the last piece of each cell's output, which has the report, as
+ * long as the limit has room.
  * The log itself states how many bytes were left out.  If the log cannot be written (disk full), it
  * is abandoned, and the lost bytes are counted.  The job continues. */
 enum { JOBLOG_TAIL = 65536, JOBLOG_MIN = 4 * JOBLOG_TAIL };

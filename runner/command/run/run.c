@@ -330,10 +330,9 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 
 	t.targets = &s->common.targets;
 	t.send_us = SEND_LIVE_US;
-	r = notifier_new(
-	    o->loop, &t,
-	    &(struct notifier_ledger){books_ledger(o->books), save_learned, o->books}, &notifier,
-	    e);
+	r = notifier_new(o->loop, &t,
+			 &(struct notifier_ledger){books_ledger(o->books), save_learned, o->books},
+			 &notifier, e);
 	if (r < 0)
 		return r;
 	o->arg = &live;

@@ -54,7 +54,7 @@ bool job_may_minimise(const struct job *j)
 }
 
 /* Whether the job must end at once.  Then its artifacts stay in the queue for a later run. */
-static bool hurried(const struct job *j)
+static bool skips_last_steps(const struct job *j)
 {
 	return j->intent == INTENT_KILL || j->pending == REASON_STOPPED ||
 	       j->pending == REASON_LOST || j->pending == REASON_DISK_LIMIT ||
@@ -63,7 +63,7 @@ static bool hurried(const struct job *j)
 
 enum phase_event job_after_last(const struct job *j)
 {
-	if (hurried(j))
+	if (skips_last_steps(j))
 		return EVENT_FINAL;
 	if (j->fuzzed && !j->has_merged && j->cfg->merge_us > 0)
 		return EVENT_MERGE;
@@ -311,7 +311,7 @@ void job_after_collect(struct job *j)
 		return;
 	}
 	/* Triage comes between two cells, so that the next cell suppresses a new known leak. */
-	if (j->untriaged && !hurried(j) && triage_left(j) > 0 &&
+	if (j->untriaged && !skips_last_steps(j) && triage_left(j) > 0 &&
 	    !(j->ask == ASK_PAUSE && j->hurries))
 		job_step(j, EVENT_TRIAGE);
 	else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress of a job's target from earlier runs, as long as its build is the same. */
+/* The build of a job's target: whether its binary has changed, and the progress of earlier runs
+ * with the same build. */
 #include "base/memory.h"
 #include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
@@ -38,7 +39,7 @@ static struct progress job_build_known(const struct job *j)
 
 void job_load_progress(struct job *j)
 {
-	struct kept_file now;
+	struct file_id now;
 	struct progress p;
 	char warning[200];
 
@@ -50,8 +51,8 @@ void job_load_progress(struct job *j)
 	j->build = p.build;
 	if (!*p.build.id)
 		return;
-	if (!j->cfg->plateau.forget && kept_file_look(j->target->binary, &now) &&
-	    kept_file_same(&now, &p.build.binary)) {
+	if (!j->cfg->plateau.forget && file_id_look(j->target->binary, &now) &&
+	    file_id_same(&now, &p.build.binary)) {
 		job_build_adopt(j, &p);
 		return;
 	}
@@ -59,14 +60,14 @@ void job_load_progress(struct job *j)
 	*j->kept = p;
 }
 
-void job_take_build(struct job *j, const struct kept_file *file, const char *id)
+void job_take_build(struct job *j, const struct file_id *file, const char *id)
 {
 	struct progress p = job_build_known(j);
 	bool other = progress_take(&p, file, id);
 
 	j->build = p.build;
 	if (other || j->cells == 0)
-		j->rebuilt = !kept_file_same(file, &j->at_start);
+		j->rebuilt = !file_id_same(file, &j->at_start);
 	if (other) {
 		fleet_rebuilt(j->fleet);
 		j->unproven = true;
@@ -105,7 +106,7 @@ static struct job_binary job_build_look(const struct job *j)
 {
 	struct job_binary b = {0};
 
-	if (kept_file_look(j->target->binary, &b.file) &&
+	if (file_id_look(j->target->binary, &b.file) &&
 	    faccessat(AT_FDCWD, j->target->binary, R_OK | X_OK, AT_EACCESS) < 0)
 		b.error = errno;
 	return b;
@@ -130,7 +131,7 @@ bool job_other_binary(const struct job *j)
 	const struct job_binary *was = &j->binary, now = job_build_look(j);
 
 	return now.file.size > 0 &&
-	       (!kept_file_same(&now.file, &was->file) || now.error != was->error);
+	       (!file_id_same(&now.file, &was->file) || now.error != was->error);
 }
 
 bool job_is_rebuilt(const struct job *j)

@@ -98,9 +98,9 @@ int job_keep_report(const struct job *j, struct err *e)
 /* Parses the text, which the present cell printed. */
 static void job_failure_parse(const struct job *j, struct slice text, struct crash_report *ret)
 {
-	char build[KEPT_FILE_TEXT];
+	char build[FILE_ID_TEXT];
 	struct crash_options o = {.target = j->target->name,
-				  .build = kept_file_text(&j->fuzzing->binary, build)};
+				  .build = file_id_text(&j->fuzzing->binary, build)};
 
 	crash_parse(text, &o, ret);
 }

@@ -28,7 +28,7 @@ static void job_files_add_regressions(const struct job *j, struct strv *dirs)
 /* The result of the child that prepares. */
 struct prepared {
 	struct workdir_seeds seeds;
-	struct kept_file file;
+	struct file_id file;
 	char build[DIGEST_SHA1_HEX]; /* "": the binary cannot be read; the launch reports it */
 	struct job_program program;
 	struct job_dictionary words;

@@ -303,7 +303,7 @@ int fuzzing_launch(struct job *j, const struct cell_ops *ops, struct fuzzing **r
 	a->may_take_us = input_timeout_s(j) * USEC_PER_SEC;
 	a->lines.ends = true;
 	a->lost.own = CRASH_OWN_NONE;
-	if (!kept_file_look(j->target->binary, &a->binary))
+	if (!file_id_look(j->target->binary, &a->binary))
 		a->binary.size = 0;
 	r = fuzzing_make_setup(&s, j, a, e);
 	if (r == 0) {

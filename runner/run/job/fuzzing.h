@@ -2,6 +2,7 @@
 #ifndef RUNNER_RUN_JOB_FUZZING_H
 #define RUNNER_RUN_JOB_FUZZING_H
 
+#include "base/file_id.h"
 #include "base/lines.h"
 #include "runner/run/job/job.h"
 #include "runner/run/triage/kept.h"
@@ -17,7 +18,7 @@ struct fuzzing {
 	struct crash_report report;
 	bool parsed;
 	struct engine_state engine;
-	struct kept_file binary;	/* size 0: not known */
+	struct file_id binary;		/* size 0: not known */
 	bool asked;			/* to stop, politely */
 	bool forced;			/* the stop ladder went beyond the polite stop */
 	enum engine_fault fault_before; /* what the engine reported before the forced stop */

@@ -105,7 +105,7 @@ void job_collect_later(struct job *j);
 /* build.c: notes the present state of the binary, for job_other_binary(). */
 void job_look_at_binary(struct job *j);
 /* Takes the identity of the target's present binary. */
-void job_take_build(struct job *j, const struct kept_file *file, const char *id);
+void job_take_build(struct job *j, const struct file_id *file, const char *id);
 /* The rest of the configured "runs", which count per build; 0: no limit. */
 uint64_t job_runs_left(const struct job *j);
 /* Saves the progress of the build to disk.  It blocks: call it in a child process. */

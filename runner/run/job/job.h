@@ -3,6 +3,7 @@
 #define RUNNER_RUN_JOB_JOB_H
 
 #include "base/buf.h"
+#include "base/file_id.h"
 #include "cells/cell.h"
 #include "runner/config/config.h"
 #include "runner/corpus/workdir.h"
@@ -76,8 +77,8 @@ struct fuzzing;
 
 /* The state of a target's binary. */
 struct job_binary {
-	struct kept_file file; /* size 0: there was no binary */
-	int error;	       /* errno of access(R_OK | X_OK); 0: permitted */
+	struct file_id file; /* size 0: there was no binary */
+	int error;	     /* errno of access(R_OK | X_OK); 0: permitted */
 };
 
 /* Facts from the target's program file; all 0: nothing is known. */
@@ -227,8 +228,8 @@ struct job {
 	uint64_t line_dropped; /* bytes of overlong output lines that were not parsed */
 
 	/* --- Written by build.c: the target's build. */
-	struct job_binary binary;  /* the binary when this turn began */
-	struct kept_file at_start; /* the binary when the run began */
+	struct job_binary binary; /* the binary when this turn began */
+	struct file_id at_start;  /* the binary when the run began */
 	struct progress_build build;
 	/* Progress of earlier runs, owned.  NULL: it is known whether the build is the same, or
 	 * there was no progress. */

@@ -7,7 +7,7 @@ static const char *const names[] = {
     [PHASE_QUEUED] = "queued",	     [PHASE_RESTING] = "resting",
     [PHASE_CAPPED] = "capped",	     [PHASE_HELD] = "held",
     [PHASE_PREPARING] = "preparing", [PHASE_FUZZING] = "fuzzing",
-    [PHASE_STOPPING] = "stopping",     [PHASE_DUMPING] = "dumping",
+    [PHASE_STOPPING] = "stopping",   [PHASE_DUMPING] = "dumping",
     [PHASE_KILLING] = "killing",     [PHASE_COLLECTING] = "collecting",
     [PHASE_TRIAGING] = "triaging",   [PHASE_MERGING] = "merging",
     [PHASE_DONE] = "done",
@@ -99,8 +99,8 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
 		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
 	    },
-	/* A stop lets triage and merging go on: it only sets the end reason.  EVENT_KILL ends them.
-	 */
+	/* EVENT_STOP (time is over, a plateau) lets triage and merging go on: it only sets the end
+	 * reason.  EVENT_KILL ends them: a user's stop (job_stop()), or a kill. */
 	[PHASE_TRIAGING] =
 	    {
 		[EVENT_READY] = {PHASE_FUZZING, ACTION_LAUNCH},

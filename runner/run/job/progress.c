@@ -176,15 +176,15 @@ int progress_save(int state, const char *target, const struct progress *p, struc
 
 /* --- builds ----------------------------------------------------------------- */
 
-int progress_identify(const struct progress_build *b, const char *binary,
-		      struct kept_file *ret_file, char id[DIGEST_SHA1_HEX], struct err *e)
+int progress_identify(const struct progress_build *b, const char *binary, struct file_id *ret_file,
+		      char id[DIGEST_SHA1_HEX], struct err *e)
 {
 	_autoclose_ int fd = -1;
 	int r;
 
-	if (!kept_file_look(binary, ret_file))
+	if (!file_id_look(binary, ret_file))
 		return err_set(e, ENOENT, "'%s' is no longer there", binary);
-	if (*b->id && kept_file_same(ret_file, &b->binary)) {
+	if (*b->id && file_id_same(ret_file, &b->binary)) {
 		memcpy(id, b->id, DIGEST_SHA1_HEX);
 		return 0;
 	}
@@ -194,7 +194,7 @@ int progress_identify(const struct progress_build *b, const char *binary,
 	return digest_sha1_file(fd, SIZE_MAX, id, e);
 }
 
-bool progress_take(struct progress *p, const struct kept_file *file, const char *id)
+bool progress_take(struct progress *p, const struct file_id *file, const char *id)
 {
 	bool other = strcmp(p->build.id, id) != 0;
 	/* A build that hardly fuzzed is no basis for comparison if an older build is better. */

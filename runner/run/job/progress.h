@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/file_id.h"
 #include "runner/policy/fleet.h"
 #include "runner/run/triage/kept.h"
 
@@ -13,7 +14,7 @@
 /* A target's build. */
 struct progress_build {
 	char id[DIGEST_SHA1_HEX]; /* the binary's content; "": nothing is known */
-	struct kept_file binary;  /* as it was when id was computed */
+	struct file_id binary;	  /* as it was when id was computed */
 	/* Coverage and edges of the build before this one; 0: there was none. */
 	uint64_t before_cov, before_total;
 };
@@ -39,12 +40,11 @@ MUST_CHECK int progress_save(int state, const char *target, const struct progres
 /* The build's id, from the binary's content.  If the file has not changed since b was made, it is
  * b's id.  Otherwise this reads the whole file, so call it in a child process. */
 MUST_CHECK int progress_identify(const struct progress_build *b, const char *binary,
-				 struct kept_file *ret_file, char id[DIGEST_SHA1_HEX],
-				 struct err *e);
+				 struct file_id *ret_file, char id[DIGEST_SHA1_HEX], struct err *e);
 
 /* Takes the target's present build.  Another build begins anew, and keeps only what the build
  * before it had reached.  True: it is another build. */
-bool progress_take(struct progress *p, const struct kept_file *file, const char *id);
+bool progress_take(struct progress *p, const struct file_id *file, const char *id);
 
 /* Whether this build reaches much less than the build before, though it has about as many edges or
  * more. */

@@ -172,7 +172,7 @@ static int seat_make_key(const struct setup *s, const struct setup_cell *c, uid_
 			 struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(KEY_MAX);
-	char file[KEPT_FILE_TEXT];
+	char file[FILE_ID_TEXT];
 
 	seat_add_all(&b, &s->cmd.argv);
 	seat_add_all(&b, &s->cmd.env);
@@ -180,7 +180,7 @@ static int seat_make_key(const struct setup *s, const struct setup_cell *c, uid_
 		buf_printf(&b, "%s %s %d%d\n", s->mounts[i].source, s->mounts[i].target,
 			   s->mounts[i].writable, s->mounts[i].exec);
 	add_numbers(&b, s, c, uid);
-	buf_printf(&b, "%s %s", c->rootfs ? c->rootfs : "", kept_file_now(s->target->binary, file));
+	buf_printf(&b, "%s %s", c->rootfs ? c->rootfs : "", file_id_now(s->target->binary, file));
 	if (buf_check(&b, e) < 0)
 		return err_code(e);
 	*ret = take_ptr(&b.p);

@@ -32,7 +32,7 @@ struct batch_slot {
 	size_t started; /* inputs that were seen to begin */
 	struct crash_parser *parser;
 	struct crash_report report;
-	char build[KEPT_FILE_TEXT]; /* for the parser */
+	char build[FILE_ID_TEXT]; /* for the parser */
 	struct lines lines;
 	struct engine_state seen;
 	struct source *watch; /* limits the time of an input */
@@ -465,7 +465,7 @@ static void batch_run_cell(struct batch_slot *s)
 {
 	const struct target *target = s->b->spec.target;
 	struct crash_options o = {.target = target->name,
-				  .build = kept_file_now(target->binary, s->build)};
+				  .build = file_id_now(target->binary, s->build)};
 	struct err e;
 
 	s->n = (s->doubt.any ? s->doubt.end : s->end) - s->at;

@@ -95,10 +95,10 @@ struct triage {
 		struct seat *seat; /* NULL: not needed */
 		struct exec *exec;
 		struct crash_parser *parser;
-		char build[KEPT_FILE_TEXT]; /* for the parser */
-		char *best;		    /* n bytes; NULL: the input of minimise.s */
-		char *tried;		    /* a shorter input that waits for names */
-		char raw[CRASH_KEY_HEX];    /* the cheap key of `tried` */
+		char build[FILE_ID_TEXT]; /* for the parser */
+		char *best;		  /* n bytes; NULL: the input of minimise.s */
+		char *tried;		  /* a shorter input that waits for names */
+		char raw[CRASH_KEY_HEX];  /* the cheap key of `tried` */
 		size_t n, n_tried;
 		/* The size at which the engine found nothing shorter; SIZE_MAX: its time ended
 		 * first; 0: not known. */

@@ -95,48 +95,6 @@ void kept_output_done(struct kept_output *k)
 
 /* --- beside the artifact ------------------------------------------------------ */
 
-static int64_t nanoseconds(const struct timespec *t)
-{
-	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
-}
-
-bool kept_file_look(const char *path, struct kept_file *ret)
-{
-	struct stat st;
-
-	if (stat(path, &st) < 0 || st.st_size <= 0)
-		return false;
-	*ret = (struct kept_file){
-	    .size = (uint64_t)st.st_size,
-	    .mtime_ns = nanoseconds(&st.st_mtim),
-	    .ctime_ns = nanoseconds(&st.st_ctim),
-	};
-	return true;
-}
-
-bool kept_file_same(const struct kept_file *a, const struct kept_file *b)
-{
-	return a->size > 0 && a->size == b->size && a->mtime_ns == b->mtime_ns &&
-	       a->ctime_ns == b->ctime_ns;
-}
-
-const char *kept_file_text(const struct kept_file *f, char out[KEPT_FILE_TEXT])
-{
-	*out = '\0';
-	if (f->size > 0)
-		snprintf(out, KEPT_FILE_TEXT, "%llx.%llx.%llx", (unsigned long long)f->size,
-			 (unsigned long long)f->mtime_ns, (unsigned long long)f->ctime_ns);
-	return out;
-}
-
-const char *kept_file_now(const char *path, char out[KEPT_FILE_TEXT])
-{
-	struct kept_file is = {0};
-
-	(void)kept_file_look(path, &is);
-	return kept_file_text(&is, out);
-}
-
 static int kept_name_of(const char *artifact, char out[KEPT_NAME], struct err *e)
 {
 	int n = snprintf(out, KEPT_NAME, PREFIX "%s", artifact);

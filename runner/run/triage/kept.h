@@ -3,6 +3,7 @@
 #define RUNNER_RUN_TRIAGE_KEPT_H
 
 #include "base/buf.h"
+#include "base/file_id.h"
 #include "base/json.h"
 
 #include <stdbool.h>
@@ -41,26 +42,10 @@ void kept_output_done(struct kept_output *k);
 
 /* --- beside the artifact ------------------------------------------------------ */
 
-/* The identity of a file: another size or time means another file. */
-struct kept_file {
-	uint64_t size;
-	int64_t mtime_ns;
-	int64_t ctime_ns; /* needed because a reproducible build fixes mtime_ns */
-};
-/* False: the file is missing, empty, or stat() fails. */
-bool kept_file_look(const char *path, struct kept_file *ret);
-/* Whether the file has not changed.  Files that are not known (size 0) are never the same. */
-bool kept_file_same(const struct kept_file *a, const struct kept_file *b);
-/* The file as text, for crash_options.build; "" when size is 0. */
-enum { KEPT_FILE_TEXT = 64 };
-const char *kept_file_text(const struct kept_file *f, char out[KEPT_FILE_TEXT]);
-/* The same for the file as it is now; "" when stat() fails. */
-const char *kept_file_now(const char *path, char out[KEPT_FILE_TEXT]);
-
 struct kept {
 	const char *run, *commit; /* that found the failure; commit "": not known */
 	uint64_t time;		  /* Unix seconds */
-	struct kept_file binary;  /* size 0: not known */
+	struct file_id binary;	  /* size 0: not known */
 	double starved; /* share of time that it waited for a CPU: in its cell, or recently */
 	/* crash_own_name() of the cell's end, and its detail; "": the text names the crash.
 	 * by_text: for a failure without an artifact, a crash report in the text comes first. */

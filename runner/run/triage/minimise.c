@@ -449,7 +449,7 @@ static int minimise_engine_start(struct triage *t, struct err *e)
 {
 	const struct target *target = t->spec.target;
 	struct crash_options o = {.target = target->name,
-				  .build = kept_file_now(target->binary, t->engine.build)};
+				  .build = file_id_now(target->binary, t->engine.build)};
 	int r = minimise_engine_write_files(t, e);
 
 	if (!t->engine.seat)

@@ -125,7 +125,7 @@ static void read_kept(const struct triage *t, struct finding *f)
 {
 	struct crash_options o = {.target = t->spec.target->name};
 	_autoclose_ int queue = -1;
-	char build[KEPT_FILE_TEXT];
+	char build[FILE_ID_TEXT];
 	enum crash_own own;
 	struct err e;
 
@@ -133,7 +133,7 @@ static void read_kept(const struct triage *t, struct finding *f)
 		return;
 	own = crash_own_find(f->kept.own);
 	f->by_cell = own != CRASH_OWN_NONE && !kept_is_lost(f->name);
-	o.build = kept_file_text(&f->kept.binary, build);
+	o.build = file_id_text(&f->kept.binary, build);
 	if (f->by_cell)
 		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->cell_report);
 	else if (!f->kept.report || crash_report_from_json(f->kept.report, &f->cell_report, &e) < 0)

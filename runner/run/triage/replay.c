@@ -96,7 +96,7 @@ struct replay {
 	unsigned longer; /* factor for the time that an input may take */
 	struct exec *exec;
 	struct crash_parser *parser;
-	char build[KEPT_FILE_TEXT]; /* for the parser */
+	char build[FILE_ID_TEXT]; /* for the parser */
 	struct crash_report report;
 };
 
@@ -219,7 +219,7 @@ static int replay_launch(struct replay *t, struct err *e)
 	const struct replay_spec *spec = &t->spec;
 	struct seat *seat;
 	struct crash_options o = {.target = spec->target->name,
-				  .build = kept_file_now(spec->target->binary, t->build)};
+				  .build = file_id_now(spec->target->binary, t->build)};
 	struct setup s;
 	int r;
 

@@ -95,10 +95,10 @@ struct naming {
 
 static bool symbolize_is_same_binary(const struct triage *t)
 {
-	const struct kept_file *was = &t->f.kept.binary;
-	struct kept_file is;
+	const struct file_id *was = &t->f.kept.binary;
+	struct file_id is;
 
-	return kept_file_look(t->spec.target->binary, &is) && kept_file_same(&is, was);
+	return file_id_look(t->spec.target->binary, &is) && file_id_same(&is, was);
 }
 
 bool triage_wants_names(const struct triage *t)
@@ -119,9 +119,9 @@ static int symbolize_new_report(const struct naming *n, struct slice answers, st
 				struct crash_report *ret, struct err *e)
 {
 	const struct triage *t = n->t;
-	char build[KEPT_FILE_TEXT];
+	char build[FILE_ID_TEXT];
 	struct crash_options o = {.target = t->spec.target->name,
-				  .build = kept_file_text(&t->f.kept.binary, build)};
+				  .build = file_id_text(&t->f.kept.binary, build)};
 	int r = symbolize_apply(&n->ask, t->f.kept.text, answers, text, e);
 
 	if (r == 0)

@@ -114,7 +114,7 @@ static void test_top_level(void **state)
 	    {"\"run\": {\"workers\": 1.5}",
 	     "1: run.workers: 1.5 is not a whole number or \"auto\""},
 	    {"\"run\": {\"log_limit\": \"1KiB\"}",
-	     "1: run.log_limit: \"1KiB\" is below the least allowed, 64KiB"},
+	     "1: run.log_limit: \"1KiB\" is below the least allowed, 256KiB"},
 	    {"\"run\": {\"memory\": \"1GiB\"}",
 	     "1: run.memory: unknown key (it belongs in \"defaults\" or \"targets\")"},
 	    {"\"enforcement\": \"lax\"",

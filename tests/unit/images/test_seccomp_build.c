@@ -25,7 +25,7 @@ struct line {
 #define ANSWER_NOT(call, arg, value, error, why)	{#call, why, true, false},
 #define ANSWER_MASK(call, arg, mask, value, error, why) {#call, why, true, false},
 #define NETWORK(call, arg, value, why)			{#call, why, true, false},
-#define REFUSE(call, why)				{#call, why, false, true},
+#define DROP(call, why)					{#call, why, false, true},
 static const struct line engines[] = {
 #include "images/syscalls.inc"
 };

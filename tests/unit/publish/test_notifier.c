@@ -169,9 +169,8 @@ static void test_learned(void **state)
 	assert_int_equal(
 	    notifier_new(loop, &t, &(struct notifier_ledger){NULL, on_learned, &called}, &n, &e),
 	    0);
-	assert_int_equal(loop_add_timer(loop, clock_mono_us() + 60 * USEC_PER_SEC, on_end, NULL,
-					&end, &e),
-			 0);
+	assert_int_equal(
+	    loop_add_timer(loop, clock_mono_us() + 60 * USEC_PER_SEC, on_end, NULL, &end, &e), 0);
 	assert_int_equal(loop_run(loop, &e), 0);
 	assert_true(called);
 	learns = false;
@@ -182,10 +181,8 @@ static void test_learned(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_rounds),
-    cmocka_unit_test(test_hold),
-    cmocka_unit_test(test_always_due),
-    cmocka_unit_test(test_no_watch),
+    cmocka_unit_test(test_rounds),     cmocka_unit_test(test_hold),
+    cmocka_unit_test(test_always_due), cmocka_unit_test(test_no_watch),
     cmocka_unit_test(test_learned),
 };
 

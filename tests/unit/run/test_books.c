@@ -12,9 +12,9 @@ static void note_crash(struct books *b, const char *signature)
 	struct ledger_noted n;
 	struct err e;
 
-	assert_int_equal(ledger_note(books_ledger(b),
-				     &(struct crash_sighting){.signature = signature}, &n, &e),
-			 0);
+	assert_int_equal(
+	    ledger_note(books_ledger(b), &(struct crash_sighting){.signature = signature}, &n, &e),
+	    0);
 }
 
 static void count_answer(void *arg, const char *failed)

@@ -60,7 +60,7 @@ static void what_is_saved_is_loaded(void **state)
 
 static void forged_coverage_is_not_compared_with(void **state)
 {
-	struct kept_file file = {.size = 6};
+	struct file_id file = {.size = 6};
 	struct progress p = grown();
 
 	(void)state;
@@ -244,7 +244,7 @@ static void a_full_disk_is_an_error(void **state)
 static void builds_are_distinguished(void **state)
 {
 	struct progress p = grown(), fresh = {0};
-	struct kept_file file, was;
+	struct file_id file, was;
 	char path[64], build[DIGEST_SHA1_HEX], again[DIGEST_SHA1_HEX];
 	struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	struct err e;
@@ -267,7 +267,7 @@ static void builds_are_distinguished(void **state)
 	do { /* a build with fixed timestamps; the file system's clock is coarse */
 		scratch_write(dir.fd, "t", "two");
 		assert_int_equal(utimensat(dir.fd, "t", old, 0), 0);
-		assert_true(kept_file_look(path, &file));
+		assert_true(file_id_look(path, &file));
 	} while (file.ctime_ns == was.ctime_ns);
 	assert_int_equal(file.mtime_ns, was.mtime_ns);
 	assert_int_equal(progress_identify(&p.build, path, &file, again, &e), 0);
@@ -278,7 +278,7 @@ static void builds_are_distinguished(void **state)
 
 static void a_broken_build_between_hides_nothing(void **state)
 {
-	struct kept_file file = {.size = 5};
+	struct file_id file = {.size = 5};
 	struct progress p = grown();
 	uint64_t cov = p.curve.cov;
 

@@ -22,7 +22,7 @@ static void keep_parsed(const char *target, const char *text, json_t *parsed)
 	if (!scratch_has(play.dir.fd, "t"))
 		scratch_write(play.dir.fd, "t", "the binary");
 	snprintf(path, sizeof(path), "%s/t", play.dir.path);
-	assert_true(kept_file_look(path, &k.binary));
+	assert_true(file_id_look(path, &k.binary));
 
 	snprintf(path, sizeof(path), "triage/%s", target);
 	put(path, ARTIFACT, "S");
