@@ -155,10 +155,10 @@ int common_git(void *arg, const char *top, const char *objects, const struct too
 /* Returns the path for state_open(): --state-dir, else $FUZZCELL_STATE_DIR, else the configuration.
  * NULL stands for the default of state_open(). An empty variable counts as unset. */
 const char *common_state_dir(const struct common *c);
-/* The target with this name; NULL: there is none. */
+/* The build with this name (variants_find()); NULL: there is none. */
 const struct target *common_target(const struct target_list *l, const char *name);
-/* The names of all targets, for config_unused_glob() and names_near(). free() the result. */
-const char **common_target_names(const struct target_list *l);
+/* The names of all builds, for config_unused_glob() and names_near(). free() the result. */
+const char **common_target_names(const struct target_list *l, size_t *ret_n);
 void common_done(struct common *c);
 
 /* The paths that another command needs as options to work on the same state as this process. They

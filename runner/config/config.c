@@ -272,14 +272,14 @@ static bool is_this(const struct section *s, const void *arg)
 static int try_sections(const struct config *c, struct err *e)
 {
 	struct resolved r;
-	int n = resolve(c, is_this, NULL, &r, e);
+	int n = resolve(c, is_this, NULL, NULL, &r, e);
 
 	if (n == 0)
 		target_config_done(&r.v);
 	for (size_t i = 0; n == 0 && i < c->n_sections; i++) {
 		if (!c->sections[i].glob)
 			continue;
-		n = resolve(c, is_this, &c->sections[i], &r, e);
+		n = resolve(c, is_this, &c->sections[i], NULL, &r, e);
 		if (n == 0)
 			target_config_done(&r.v);
 	}
@@ -437,7 +437,7 @@ const char *config_unused_glob(const struct config *c, const char *const *names,
 		bool used = !s->glob;
 
 		for (size_t i = 0; !used && i < n; i++)
-			used = section_matches(s, names[i]);
+			used = section_matches(s, CONFIG_TARGET(names[i]));
 		if (used)
 			continue;
 		(*io_next)++;

@@ -77,8 +77,11 @@ struct run_config {
 
 /* A place where targets come from.  Paths are absolute; relative paths in the file start at the
  * file's directory.  Members that do not apply to the type are unset. */
+enum build_role { BUILD_ROLE_AUTO, BUILD_ROLE_CHECK, BUILD_ROLE_COVERAGE, BUILD_ROLE_COUNT };
 struct config_source {
 	char *type, *path;	/* runner/targets/discover.h */
+	char *variant;		/* the name of these builds; NULL: they are main builds */
+	enum build_role role;	/* AUTO: by the variant's name */
 	struct strv build;	/* the command that fills path; starts in build_dir */
 	char *build_dir;	/* set whenever build is set */
 	uint64_t build_time_us; /* deadline of the build */
@@ -202,10 +205,23 @@ const char *config_symbolizer(const struct config *c);
 const char *config_source_dir(const struct config *c);
 const char *config_source_link(const struct config *c);
 
-/* The values for one target.  Fails if values contradict each other (rss_limit above the memory
+/* The build of a target for which values are resolved. */
+struct config_target {
+	const char *name;
+	/* The target's name, of another build than the main build: globs that match it hold as
+	 * well.  NULL: the main build. */
+	const char *of;
+	/* Such a build gets this many thousandths of the target's memory, unless a glob that
+	 * matches only this build sets "memory".  0: the same. */
+	uint32_t memory_milli;
+};
+/* A target's main build; NULL: no glob applies. */
+#define CONFIG_TARGET(name_) (&(const struct config_target){.name = (name_)})
+
+/* The values for one build.  Fails if values contradict each other (rss_limit above the memory
  * limit, ...).  Free with target_config_done(). */
-MUST_CHECK int config_resolve(const struct config *c, const char *target, struct target_config *ret,
-			      struct err *e);
+MUST_CHECK int config_resolve(const struct config *c, const struct config_target *t,
+			      struct target_config *ret, struct err *e);
 
 /* Overrides one key of the file, for every target: "run.workers", "defaults.max_time",
  * "state_dir", ... (no lists, no sections).  text is as on the command line: "3", "2m", "none".
@@ -215,15 +231,15 @@ MUST_CHECK int config_override(struct config *c, const char *key, const char *te
 
 /* Whether the file or the command line sets this key of a target.  config_resolve() must accept
  * the target, and the key must be in the schema. */
-bool config_sets(const struct config *c, const char *target, const char *key);
+bool config_sets(const struct config *c, const struct config_target *t, const char *key);
 
 /* The values with their origins, for users:
  *   {"memory": {"value": "2GiB", "from": "config.json:14 targets.\"css_*\""}, ...}
  * The keys are those of the target ("plateau.window"), of the top level ("cgroup") and of its
  * parts ("run.workers"), in the order of the schemas.  A value is valid in the file (null: unset).
  * "from" is "built-in", place and section, "derived from memory", or "command line".
- * target NULL: no glob applies. */
-MUST_CHECK int config_explain(const struct config *c, const char *target, json_t **ret,
+ */
+MUST_CHECK int config_explain(const struct config *c, const struct config_target *t, json_t **ret,
 			      struct err *e);
 /* The next glob under "targets" that matches none of names (a likely typo), or NULL.
  * *io_next starts at 0. */

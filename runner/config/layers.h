@@ -121,7 +121,7 @@ struct resolved {
  * target_config_done(). */
 typedef bool wanted_fn(const struct section *s, const void *arg);
 MUST_CHECK int resolve(const struct config *c, wanted_fn *wanted, const void *arg,
-		       struct resolved *ret, struct err *e);
+		       const struct config_target *t, struct resolved *ret, struct err *e);
 
 /* A wanted_fn: the globs that match the name in arg (NULL: none). */
 bool section_matches(const struct section *s, const void *arg);

@@ -103,6 +103,8 @@ static int check_source(const struct source_config *s, const struct origin *from
 	    s->v.build_isolation != ISOLATION_CELL ? FIRST_SET(from, of_cells) : NULL;
 	int r = bazel ? check_bazel(from, at, e) : check_command(s, from, at, e);
 
+	if (r == 0 && !s->v.variant && parts_is_set(&schema_source, from, "role"))
+		return where_fail(at, e, "\"role\" without \"variant\"");
 	if (r < 0 || !name)
 		return r;
 	return where_fail(at, e, "\"%s\" without \"build_isolation\": \"cell\"", name);

@@ -105,7 +105,22 @@ static void resolve_derive(struct resolved *r)
 
 bool section_matches(const struct section *s, const void *arg)
 {
-	return arg && fnmatch(s->name, arg, 0) == 0;
+	const struct config_target *t = arg;
+
+	return t && t->name &&
+	       (fnmatch(s->name, t->name, 0) == 0 || (t->of && fnmatch(s->name, t->of, 0) == 0));
+}
+
+/* A sanitizer needs more memory than the configured limit, which is for the main build. */
+static void resolve_scale_memory(const struct config_target *t, struct resolved *r)
+{
+	struct origin *from = resolve_from_of(r, "memory");
+
+	if (!t || !t->of || t->memory_milli == 0 || t->memory_milli == 1000 ||
+	    (from->glob && fnmatch(from->section, t->of, 0) != 0))
+		return;
+	r->v.memory = r->v.memory / 1000 * t->memory_milli / MIB * MIB;
+	from->derived = true;
 }
 
 static int lay_section(const struct config *c, const struct section *s, struct resolved *r,
@@ -136,8 +151,8 @@ static int lay_override(const struct config *c, const struct override *o, struct
 	return n;
 }
 
-static int lay_all(const struct config *c, wanted_fn *wanted, const void *arg, struct resolved *r,
-		   struct err *e)
+static int lay_all(const struct config *c, wanted_fn *wanted, const void *arg,
+		   const struct config_target *t, struct resolved *r, struct err *e)
 {
 	int n = 0;
 
@@ -149,15 +164,16 @@ static int lay_all(const struct config *c, wanted_fn *wanted, const void *arg, s
 		n = lay_override(c, &c->overrides[i], r, e);
 	if (n < 0)
 		return n;
+	resolve_scale_memory(t, r);
 	resolve_derive(r);
 	return resolve_check(c, r, e);
 }
 
-int resolve(const struct config *c, wanted_fn *wanted, const void *arg, struct resolved *ret,
-	    struct err *e)
+int resolve(const struct config *c, wanted_fn *wanted, const void *arg,
+	    const struct config_target *t, struct resolved *ret, struct err *e)
 {
 	struct resolved r = {0};
-	int n = lay_all(c, wanted, arg, &r, e);
+	int n = lay_all(c, wanted, arg, t, &r, e);
 
 	if (n < 0)
 		target_config_done(&r.v);
@@ -171,24 +187,24 @@ void target_config_done(struct target_config *c)
 	layer_done(&schema_target, c);
 }
 
-int config_resolve(const struct config *c, const char *target, struct target_config *ret,
+int config_resolve(const struct config *c, const struct config_target *t, struct target_config *ret,
 		   struct err *e)
 {
 	struct resolved r;
-	int n = resolve(c, section_matches, target, &r, e);
+	int n = resolve(c, section_matches, t, t, &r, e);
 
 	if (n == 0)
 		*ret = r.v;
 	return n;
 }
 
-bool config_sets(const struct config *c, const char *target, const char *key)
+bool config_sets(const struct config *c, const struct config_target *t, const char *key)
 {
 	struct resolved r;
 	struct err e;
 	bool set;
 
-	if (resolve(c, section_matches, target, &r, &e) < 0)
+	if (resolve(c, section_matches, t, t, &r, &e) < 0)
 		return false;
 	set = resolve_from_of(&r, key)->rank > 0 && !resolve_from_of(&r, key)->derived;
 	target_config_done(&r.v);
@@ -213,12 +229,13 @@ static void explain_schema(const struct config *c, const struct schema *s, const
 	}
 }
 
-int config_explain(const struct config *c, const char *target, json_t **ret, struct err *e)
+int config_explain(const struct config *c, const struct config_target *t, json_t **ret,
+		   struct err *e)
 {
 	char prefix[SCHEMA_MAX_NAME];
 	struct resolved r;
 	json_t *j;
-	int n = resolve(c, section_matches, target, &r, e);
+	int n = resolve(c, section_matches, t, t, &r, e);
 
 	if (n < 0)
 		return n;

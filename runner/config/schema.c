@@ -80,6 +80,14 @@ static const char *wrong_name(const char *s)
 		   : "is not a name of at most 64 letters, digits, \"-\", \"_\" and \".\"";
 }
 
+static const char *wrong_variant(const char *s)
+{
+	return *s && strlen(s) <= 24 &&
+		       s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-_")] == '\0'
+		   ? NULL
+		   : "is not a name of at most 24 small letters, digits, \"-\" and \"_\"";
+}
+
 static const char *wrong_variable(const char *s)
 {
 	return strlen(s) <= 128 && has_only(s, strlen(s), "_") && !isdigit((unsigned char)*s)
@@ -272,6 +280,10 @@ _Static_assert(COUNT(target_keys) <= SCHEMA_MAX_KEYS, "raise SCHEMA_MAX_KEYS");
 
 static const char *const isolations[] = {
     [ISOLATION_NONE] = "none", [ISOLATION_CELL] = "cell", [ISOLATION_COUNT] = NULL};
+static const char *const roles[] = {[BUILD_ROLE_AUTO] = "auto",
+				    [BUILD_ROLE_CHECK] = "check",
+				    [BUILD_ROLE_COVERAGE] = "coverage",
+				    [BUILD_ROLE_COUNT] = NULL};
 static const char *const source_types[] = {"directory", "manifest", "bazel", NULL};
 
 #define AT(member) .offset = offsetof(struct source_config, member)
@@ -280,6 +292,10 @@ static const struct key source_keys[] = {
      .help = "an output directory in the OSS-Fuzz layout, a JSON manifest, or a Bazel workspace"},
     {"path", VALUE_PATH, KEY_REQUIRED, AT(v.path),
      .help = "the directory, the manifest, or the workspace's directory"},
+    {"variant", VALUE_TEXT, AT(v.variant), .wrong = wrong_variant,
+     .help = "name of other builds of targets, such as \"memory\"; unset: the main builds"},
+    {"role", VALUE_CHOICE, AT(v.role), .preset = "auto", .choices = roles,
+     .help = "what a variant is for; auto: coverage by its name, else check"},
     {"build", VALUE_WORDS, AT(v.build),
      .help = "command that fills the directory or builds the manifest's files, as a list of words; "
 	     "no shell"},

@@ -131,19 +131,31 @@ bool notify_has_place(const struct config *c, const char *place)
 	return publish_has_place(&p, place);
 }
 
-/* Returns a new array. */
+static struct publish_target notify_target(const struct target *t)
+{
+	return (struct publish_target){.name = t->name,
+				       .build = t->build,
+				       .binary = t->made ? t->made : t->binary,
+				       .label = t->label,
+				       .corpus = t->corpus};
+}
+
+/* Returns a new array of all builds. */
 static struct publish_target *notify_targets(const struct notify *t, size_t *ret_n)
 {
-	size_t n = t->targets ? t->targets->n : 0;
-	struct publish_target *v = xcalloc(n + 1, sizeof(*v));
+	size_t targets = t->targets ? t->targets->n : 0, n = 0;
+	struct publish_target *v;
 
-	for (size_t i = 0; i < n; i++) {
-		v[i].name = t->targets->v[i].name;
-		v[i].build = t->targets->v[i].build;
-		v[i].binary =
-		    t->targets->v[i].made ? t->targets->v[i].made : t->targets->v[i].binary;
-		v[i].label = t->targets->v[i].label;
-		v[i].corpus = t->targets->v[i].corpus;
+	for (size_t i = 0; i < targets; i++)
+		n += 1 + t->targets->v[i].n_variants;
+	v = xcalloc(n + 1, sizeof(*v));
+	n = 0;
+	for (size_t i = 0; i < targets; i++) {
+		const struct target *one = &t->targets->v[i];
+
+		v[n++] = notify_target(one);
+		for (size_t k = 0; k < one->n_variants; k++)
+			v[n++] = notify_target(&one->variants[k]);
 	}
 	*ret_n = n;
 	return v;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "runner/targets/variants.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -20,25 +21,35 @@ static int by_order(const void *a, const void *b)
 	return strcmp(x->target->name, y->target->name);
 }
 
+struct config_target plan_build(const struct target *t)
+{
+	const struct variants_known *k = t->of ? variants_known(t->variant) : NULL;
+
+	return (struct config_target){
+	    .name = t->name, .of = t->of, .memory_milli = k ? k->memory_milli : 0};
+}
+
 /* Options from the target's side files apply where the configuration sets nothing.  A memory limit
  * may only become lower: the cell's limit stays as it is. */
 static void apply_options(const struct config *c, const struct target *t, struct target_config *io)
 {
+	const struct config_target build = plan_build(t);
 	uint64_t rss = t->rss_limit_mib << 20;
 
-	if (t->input_timeout_s && !config_sets(c, t->name, "timeout"))
+	if (t->input_timeout_s && !config_sets(c, &build, "timeout"))
 		io->input_timeout_us = t->input_timeout_s * USEC_PER_SEC;
-	if (rss && rss < io->rss_limit && !config_sets(c, t->name, "rss_limit"))
+	if (rss && rss < io->rss_limit && !config_sets(c, &build, "rss_limit"))
 		io->rss_limit = rss;
-	io->sets_max_len = config_sets(c, t->name, "max_len");
-	io->sets_seed = config_sets(c, t->name, "seed");
-	io->sets_runs = config_sets(c, t->name, "runs");
+	io->sets_max_len = config_sets(c, &build, "max_len");
+	io->sets_seed = config_sets(c, &build, "seed");
+	io->sets_runs = config_sets(c, &build, "runs");
 }
 
 int plan_resolve(const struct config *c, const struct target *t, struct target_config *ret,
 		 struct err *e)
 {
-	int r = config_resolve(c, t->name, ret, e);
+	const struct config_target build = plan_build(t);
+	int r = config_resolve(c, &build, ret, e);
 
 	if (r == 0)
 		apply_options(c, t, ret);

@@ -21,7 +21,9 @@ struct plan {
 MUST_CHECK int plan_make(const struct config *c, const struct target_list *l, const char *filter,
 			 struct plan *ret, struct err *e);
 void plan_done(struct plan *p);
-/* The configuration of one target, with its side files.  Free it with target_config_done(). */
+/* The build, for the functions of config.h. */
+struct config_target plan_build(const struct target *t);
+/* The configuration of one build, with its side files.  Free it with target_config_done(). */
 MUST_CHECK int plan_resolve(const struct config *c, const struct target *t,
 			    struct target_config *ret, struct err *e);
 

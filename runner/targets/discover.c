@@ -9,6 +9,7 @@
 #include "base/sys.h"
 #include "runner/targets/names.h"
 #include "runner/targets/source.h"
+#include "runner/targets/variants.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +31,11 @@ void target_done(struct target *t)
 	free(t->label);
 	free(t->made);
 	free(t->corpus);
+	free(t->variant);
+	free(t->of);
+	for (size_t i = 0; i < t->n_variants; i++)
+		target_done(&t->variants[i]);
+	free(t->variants);
 	strv_done(&t->seed_dirs);
 	strv_done(&t->flags);
 	strv_done(&t->env);
@@ -237,6 +243,35 @@ static void set_old_apart(const struct discover_source *s, struct target_list *l
 		name_old(s, l, n);
 }
 
+/* Makes a source's target a build of the source's variant. */
+static void set_variant(const struct discover_source *s, struct target_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct target *t = &l->v[i];
+		char *name = xasprintf("%s@%s", t->name, s->variant);
+
+		t->variant = xstrdup(s->variant);
+		t->role = s->role;
+		if (s->role == ROLE_MAIN) {
+			free(name);
+		} else if (!names_target_ok(slice_of(name))) {
+			list_note(l, (struct place){.dir = t->binary}, true,
+				  "not used: '%.200s' is longer than %d bytes", name,
+				  NAMES_TARGET_MAX);
+			free(name);
+			target_done(t);
+			continue;
+		} else {
+			t->of = t->name;
+			t->name = name;
+		}
+		l->v[n++] = *t;
+	}
+	l->n = n;
+}
+
 /* After a failed build: adds the targets of an earlier build that this build did not make, and that
  * no earlier source has. */
 static int add_missing(const struct discover_source *s, const struct target_list *before,
@@ -249,7 +284,7 @@ static int add_missing(const struct discover_source *s, const struct target_list
 		struct target t = {.engine = &engine_libfuzzer, .missing = true};
 
 		if (!names_target_ok(slice_of(b->labels.v[i])) || is_listed(l, b->labels.v[i]) ||
-		    is_listed(before, b->labels.v[i]))
+		    (!s->variant && is_listed(before, b->labels.v[i])))
 			continue;
 		t.name = xstrdup(b->labels.v[i]);
 		t.binary = xasprintf("%s/%s", s->path, b->labels.v[i]);
@@ -385,6 +420,8 @@ static int discover_add_source(const struct discover_source *s, source_fn *fn,
 		set_old_apart(s, &fresh);
 	if (r == 0 && has_missing(s))
 		r = add_missing(s, io, &fresh, e);
+	if (r == 0 && s->variant)
+		set_variant(s, &fresh);
 	for (size_t i = 0; r == 0 && s->shown_build && i < fresh.n; i++)
 		discover_set_build(s, &fresh.v[i]);
 	if (r == 0)
@@ -392,7 +429,7 @@ static int discover_add_source(const struct discover_source *s, source_fn *fn,
 	return r < 0 ? err_wrap(e, "%s", s->path) : 0;
 }
 
-int discover_add(const struct discover_source *s, struct target_list *io, struct err *e)
+static int discover_add_one(const struct discover_source *s, struct target_list *io, struct err *e)
 {
 	static const struct {
 		const char *type;
@@ -408,6 +445,112 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 			return discover_add_source(s, sources[i].fn, io, e);
 	return err_set(e, EINVAL, "'%s': unknown type of source (directory, manifest or bazel)",
 		       s->type);
+}
+
+/* --- directories with the names of sanitizers, side by side ------------------------- */
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Adds the builds in top/<name> of each known name but the main build's.  These directories were
+ * not configured, so a mistake in one is a warning. */
+static void add_siblings(const struct discover_source *s, const char *top, const char *main,
+			 struct target_list *io)
+{
+	const struct variants_known *k;
+
+	for (size_t i = 0; (k = variants_known_at(i)); i++) {
+		_autofree_ char *path = xasprintf("%s/%s", top, k->name);
+		struct discover_source one = *s;
+		struct discover_built built = {0};
+		struct err e;
+
+		if (strcmp(k->name, main) == 0 || !is_dir(path))
+			continue;
+		one.path = path;
+		one.variant = k->name;
+		one.role = k->role;
+		one.built = s->built ? &built : NULL;
+		built.fresh_us = s->built ? s->built->fresh_us : 0;
+		if (discover_add_one(&one, io, &e) < 0)
+			list_note(io, (struct place){.dir = path}, true, "not used: %s", e.msg);
+	}
+}
+
+/* The known name that is the last part of the path; NULL: another name. */
+static const struct variants_known *named_by(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return variants_known(slash ? slash + 1 : path);
+}
+
+/* The directory's first build that can be a main build; NULL: it holds no builds by name. */
+static const struct variants_known *main_below(const char *path)
+{
+	const struct variants_known *k;
+
+	for (size_t i = 0; (k = variants_known_at(i)); i++) {
+		_autofree_ char *below = xasprintf("%s/%s", path, k->name);
+
+		if (k->role == ROLE_CHECK && is_dir(below))
+			return k;
+	}
+	return NULL;
+}
+
+/* Whether the directory itself has programs that are targets.  A mistake is found again later. */
+static bool has_targets(const struct discover_source *s)
+{
+	CLEANUP(target_list_done) struct target_list l = {0};
+	struct err e;
+
+	return discover_as_owner(s, discover_directory, &l, &e) < 0 || l.n > 0;
+}
+
+static int add_directory(const struct discover_source *s, struct target_list *io, struct err *e)
+{
+	_autofree_ char *path = xstrdup(s->path), *below = NULL;
+	const struct variants_known *main;
+	struct discover_source one = *s;
+	int r;
+
+	for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+		path[n - 1] = '\0';
+	main = main_below(path);
+	if (main && !has_targets(s)) { /* out: its builds are in out/address, ... */
+		below = xasprintf("%s/%s", path, main->name);
+		one.path = below;
+	} else {
+		main = named_by(path); /* out/address: others are beside it */
+	}
+	if (!main)
+		return discover_add_one(s, io, e);
+	one.variant = main->name;
+	r = discover_add_one(&one, io, e);
+	if (r < 0)
+		return r;
+	if (!below) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash)
+			snprintf(path, strlen(path) + 1, ".");
+		else
+			slash[slash == path] = '\0';
+	}
+	add_siblings(s, path, main->name, io);
+	return 0;
+}
+
+int discover_add(const struct discover_source *s, struct target_list *io, struct err *e)
+{
+	if (strcmp(s->type, "directory") == 0 && !s->variant)
+		return add_directory(s, io, e);
+	return discover_add_one(s, io, e);
 }
 
 /* --- shared by the sources -------------------------------------------------- */

@@ -17,8 +17,19 @@
  * All input is hostile: names, links, sizes and contents are bounded, and only regular files and
  * directories are opened.  Returned text is printable ASCII where a comment says so. */
 
+/* What a build of a target is for (runner/targets/variants.h). */
+enum target_role {
+	ROLE_MAIN,     /* is fuzzed, measures coverage, and owns the corpus */
+	ROLE_CHECK,    /* runs the inputs that are new in the corpus */
+	ROLE_COVERAGE, /* shows line by line what the corpus reaches */
+	ROLE_COUNT,
+};
+const char *target_role_name(enum target_role r); /* "main", ... */
+
 struct target {
-	char *name;   /* [A-Za-z0-9@_.-]+, at most 128 bytes, unique in the list */
+	/* [A-Za-z0-9@_.-]+, at most 128 bytes, unique in the list.  Another build than the main
+	 * build is named "<target>@<variant>". */
+	char *name;
 	char *binary; /* absolute host path */
 	/* The directory that the cell shows together with the binary (OSS-Fuzz layout: it contains
 	 * libraries and data).  NULL: the cell shows only the binary. */
@@ -53,6 +64,12 @@ struct target {
 	/* Bazel only: the in-tree corpora, as paths relative to the workspace with blanks between
 	 * them ("a/x b/y"), for users.  NULL: none. */
 	char *corpus;
+	enum target_role role;
+	char *variant; /* the build's name: "undefined"; NULL: the target has this build alone */
+	char *of;      /* the target's name; NULL: this is the main build */
+	/* The other builds of a main build, by name; owned.  They have no builds of their own. */
+	struct target *variants;
+	size_t n_variants;
 	/* Open every path of this target with these rights, at each use.  The owner of the manifest
 	 * or the tree may have changed the file at a path since discovery. */
 	struct rights rights;
@@ -115,6 +132,10 @@ struct discover_source {
 	/* The output directory, the manifest or the Bazel workspace: absolute, or relative to the
 	 * working directory. */
 	const char *path;
+	/* The name of these builds.  NULL: they are main builds.  Call variants_join() when all
+	 * sources are added. */
+	const char *variant;
+	enum target_role role;	    /* of these builds; ROLE_MAIN without a variant */
 	const char *bazel;	    /* "bazel": the program; NULL: "bazel" */
 	const char *query;	    /* "bazel": NULL or "": DISCOVER_BAZEL_QUERY */
 	const struct strv *startup; /* "bazel": startup options; NULL: none */
@@ -135,7 +156,9 @@ struct discover_source {
 	"attr(tags, \"[\\[ ]fuzz_target[,\\]]\", //...) intersect kind(\"cc_binary\", //...)"
 #define DISCOVER_BAZEL_FLAGS "--config=asan-fuzzer"
 
-/* Adds the targets of the source s to *io.  On an error, no target is added.  Two targets with the
+/* Adds the targets of the source s to *io.  On an error, no target is added.  A directory may hold,
+ * or stand beside, directories that are named after sanitizers: their builds are added as well
+ * (runner/targets/variants.h).  Two targets with the
  * same name are an error (-EEXIST) that names both; a target with `missing` does not count.  All
  * files are opened with the rights of the user who controls s->path (rights_of()). */
 MUST_CHECK int discover_add(const struct discover_source *s, struct target_list *io, struct err *e);

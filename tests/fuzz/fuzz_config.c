@@ -29,7 +29,7 @@ static void check_explained(const struct config *c, const char *target)
 	_autojson_ json_t *before = NULL;
 	struct err e;
 
-	MUST(config_explain(c, target, &before, &e) == 0);
+	MUST(config_explain(c, CONFIG_TARGET(target), &before, &e) == 0);
 	MUST(json_object_size(before) > 20);
 }
 
@@ -37,7 +37,7 @@ static void check_target(const struct config *c, const char *target)
 {
 	struct target_config t;
 	struct err e;
-	int r = config_resolve(c, target, &t, &e);
+	int r = config_resolve(c, CONFIG_TARGET(target), &t, &e);
 
 	if (r < 0) {
 		check_error(&e); /* two globs may contradict each other */

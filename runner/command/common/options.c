@@ -15,6 +15,7 @@
 #include "runner/state/state.h"
 #include "runner/status/color.h"
 #include "runner/targets/names.h"
+#include "runner/targets/variants.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -391,11 +392,24 @@ int common_group(struct common *c, const struct config_source *s, const struct t
 	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
 }
 
+static enum target_role role_of(const struct config_source *src)
+{
+	const struct variants_known *k = src->variant ? variants_known(src->variant) : NULL;
+
+	if (!src->variant)
+		return ROLE_MAIN;
+	if (src->role == BUILD_ROLE_AUTO)
+		return k ? k->role : ROLE_CHECK;
+	return src->role == BUILD_ROLE_COVERAGE ? ROLE_COVERAGE : ROLE_CHECK;
+}
+
 static int add_configured(struct common *c, const struct config_source *src, size_t i)
 {
 	struct discover_source s = {
 	    .type = src->type,
 	    .path = src->path,
+	    .variant = src->variant,
+	    .role = role_of(src),
 	    .bazel = src->bazel,
 	    .query = src->query,
 	    .startup = &src->bazel_startup,
@@ -451,7 +465,9 @@ int common_find_targets(struct common *c)
 		    .path = c->targets_dir,
 		};
 
-		return options_add_source(c, &s);
+		r = options_add_source(c, &s);
+		variants_join(&c->targets);
+		return r;
 	}
 	src = config_sources(c->config, &n);
 	if (n == 0)
@@ -459,6 +475,7 @@ int common_find_targets(struct common *c)
 					"configuration (docs/configuration.md)");
 	for (size_t i = 0; r == EXIT_DONE && i < n; i++)
 		r = add_or_wait(c, &src[i], i);
+	variants_join(&c->targets);
 	builder_close(c->builder);
 	c->builder = NULL;
 	return r;
@@ -466,18 +483,23 @@ int common_find_targets(struct common *c)
 
 const struct target *common_target(const struct target_list *l, const char *name)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->v[i].name, name) == 0)
-			return &l->v[i];
-	return NULL;
+	return variants_find(l, name);
 }
 
-const char **common_target_names(const struct target_list *l)
+const char **common_target_names(const struct target_list *l, size_t *ret_n)
 {
-	const char **names = xcalloc(l->n, sizeof(*names));
+	const char **names;
+	size_t n = l->n;
 
 	for (size_t i = 0; i < l->n; i++)
-		names[i] = l->v[i].name;
+		n += l->v[i].n_variants;
+	names = xcalloc(n + 1, sizeof(*names));
+	*ret_n = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		names[(*ret_n)++] = l->v[i].name;
+		for (size_t k = 0; k < l->v[i].n_variants; k++)
+			names[(*ret_n)++] = l->v[i].variants[k].name;
+	}
 	return names;
 }
 

@@ -47,14 +47,15 @@ static void config_put_value(json_t *j, const char *key, json_t *value, const ch
 static void put_limits(const struct common *c, const struct target *t,
 		       const struct target_config *cfg, json_t *j)
 {
+	const struct config_target build = plan_build(t);
 	char value[32]; /* exact, as the configuration would have it */
 
 	snprintf(value, sizeof(value), "%llus", (unsigned long long)t->input_timeout_s);
-	if (t->input_timeout_s && !config_sets(c->config, t->name, "timeout"))
+	if (t->input_timeout_s && !config_sets(c->config, &build, "timeout"))
 		config_put_value(j, "timeout", json_string(value), options);
 	snprintf(value, sizeof(value), "%lluMiB", (unsigned long long)t->rss_limit_mib);
 	if (t->rss_limit_mib && cfg->rss_limit == t->rss_limit_mib << 20 &&
-	    !config_sets(c->config, t->name, "rss_limit"))
+	    !config_sets(c->config, &build, "rss_limit"))
 		config_put_value(j, "rss_limit", json_string(value), options);
 }
 
@@ -176,8 +177,9 @@ static void put_lists(const struct target *t, const struct target_config *cfg, j
 
 static int no_target(const struct common *c, const char *name)
 {
-	_autofree_ const char **names = common_target_names(&c->targets);
-	const char *near = names_near(slice_of(name), names, c->targets.n);
+	size_t n;
+	_autofree_ const char **names = common_target_names(&c->targets, &n);
+	const char *near = names_near(slice_of(name), names, n);
 	char shown[ESCAPE_MAX];
 
 	return fail(EXIT_USAGE, "config show: there is no target '%s'%s%s%s (fuzzcell list)",
@@ -207,6 +209,7 @@ static int put_all(const struct common *c, const struct target *t, json_t *j, st
 static int config_show(struct common *c, const char *target, json_t **ret)
 {
 	_autojson_ json_t *j = NULL;
+	struct config_target build;
 	const struct target *t;
 	struct err e;
 	int r;
@@ -218,7 +221,8 @@ static int config_show(struct common *c, const char *target, json_t **ret)
 	t = common_target(&c->targets, target);
 	if (!t)
 		return no_target(c, target);
-	if (config_explain(c->config, target, &j, &e) < 0 || put_all(c, t, j, &e) < 0)
+	build = plan_build(t);
+	if (config_explain(c->config, &build, &j, &e) < 0 || put_all(c, t, j, &e) < 0)
 		return fail(EXIT_USAGE, "%s", e.msg);
 	*ret = json_incref(j);
 	return EXIT_DONE;
@@ -260,6 +264,21 @@ static int check_builds(const struct config *c, json_t *as_root)
 	return EXIT_DONE;
 }
 
+static int check_target(const struct config *c, const struct target *t)
+{
+	const struct config_target build = plan_build(t);
+	struct target_config cfg;
+	int r = EXIT_DONE;
+	struct err e;
+
+	if (config_resolve(c, &build, &cfg, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	target_config_done(&cfg);
+	for (size_t i = 0; r == EXIT_DONE && i < t->n_variants; i++)
+		r = check_target(c, &t->variants[i]);
+	return r;
+}
+
 /* If there are targets, all of them must resolve. Globs that match no target are likely typos.
  * Before the first build there may be no targets. */
 static int config_check(struct config_args *a)
@@ -277,20 +296,13 @@ static int config_check(struct config_args *a)
 	a->session.common.before_build = true;
 	if (r == EXIT_DONE && (n > 0 || a->session.common.targets_dir))
 		r = common_find_targets(&a->session.common);
-	names = common_target_names(l);
+	names = common_target_names(l, &n);
 	for (size_t i = 0; r == EXIT_DONE && i < l->n; i++) {
-		struct target_config t;
-		struct err e;
-
-		if (config_resolve(a->session.common.config, l->v[i].name, &t, &e) < 0)
-			r = fail(EXIT_USAGE, "%s", e.msg);
-		else
-			target_config_done(&t);
+		r = check_target(a->session.common.config, &l->v[i]);
 	}
 	if (r != EXIT_DONE)
 		return r;
-	while (l->n > 0 &&
-	       (glob = config_unused_glob(a->session.common.config, names, l->n, &next))) {
+	while (l->n > 0 && (glob = config_unused_glob(a->session.common.config, names, n, &next))) {
 		warn("targets.\"%s\" matches no target", glob);
 		(void)json_array_append_new(json_object_get(a->answer, "unused_globs"),
 					    answer_text(glob));

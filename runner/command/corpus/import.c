@@ -79,13 +79,15 @@ static int import(const struct import *a, const char *path)
 /* Warns of an unknown target name: the target may be added later, but the name may be a typo. */
 static void warn_of_name(struct import *a)
 {
+	const struct target *t;
 	size_t n;
 
 	(void)config_sources(a->session.common.config, &n);
 	if (!a->target || (n == 0 && !a->session.common.targets_dir) ||
 	    common_find_targets(&a->session.common) != EXIT_DONE)
 		return;
-	if (!common_target(&a->session.common.targets, a->target))
+	t = common_target(&a->session.common.targets, a->target);
+	if (!t || t->of) /* a corpus belongs to the main build */
 		(void)fail(EXIT_DONE, "warning: there is no target '%s' (fuzzcell list shows them)",
 			   a->target);
 }

@@ -240,13 +240,14 @@ static void add_service(struct doctor *d)
 static void find_unknown(struct doctor *d)
 {
 	const struct target_list *l = &d->session.common.targets;
-	_autofree_ const char **names = common_target_names(l);
+	size_t n;
+	_autofree_ const char **names = common_target_names(l, &n);
 	struct health_service *s = &d->survey.service;
 	const char *glob;
 	size_t next = 0;
 
 	while (d->listed && l->n > 0 &&
-	       (glob = config_unused_glob(d->session.common.config, names, l->n, &next)))
+	       (glob = config_unused_glob(d->session.common.config, names, n, &next)))
 		if (s->unknown_n++ == 0)
 			s->unknown = glob;
 }

@@ -26,7 +26,7 @@ static inline struct target_config resolved(const struct config *c, const char *
 	struct target_config t;
 	struct err e;
 
-	if (config_resolve(c, target, &t, &e) < 0)
+	if (config_resolve(c, CONFIG_TARGET(target), &t, &e) < 0)
 		fail_msg("%s", e.msg);
 	return t;
 }
@@ -38,7 +38,7 @@ static inline const char *from_of(const struct config *c, const char *target, co
 	_autojson_ json_t *j = NULL;
 	struct err e;
 
-	if (config_explain(c, target, &j, &e) < 0)
+	if (config_explain(c, CONFIG_TARGET(target), &j, &e) < 0)
 		fail_msg("%s", e.msg);
 	assert_non_null(json_object_get(j, key));
 	snprintf(text, sizeof(text), "%s",

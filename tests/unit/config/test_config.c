@@ -294,7 +294,7 @@ static void test_contradiction_of_two_globs(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(config_resolve(c, "ab", &t, &e), -EINVAL);
+	assert_int_equal(config_resolve(c, CONFIG_TARGET("ab"), &t, &e), -EINVAL);
 	assert_string_equal(e.msg,
 			    "/etc/fuzz/config.json:3: targets.\"*b\".memory: 512MiB contradicts "
 			    "rss_limit 1GiB (/etc/fuzz/config.json:2 targets.\"a*\"): rss_limit "
@@ -323,7 +323,7 @@ static void test_explained_values_are_values(void **state)
 	json_t *v;
 
 	(void)state;
-	assert_int_equal(config_explain(c, "t", &j, &e), 0);
+	assert_int_equal(config_explain(c, CONFIG_TARGET("t"), &j, &e), 0);
 	json_object_foreach(j, key, v)
 	{
 		json_t *value = json_object_get(v, "value");
@@ -354,6 +354,34 @@ static void test_explained_values_are_values(void **state)
 	}
 }
 
+/* Another build of a target: globs for the target hold for it, and a sanitizer needs more memory
+ * than the main build, unless a glob for this build sets it. */
+static void test_builds(void **state)
+{
+	_config_ struct config *c =
+	    parsed("{\"defaults\": {\"memory\": \"1GiB\", \"pids\": 50},"
+		   " \"targets\": {\"a\": {\"pids\": 60}, \"*@memory\": {\"pids\": 70},"
+		   " \"b@memory\": {\"memory\": \"4GiB\"}}}");
+	const struct config_target a = {.name = "a@memory", .of = "a", .memory_milli = 3000};
+	const struct config_target b = {.name = "b@memory", .of = "b", .memory_milli = 3000};
+	const struct config_target u = {.name = "a@undefined", .of = "a", .memory_milli = 1000};
+	struct target_config t;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(config_resolve(c, &a, &t, &e), 0);
+	assert_in_range(t.memory, 3 * GIB - 4 * MIB, 3 * GIB);
+	assert_int_equal(t.pids, 70);
+	target_config_done(&t);
+	assert_int_equal(config_resolve(c, &b, &t, &e), 0);
+	assert_int_equal(t.memory, 4 * GIB);
+	target_config_done(&t);
+	assert_int_equal(config_resolve(c, &u, &t, &e), 0);
+	assert_int_equal(t.memory, GIB);
+	assert_int_equal(t.pids, 60);
+	target_config_done(&t);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_built_in),
     cmocka_unit_test(test_values),
@@ -367,6 +395,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_unused_globs),
     cmocka_unit_test(test_contradiction_of_two_globs),
     cmocka_unit_test(test_explained_values_are_values),
+    cmocka_unit_test(test_builds),
 };
 
 UNIT_MAIN(tests)

@@ -139,6 +139,11 @@ static void test_top_level(void **state)
 	    {"\"discovery\": [{\"type\": \"cmake\", \"path\": \"m\"}]",
 	     "1: discovery[0].type: \"cmake\" is not known here (use \"directory\", "
 	     "\"manifest\" or \"bazel\")"},
+	    {"\"discovery\": [{\"type\": \"directory\", \"path\": \"m\", \"variant\": \"A\"}]",
+	     "1: discovery[0].variant: \"A\" is not a name of at most 24 small letters, digits, "
+	     "\"-\" and \"_\""},
+	    {"\"discovery\": [{\"type\": \"directory\", \"path\": \"m\", \"role\": \"check\"}]",
+	     "1: discovery[0]: \"role\" without \"variant\""},
 	    {"\"discovery\": [{\"typ\": 1}]",
 	     "1: discovery[0].typ: unknown key (did you mean \"type\"?)"},
 	    {"\"defaults\": []", "1: defaults: not an object: write {\"key\": value, ...}"},

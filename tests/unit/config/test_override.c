@@ -39,7 +39,7 @@ static void test_override(void **state)
 	assert_string_equal(from_of(c, "a", "max_time"), "command line");
 	assert_string_equal(from_of(c, "a", "run.log_limit"), "built-in");
 	assert_int_equal(config_override(c, "defaults.rss_limit", "8GiB", &e), 0);
-	assert_int_equal(config_resolve(c, "a", &t, &e), -EINVAL);
+	assert_int_equal(config_resolve(c, CONFIG_TARGET("a"), &t, &e), -EINVAL);
 	assert_string_equal(e.msg,
 			    "command line: defaults.rss_limit: 8GiB contradicts memory 2GiB "
 			    "(built-in): rss_limit may be 7/8 of memory at most, here 1792MiB");
