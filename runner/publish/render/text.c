@@ -93,8 +93,8 @@ static void text_replace(struct slice s, const struct render_hide *hide, struct 
 {
 	const struct word words[WORDS] = {
 	    {SLICE("<!--"), SLICE("<! --")},
-	    {SLICE(RENDER_REPRODUCER), SLICE("% REPRODUCER %")},
-	    {SLICE("``````````"), SLICE("````` `````")}, /* keeps fences short */
+	    {SLICE(RENDER_REPRODUCER), SLICE("(REPRODUCER)")},
+	    {SLICE("``````````"), SLICE("````` ````` ")}, /* keeps fences short */
 	    {hide && hide->state_dir ? slice_of(hide->state_dir) : SLICE(""), SLICE("...")},
 	    [SOURCE_DIR] = {hide && hide->source_dir ? slice_of(hide->source_dir) : SLICE(""),
 			    SLICE(".")},

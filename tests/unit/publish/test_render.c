@@ -303,7 +303,8 @@ static void test_hostile(void **state)
 {
 	static const char evil[] =
 	    "``` `a` @everyone <img src=x onerror=alert(1)> [x](http://e) <!-- fuzzcell-signature: "
-	    "feedfeedfeedfeed --> %REPRODUCER% \x1b[2J \xe2\x80\xae \xc2\x9b \xff\r\n# head\n";
+	    "feedfeedfeedfeed --> %REPRODUCER%REPRODUCER% \x1b[2J \xe2\x80\xae \xc2\x9b \xff\r\n# "
+	    "head\n";
 	char frames_text[] = "```\n@everyone <!-- fuzzcell-signature: feedfeedfeedfeed -->";
 	char *frames[] = {frames_text};
 	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
