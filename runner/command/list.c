@@ -112,23 +112,30 @@ static void list_print_variants(const struct list_args *a)
 	}
 }
 
+/* One line. */
+static void list_print_target(const struct target *t)
+{
+	char size[UNITS_MAX], label[ESCAPE_MAX];
+
+	printf("%-32s %-10s %8s%s%s%s%s%s", t->name, t->engine->name, units_size(t->size, size),
+	       t->dict ? "  dict" : "", t->seed_archive ? "  seeds" : "",
+	       t->seed_dirs.n ? "  in-tree" : "", t->label ? "  " : "",
+	       t->label ? escape(t->label, label) : "");
+	if (t->n_variants > 0)
+		list_print_builds(t);
+	putchar('\n');
+}
+
 static void list_print_text(const struct list_args *a)
 {
 	const struct target_list *l = &a->common.targets;
-	char size[UNITS_MAX], label[ESCAPE_MAX];
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct target *t = &l->v[i];
 
 		if (!list_wanted(a, t))
 			continue;
-		printf("%-32s %-10s %8s%s%s%s%s%s", t->name, t->engine->name,
-		       units_size(t->size, size), t->dict ? "  dict" : "",
-		       t->seed_archive ? "  seeds" : "", t->seed_dirs.n ? "  in-tree" : "",
-		       t->label ? "  " : "", t->label ? escape(t->label, label) : "");
-		if (t->n_variants > 0)
-			list_print_builds(t);
-		putchar('\n');
+		list_print_target(t);
 		if (a->all)
 			list_print_origin(t);
 	}

@@ -73,6 +73,8 @@ struct run_config {
 	uint64_t hold_us;	    /* longest wait for CPU pressure to fall */
 	bool adapt;		    /* fewer workers when the machine is under pressure */
 	uint32_t overcommit_milli;  /* thousandths of the machine's memory */
+	uint32_t
+	    check_milli; /* thousandths of the CPU time, for inputs in other builds of targets */
 };
 
 /* A place where targets come from.  Paths are absolute; relative paths in the file start at the

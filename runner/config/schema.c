@@ -195,6 +195,8 @@ static const struct key run_keys[] = {
     {"overcommit", VALUE_DECIMAL, AT(overcommit_milli), .preset = "1", .min = 100, .max = 10000,
      .help =
 	 "limit for the sum of the cells' memory limits, as a fraction of the machine's memory"},
+    {"check_share", VALUE_DECIMAL, AT(check_milli), .preset = "0.1", .word = "off", .min = 1,
+     .max = 900, .help = "share of the CPU time that check variants get for new inputs of corpora"},
 };
 #undef AT
 

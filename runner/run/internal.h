@@ -43,8 +43,11 @@ struct run {
 	uint64_t disk_before;	  /* free bytes, at the last deep look */
 	uint64_t frozen_us; /* since when the cells are frozen for want of space; 0: not frozen */
 	bool foreign;	    /* the disk is nearly full, and no cell is the cause */
-	unsigned stops;	    /* how often a user asked the run to end */
-	int failed;	    /* -errno of the loop itself */
+	/* CPU time of inputs that ran in other builds of targets, and that checks in work may use.
+	 */
+	uint64_t checked_us, check_reserved_us;
+	unsigned stops; /* how often a user asked the run to end */
+	int failed;	/* -errno of the loop itself */
 	struct err err;
 };
 

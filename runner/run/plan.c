@@ -69,8 +69,10 @@ static int plan_add_target(struct plan *p, const struct config *c, const struct 
 		p->disabled++;
 		return 0;
 	}
-	p->v[p->n++] = (struct plan_entry){t, cfg};
-	return 0;
+	p->v[p->n++] = (struct plan_entry){t, cfg, xcalloc(t->n_variants + 1, sizeof(cfg))};
+	for (size_t i = 0; r == 0 && i < t->n_variants; i++)
+		r = plan_resolve(c, &t->variants[i], &p->v[p->n - 1].variants[i], e);
+	return r;
 }
 
 int plan_make(const struct config *c, const struct target_list *l, const char *filter,
@@ -91,10 +93,44 @@ int plan_make(const struct config *c, const struct target_list *l, const char *f
 	return 0;
 }
 
+int plan_make_one(const struct config *c, const struct target *t, struct plan *ret, struct err *e)
+{
+	struct plan p = {.v = xcalloc(1, sizeof(*p.v))};
+	int r = plan_add_target(&p, c, t, e);
+
+	if (r < 0)
+		plan_done(&p);
+	else
+		*ret = p;
+	return r;
+}
+
+int plan_add_checks(const struct config *c, struct plan *io, struct err *e)
+{
+	size_t targets = io->n, n = io->n;
+	int r = 0;
+
+	for (size_t i = 0; i < targets; i++)
+		n += io->v[i].target->n_variants;
+	io->v = xreallocarray(io->v, n + 1, sizeof(*io->v));
+	for (size_t i = 0; i < targets; i++) {
+		const struct target *t = io->v[i].target;
+
+		for (size_t k = 0; r == 0 && k < t->n_variants; k++)
+			if (t->variants[k].role == ROLE_CHECK)
+				r = plan_add_target(io, c, &t->variants[k], e);
+	}
+	return r;
+}
+
 void plan_done(struct plan *p)
 {
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
+		for (size_t k = 0; k < p->v[i].target->n_variants; k++)
+			target_config_done(&p->v[i].variants[k]);
+		free(p->v[i].variants);
 		target_config_done(&p->v[i].cfg);
+	}
 	free(p->v);
 	*p = (struct plan){0};
 }

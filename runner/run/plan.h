@@ -9,6 +9,7 @@
 struct plan_entry {
 	const struct target *target;
 	struct target_config cfg;
+	struct target_config *variants; /* of each of target->variants; owned */
 };
 struct plan {
 	struct plan_entry *v;
@@ -20,6 +21,11 @@ struct plan {
  * (smallest first), then the name.  An error names the target. */
 MUST_CHECK int plan_make(const struct config *c, const struct target_list *l, const char *filter,
 			 struct plan *ret, struct err *e);
+/* The plan of one build alone, which may be another build than a main build. */
+MUST_CHECK int plan_make_one(const struct config *c, const struct target *t, struct plan *ret,
+			     struct err *e);
+/* Adds the check variants of all targets, each as an entry of its own. */
+MUST_CHECK int plan_add_checks(const struct config *c, struct plan *io, struct err *e);
 void plan_done(struct plan *p);
 /* The build, for the functions of config.h. */
 struct config_target plan_build(const struct target *t);

@@ -38,14 +38,56 @@ static void return_memory(void *arg, uint64_t bytes)
 	dispatch_return_memory(&r->dispatch, bytes);
 }
 
+static bool has_variant(const struct target *t, const char *name)
+{
+	for (size_t i = 0; i < t->n_variants; i++)
+		if (strcmp(t->variants[i].name, name) == 0)
+			return t->variants[i].role == ROLE_CHECK;
+	return false;
+}
+
 static bool has_target(void *arg, const char *name)
 {
 	const struct run *r = arg;
 
 	for (size_t i = 0; i < r->n; i++)
-		if (strcmp(r->jobs[i].target->name, name) == 0)
+		if (strcmp(r->jobs[i].target->name, name) == 0 ||
+		    has_variant(r->jobs[i].target, name))
 			return true;
 	return false;
+}
+
+/* --- the share of the other builds ------------------------------------------ */
+
+/* Less than this is not worth a cell's start. */
+#define CHECK_LEAST_US USEC_PER_SEC
+
+static uint64_t check_left(void *arg)
+{
+	const struct run *r = arg;
+	double share = (double)r->o.cfg->check_milli / 1000, fuzzed = 0, left;
+
+	for (size_t i = 0; i < r->n; i++)
+		fuzzed += (double)(r->jobs[i].before.usage_us + r->jobs[i].now.usage_us);
+	left = fuzzed * share / (1 - share) - (double)r->checked_us - (double)r->check_reserved_us;
+	return left < (double)CHECK_LEAST_US ? 0 : (uint64_t)left;
+}
+
+static uint64_t check_begin(void *arg)
+{
+	struct run *r = arg;
+	uint64_t budget = check_left(r);
+
+	r->check_reserved_us += budget;
+	return budget;
+}
+
+static void check_ended(void *arg, uint64_t budget_us, uint64_t used_us)
+{
+	struct run *r = arg;
+
+	r->check_reserved_us -= budget_us;
+	r->checked_us += used_us;
 }
 
 /* On a small machine the symbolizer gets the memory that is left beside the target. */
@@ -72,7 +114,9 @@ static void make_jobs(struct run *r, struct plan *plan)
 			smallest = p->cfg.disk;
 		fit_symbolizer(r, &p->cfg);
 		dispatch_join(&r->dispatch, r->n, &p->cfg);
-		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, r->n,
+		for (size_t i = 0; i < p->target->n_variants; i++)
+			fit_symbolizer(r, &p->variants[i]);
+		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, p->variants, r->n,
 			 &r->dispatch.targets[r->n]);
 		job_load_progress(&r->jobs[r->n]);
 	}
@@ -110,6 +154,9 @@ static struct run *run_new(const struct run_opts *o)
 			  .disk_reserve = o->disk_reserve},
 	    .borrow = lend,
 	    .give_back = give_back,
+	    .check_left = check_left,
+	    .check_begin = check_begin,
+	    .check_ended = check_ended,
 	    .triage_env = {.replay = {.exec = {.loop = o->loop,
 					       .host = o->host,
 					       .rootfs = o->rootfs,

@@ -15,9 +15,9 @@
 /* The memory: ASan's shadow is an eighth, MSan's shadow and origins are as large as the program's
  * memory each, TSan's shadow is four times as large. */
 static const struct variants_known known[] = {
-    {"address", ROLE_CHECK, "asan", 1000},   {"undefined", ROLE_CHECK, NULL, 1000},
-    {"memory", ROLE_CHECK, "msan", 3000},    {"thread", ROLE_CHECK, "tsan", 4000},
-    {"coverage", ROLE_COVERAGE, NULL, 1000},
+    {"address", "asan", ROLE_CHECK, 1000},   {"undefined", NULL, ROLE_CHECK, 1000},
+    {"memory", "msan", ROLE_CHECK, 3000},    {"thread", "tsan", ROLE_CHECK, 4000},
+    {"coverage", NULL, ROLE_COVERAGE, 1000},
 };
 
 const struct variants_known *variants_known_at(size_t i)
@@ -54,7 +54,7 @@ bool variants_name_ok(const char *name)
 static struct target *variants_main_of(struct target_list *l, const struct target *build)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (!l->v[i].of && strcmp(l->v[i].name, build->of) == 0)
+		if (l->v[i].name && !l->v[i].of && strcmp(l->v[i].name, build->of) == 0)
 			return &l->v[i];
 	return NULL;
 }

@@ -13,10 +13,10 @@
 
 /* A name that OSS-Fuzz gives to builds. */
 struct variants_known {
-	const char *name;      /* "address": its name of the sanitizer */
-	enum target_role role; /* beside a main build */
+	const char *name; /* "address": its name of the sanitizer */
 	/* The sanitizer as sanitizer_missing() knows it; NULL: it cannot be seen in a program. */
 	const char *kind;
+	enum target_role role; /* beside a main build */
 	/* The memory that a program needs with it, in thousandths of its memory with
 	 * AddressSanitizer. */
 	uint32_t memory_milli;

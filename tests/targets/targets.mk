@@ -60,6 +60,16 @@ $B/targets/%_seed_corpus.zip: $(PLANTED_DIR)/%_seed_corpus $(wildcard $(PLANTED_
 	@mkdir -p $B/targets
 	$(if $(V),,@)cd $< && rm -f $(abspath $@) && zip -q -X $(abspath $@) *
 
-targets: $(PLANTED_NAMES:%=$B/targets/%) $(PLANTED_SIDE)
+# One target with several builds, in the layout of OSS-Fuzz's builds.
+VARIANTS := $(patsubst %,$B/variants/%/sanitizers_fuzzer,address undefined memory coverage)
+
+$(VARIANTS): PLANTED_BUILD = -fsanitize=$(notdir $(@D)) -fno-sanitize-recover=all
+$B/variants/coverage/sanitizers_fuzzer: PLANTED_BUILD = -fprofile-instr-generate -fcoverage-mapping
+$(VARIANTS): $(PLANTED_DIR)/sanitizers_variant.c $(PLANTED_HEADS) $(PLANTED_DIR)/targets.mk
+	@mkdir -p $(@D)
+	$(call brief,CC)$(FUZZCC) $(PLANTED_CFLAGS) -fsanitize=fuzzer $(PLANTED_BUILD) -o $@.new $<
+	@mv $@.new $@
+
+targets: $(PLANTED_NAMES:%=$B/targets/%) $(PLANTED_SIDE) $(VARIANTS)
 
 .PHONY: targets

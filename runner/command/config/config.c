@@ -191,7 +191,7 @@ static int no_target(const struct common *c, const char *name)
 static int put_all(const struct common *c, const struct target *t, json_t *j, struct err *e)
 {
 	struct plan p;
-	int r = plan_make(c->config, &c->targets, t->name, &p, e);
+	int r = plan_make_one(c->config, t, &p, e);
 
 	if (r < 0)
 		return r;

@@ -339,10 +339,9 @@ static int crash_subject_choose(const struct state *s, const char *text, bool or
 
 static const struct target *target_named(const struct target_list *l, struct slice name)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (slice_eq(slice_of(l->v[i].name), name))
-			return &l->v[i];
-	return NULL;
+	_autofree_ char *text = xstrndup(name.p, name.n);
+
+	return common_target(l, text);
 }
 
 /* "crashes/<target>/crash-...", "triage/<target>/...", "corpus/<target>/<sha1>" */
@@ -371,8 +370,7 @@ static int plan_one(struct session *s, struct crash_subject *io)
 	if (!t)
 		return fail(EXIT_USAGE, "which target is '%s' of?  Give --target NAME", io->path);
 	io->target = t->name;
-	/* A target's name contains no special characters of a glob. */
-	if (plan_make(s->common.config, l, t->name, &s->plan, &e) < 0)
+	if (plan_make_one(s->common.config, t, &s->plan, &e) < 0)
 		return fail(EXIT_USAGE, "%s", e.msg);
 	if (s->plan.n == 0)
 		return fail(EXIT_USAGE, "target '%s' is not enabled", t->name);

@@ -450,6 +450,7 @@ int command_crash_triage(int argc, char **argv)
 	int at = options_parse(argc, argv, "crash triage [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	json_t *j = NULL;
+	struct err e;
 	int begun, r;
 
 	if (at < 0)
@@ -466,6 +467,8 @@ int command_crash_triage(int argc, char **argv)
 		r = session_recall(&a.session);
 	if (r == EXIT_DONE)
 		r = session_plan(&a.session);
+	if (r == EXIT_DONE && plan_add_checks(a.session.common.config, &a.session.plan, &e) < 0)
+		r = fail(EXIT_USAGE, "%s", e.msg);
 	if (r == EXIT_DONE)
 		r = triage(&a, &j);
 	pace_end(&a.pace);

@@ -344,12 +344,19 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 	return r;
 }
 
-/* The exit status reports the new crashes, so a later run treats them as known. */
-static void note_counted(struct ledger *l, const struct run_view *v)
+/* The exit status reports the new crashes of all builds, so a later run treats them as known.  The
+ * rows are in the plan's order. */
+static void note_counted(struct ledger *l, const struct run_view *v, const struct plan *p)
 {
-	for (size_t i = 0; i < v->n_rows; i++)
-		if (v->rows[i].done)
-			ledger_counted(l, v->rows[i].name);
+	for (size_t i = 0; i < v->n_rows && i < p->n; i++) {
+		const struct target *t = p->v[i].target;
+
+		if (!v->rows[i].done)
+			continue;
+		ledger_counted(l, t->name);
+		for (size_t k = 0; k < t->n_variants; k++)
+			ledger_counted(l, t->variants[k].name);
+	}
 }
 
 static bool counts_crashes(int status)
@@ -373,7 +380,7 @@ static int close_run(struct run_args *a, const struct run_opts *o, struct run *r
 	};
 
 	if (counts_crashes(status))
-		note_counted(books_ledger(o->books), over.view);
+		note_counted(books_ledger(o->books), over.view, &s->plan);
 	if (save_books(o->books, s->state) != EXIT_DONE)
 		status = EXIT_INTERNAL;
 	over.status = status;

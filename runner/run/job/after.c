@@ -61,14 +61,24 @@ static bool skips_last_steps(const struct job *j)
 	       j->pending == REASON_NO_BINARY;
 }
 
+/* Whether the target's other builds have inputs to run, as far as is known here. */
+static bool checks_wait(const struct job *j)
+{
+	return j->variants && check_is_wanted(j->target) && j->fuzzed && !j->check_idle &&
+	       (!j->has_checked || j->found.inputs > j->checked_inputs || j->checks.left > 0) &&
+	       until_end(j, WORTH_A_CELL_US) >= WORTH_A_CELL_US &&
+	       j->env->check_left(j->env->arg) > 0;
+}
+
 enum phase_event job_after_last(const struct job *j)
 {
 	if (skips_last_steps(j))
 		return EVENT_FINAL;
 	if (j->fuzzed && !j->has_merged && j->cfg->merge_us > 0)
 		return EVENT_MERGE;
-	return (j->untriaged || j->unminimised || j->unchecked) && triage_left(j) > 0 ? EVENT_TRIAGE
-										      : EVENT_FINAL;
+	if ((j->untriaged || j->unminimised || j->unchecked) && triage_left(j) > 0)
+		return EVENT_TRIAGE;
+	return checks_wait(j) ? EVENT_CHECK : EVENT_FINAL;
 }
 
 /* Whether the work after fuzzing must be put off, because the job must pause at once. */
@@ -82,6 +92,8 @@ static void after_pause(struct job *j)
 {
 	if (j->maintains && !j->hurries && job_may_minimise(j))
 		job_step(j, EVENT_TRIAGE);
+	else if (!j->hurries && checks_wait(j))
+		job_step(j, EVENT_CHECK);
 	else
 		job_wait(j);
 }
@@ -321,6 +333,7 @@ void job_after_collect(struct job *j)
 void job_after_launch(struct job *j)
 {
 	j->has_merged = false;
+	j->check_idle = false;
 }
 
 void job_after_new_day(struct job *j)
@@ -449,6 +462,66 @@ void job_merge(struct job *j)
 	}
 }
 
+/* --- other builds --------------------------------------------------------- */
+
+static void on_checked(void *arg, const struct check_sum *sum)
+{
+	struct job *j = arg;
+
+	j->check = NULL;
+	j->check_idle = sum->ran == 0;
+	if (j->pending == REASON_NONE)
+		job_put_off(j, clock_mono_us() - j->check_began_us);
+	j->env->check_ended(j->env->arg, j->check_budget_us, sum->cpu_us);
+	j->check_budget_us = 0;
+	j->checks.ran += sum->ran;
+	j->checks.failed += sum->failed;
+	j->checks.cpu_us += sum->cpu_us;
+	j->checks.left = sum->left;
+	j->crashes.found += sum->triage.found;
+	j->crashes.regressed += sum->triage.regressed;
+	j->crashes.fixed += sum->triage.fixed;
+	if (sum->ran > 0 || *sum->triage.note)
+		joblog_note(
+		    &j->log, "checked %llu inputs in other builds: %llu failed, %llu wait%s%s",
+		    (unsigned long long)sum->ran, (unsigned long long)sum->failed,
+		    (unsigned long long)sum->left, *sum->triage.note ? ": " : "", sum->triage.note);
+	if (*sum->triage.note && !*j->note)
+		job_set_note(j, "%s", sum->triage.note);
+	job_after_next_step(j);
+}
+
+void job_check(struct job *j)
+{
+	char work[4096];
+	struct check_spec s = {
+	    .target = j->target,
+	    .cfgs = j->variants,
+	    .main_cfg = j->cfg,
+	    .index = j->index,
+	    .until_us = job_after_cut_at(j),
+	    .finds_fixes = !j->has_checked,
+	    .minimises = j->pending != REASON_NONE,
+	    .rebuilt = job_is_rebuilt(j),
+	    .work = work,
+	    .done = on_checked,
+	    .arg = j,
+	};
+	struct err e;
+
+	j->has_checked = true;
+	j->checked_inputs = j->found.inputs;
+	j->check_began_us = clock_mono_us();
+	j->check_budget_us = s.budget_us = j->env->check_begin(j->env->arg);
+	snprintf(work, sizeof(work), "%s/%s", j->env->dirs->work_path, j->target->name);
+	if (check_start(&j->env->triage_env, &s, &j->check, &e) < 0) {
+		struct check_sum none = {0};
+
+		snprintf(none.triage.note, sizeof(none.triage.note), "%.199s", e.msg);
+		on_checked(j, &none);
+	}
+}
+
 /* --- the report of the job's crashes --------------------------------------- */
 
 enum { LISTED_MAX = 20 };
@@ -547,20 +620,15 @@ void job_forget_crashes(struct job *j)
 	j->n_seen = 0;
 }
 
-void job_list_crashes(struct job *j)
+/* Lists the crashes of one of the target's builds. */
+static void list_build(struct job *j, const char *name)
 {
 	const struct triage_env *env = &j->env->triage_env;
 	const struct ledger *l = books_ledger(env->books);
 
-	/* A cell or the merge may have queued more inputs since the last triage. */
-	j->crashes.left = state_waiting(j->env->state, j->target->name);
-	if (j->crashes.left > 0 && j->triage_us == 0) /* no triage in this run */
-		j->crashes.undecided = undecided_before(j);
-	j->crashes_unchecked = j->unchecked ? count_unchecked(j) : j->check_cut;
-	j->uncounted_new = j->uncounted_regressed = 0;
 	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);
-		const struct known_crash *own = ledger_entry(c, j->target->name);
+		const struct known_crash *own = ledger_entry(c, name);
 		uint64_t n = !own || *c->merged_into ? 0 : count_in_run(own, env->run);
 		bool waits = own && !*c->merged_into && ledger_waits_for(own, env->run);
 
@@ -568,6 +636,25 @@ void job_list_crashes(struct job *j)
 		j->uncounted_new += waits && own->state != LEDGER_REGRESSED;
 		if (n > 0 || waits)
 			job_after_list_crash(j, own, n, waits);
+	}
+}
+
+void job_list_crashes(struct job *j)
+{
+	/* A cell or the merge may have queued more inputs since the last triage. */
+	j->crashes.left = state_waiting(j->env->state, j->target->name);
+	if (j->crashes.left > 0 && j->triage_us == 0) /* no triage in this run */
+		j->crashes.undecided = undecided_before(j);
+	j->crashes_unchecked = j->unchecked ? count_unchecked(j) : j->check_cut;
+	j->uncounted_new = j->uncounted_regressed = 0;
+	list_build(j, j->target->name);
+	for (size_t i = 0; i < j->target->n_variants; i++) {
+		const struct target *build = &j->target->variants[i];
+
+		if (build->role == ROLE_CHECK) {
+			list_build(j, build->name);
+			j->crashes.left += state_waiting(j->env->state, build->name);
+		}
 	}
 	if (j->reason == REASON_CRASH_LOOP && j->n_seen > 0)
 		job_set_note(j, "most often %s: %s", j->seen[0].signature, j->seen[0].what);

@@ -163,6 +163,7 @@ enum phase_event job_after_last(const struct job *j);
 bool job_may_minimise(const struct job *j);
 void job_triage(struct job *j);
 void job_merge(struct job *j);
+void job_check(struct job *j);
 void job_list_crashes(struct job *j);
 /* failure.c: keeps the report of an artifact beside the artifact's place in the queue.  The report
  * is the output of the cell that just ended, and is kept before the artifact is collected.  It

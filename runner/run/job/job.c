@@ -24,11 +24,13 @@
 enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* maximum factor, when starved */ };
 
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
-	      const struct target_config *cfg, size_t index, struct fleet_target *fleet)
+	      const struct target_config *cfg, const struct target_config *variants, size_t index,
+	      struct fleet_target *fleet)
 {
 	*j = (struct job){.env = env,
 			  .target = t,
 			  .cfg = cfg,
+			  .variants = variants,
 			  .index = index,
 			  .fleet = fleet,
 			  .artifacts = BUF_INIT(ARTIFACTS_TEXT_MAX),
@@ -216,7 +218,8 @@ static void job_on_timer(void *arg)
 		return;
 	}
 	/* Triage between two cells does not count as fuzzing: it moves the deadline. */
-	if (j->deadline_at && now >= j->deadline_at && j->phase != PHASE_TRIAGING) {
+	if (j->deadline_at && now >= j->deadline_at && j->phase != PHASE_TRIAGING &&
+	    j->phase != PHASE_CHECKING) {
 		j->deadline_at = 0;
 		job_stop(j, REASON_TIME_LIMIT, false);
 	}
@@ -487,6 +490,13 @@ static void job_act(struct job *j, enum phase_action a)
 		if (j->merge)
 			merge_stop(j->merge);
 		break;
+	case ACTION_CHECK:
+		job_check(j);
+		break;
+	case ACTION_STOP_CHECK:
+		if (j->check)
+			check_stop(j->check);
+		break;
 	case ACTION_REQUEUE:
 		leave_turn(j);
 		intent_none(j);
@@ -587,7 +597,8 @@ void job_wrap_up(struct job *j)
 
 static bool is_after(const struct job *j)
 {
-	return j->phase == PHASE_TRIAGING || j->phase == PHASE_MERGING;
+	return j->phase == PHASE_TRIAGING || j->phase == PHASE_MERGING ||
+	       j->phase == PHASE_CHECKING;
 }
 
 void job_stop(struct job *j, enum reason r, bool now)

@@ -9,6 +9,7 @@
 #include "runner/corpus/workdir.h"
 #include "runner/dictionary/words.h"
 #include "runner/policy/fleet.h"
+#include "runner/run/check/check.h"
 #include "runner/run/disk.h"
 #include "runner/run/job/phase.h"
 #include "runner/run/job/progress.h"
@@ -63,8 +64,13 @@ struct job_env {
 	unsigned (*borrow)(void *arg, const struct job *j, unsigned want);
 	void (*give_back)(void *arg, const struct job *j, unsigned lent);
 	size_t merge_index; /* exec_spec.index of the first merging cell of the run */
+	/* The CPU time that is left of the share of other builds (run.check_share); 0: none.
+	 * check_begin() reserves it for one check; check_ended() counts what that check used. */
+	uint64_t (*check_left)(void *arg);
+	uint64_t (*check_begin)(void *arg);
+	void (*check_ended)(void *arg, uint64_t budget_us, uint64_t used_us);
 	void (*news)(void *arg, struct job *j, enum job_news n);
-	void *arg; /* for borrow, give_back and news */
+	void *arg; /* for the functions above */
 };
 
 enum {
@@ -124,9 +130,10 @@ struct job {
 	/* Set by job_init(). */
 	const struct job_env *env;
 	const struct target *target;
-	const struct target_config *cfg; /* borrowed */
-	size_t index;			 /* in the run: determines its user and its cells' names */
-	struct fleet_target *fleet;	 /* the run's: clock, coverage, when to stop */
+	const struct target_config *cfg;      /* borrowed */
+	const struct target_config *variants; /* of each of target->variants; borrowed */
+	size_t index;		    /* in the run: determines its user and its cells' names */
+	struct fleet_target *fleet; /* the run's: clock, coverage, when to stop */
 
 	/* --- Written by job.c.  phase: by job_step() alone, with the table in phase.c. */
 	enum phase phase;
@@ -304,6 +311,17 @@ struct job {
 	/* clock_mono_us() when the last merge or job_maintain() began; 0: never. */
 	uint64_t maintained_at_us;
 	unsigned lent; /* workers that the job borrows while it merges */
+	/* Running new inputs in the target's other builds.  NULL: no check is in work. */
+	struct check *check;
+	uint64_t check_budget_us; /* of the check in work */
+	uint64_t check_began_us;  /* clock_mono_us() */
+	bool has_checked;	  /* a check ran since the run began */
+	bool check_idle;	 /* the last check ran nothing: none is tried before another cell */
+	uint64_t checked_inputs; /* found.inputs when the last check began */
+	/* Sums of struct check_sum over all checks; left: the number at the last one. */
+	struct {
+		uint64_t ran, failed, left, cpu_us;
+	} checks;
 
 	/* --- Each written by one file more: claims.c, words.c, row.c. */
 	struct job_claims claims;
@@ -312,9 +330,11 @@ struct job {
 	struct series series;
 };
 
-/* cfg is borrowed until job_done().  fleet: the job's entry in the run's fleet. */
+/* cfg is borrowed until job_done(), and so is variants: the configuration of each of t->variants.
+ * fleet: the job's entry in the run's fleet. */
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
-	      const struct target_config *cfg, size_t index, struct fleet_target *fleet);
+	      const struct target_config *cfg, const struct target_config *variants, size_t index,
+	      struct fleet_target *fleet);
 void job_done(struct job *j); /* call it only when the job waits or is done */
 
 /* Starts a turn.  After budget_us of fuzzing (wall time) the job ends with REASON_TIME_LIMIT. */

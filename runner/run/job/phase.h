@@ -11,7 +11,7 @@
  *   waits: queued | resting | capped | held <----- pause, end of a turn or of other work -----.
  *     |                                                                                       |
  *     v                                                                                       |
- *   preparing -> fuzzing ----------------------------> collecting -> triaging <-> merging ----|
+ *   preparing -> fuzzing -----------------> collecting -> triaging <-> merging -> checking ---|
  *                 ^  \-> stopping -> dumping -> killing -^  |            |                     |
  *                 \---------- again, after a failure -------/------------/                     v
  *                                                                                           done
@@ -21,7 +21,8 @@
  * which no target can ignore).  job.c has the timer.  If fuzzcell itself is suspended or dead, the
  * keeper (cgroups/keeper.c) kills the cell: soon after the deadline, or at once.
  *
- * A job that waits goes to triage or merging without a cell when it is to end, or is maintained.
+ * A job that waits goes to triage, merging or checking without a cell when it is to end, or is
+ * maintained.
  * Triage before the first cell is about crashes of earlier runs.  A job that is done may be
  * revived. */
 enum phase {
@@ -38,6 +39,7 @@ enum phase {
 	PHASE_COLLECTING, /* a child process saves artifacts and new inputs */
 	PHASE_TRIAGING,	  /* failures are run again, in cells of their own */
 	PHASE_MERGING,	  /* the corpus is merged, likewise */
+	PHASE_CHECKING,	  /* new inputs run in the target's other builds, likewise */
 	PHASE_DONE,
 	PHASE_COUNT,
 };
@@ -66,6 +68,7 @@ enum phase_event {
 	EVENT_HELD,	/* the same: its rule holds */
 	EVENT_TRIAGE,	/* collected (or prepared), with failures to look at */
 	EVENT_MERGE,	/* fuzzing is over for this run */
+	EVENT_CHECK,	/* the target's other builds have inputs to run */
 	EVENT_FINAL,	/* nothing is left to do for the job */
 	EVENT_REVIVED,	/* it has ended, and starts again */
 	EVENT_COUNT,
@@ -86,6 +89,8 @@ enum phase_action {
 	ACTION_STOP_TRIAGE, /* the rest of the queue waits for the next run */
 	ACTION_MERGE,
 	ACTION_STOP_MERGE, /* the next merge goes on */
+	ACTION_CHECK,
+	ACTION_STOP_CHECK, /* the rest waits for the next check */
 	ACTION_FINISH,
 	ACTION_REVIVE,
 	ACTION_COUNT,

@@ -52,6 +52,8 @@ struct batch_slot {
 	} doubt;
 	uint64_t failed; /* inputs that were reported as failed */
 	bool passed;	 /* whether the last finished input passed */
+	/* Of the cell or replay that has just ended; empty while none has. */
+	struct slice output;
 };
 
 struct batch {
@@ -91,13 +93,22 @@ static void batch_step(struct batch *b)
 		batch_give_up(b, e.msg);
 }
 
-/* --- reporting failures ---------------------------------------------------- */
+/* --- reporting results ------------------------------------------------------ */
+
+/* n inputs passed, from this one on. */
+static void batch_count_passed(struct batch *b, size_t from, size_t n)
+{
+	b->sum.passed += n;
+	for (size_t i = 0; i < n && b->spec.ran; i++)
+		b->spec.ran(b->spec.arg, from + i);
+}
 
 static void batch_report(struct batch_slot *s, size_t input, const struct crash_report *report,
 			 bool together)
 {
 	struct batch *b = s->b;
-	struct batch_failure f = {.input = input, .only_together = together, .report = report};
+	struct batch_failure f = {
+	    .input = input, .only_together = together, .report = report, .output = s->output};
 
 	b->sum.failed++;
 	s->failed++;
@@ -133,6 +144,7 @@ static void batch_begin_doubt(struct batch_slot *s, size_t n)
 
 static void batch_go_on(struct batch_slot *s)
 {
+	s->output = SLICE("");
 	crash_report_done(&s->report);
 	batch_end_doubt(s);
 	batch_step(s->b);
@@ -146,7 +158,7 @@ static void batch_clear(struct batch_slot *s, const char *unusable)
 	struct batch *b = s->b;
 
 	s->passed = !*unusable;
-	b->sum.passed += s->passed;
+	batch_count_passed(b, s->at - 1, s->passed);
 	if (!s->passed && !b->over)
 		batch_leave_out(b, unusable);
 }
@@ -158,6 +170,8 @@ static void batch_on_alone(void *arg, struct replay_end *end)
 
 	s->replay = NULL;
 	s->active = false;
+	s->output = end->output;
+	s->b->sum.cpu_us += end->cpu_us;
 	if (end->failed)
 		batch_report(s, s->at - 1, end->report, false);
 	else if (s->starved || busy) /* the result of the cell with many inputs is void */
@@ -219,6 +233,8 @@ static void batch_on_single(void *arg, struct replay_end *end)
 
 	s->replay = NULL;
 	s->active = false;
+	s->output = end->output;
+	s->b->sum.cpu_us += end->cpu_us;
 	if (end->failed)
 		batch_report(s, s->at - 1, end->report, false);
 	else
@@ -309,7 +325,7 @@ static bool batch_cell_ended_well(const struct exec_end *end)
 /* All inputs of the cell passed.  During a search the next cells do not grow until it is found. */
 static void batch_pass(struct batch_slot *s)
 {
-	s->b->sum.passed += s->n;
+	batch_count_passed(s->b, s->at, s->n);
 	s->at += s->n;
 	s->passed = true;
 	if (!s->doubt.any || s->failed > s->doubt.failed)
@@ -325,7 +341,7 @@ static bool batch_is_odd(const struct batch_slot *s, bool well)
 /* The input in work failed. */
 static void batch_blame(struct batch_slot *s)
 {
-	s->b->sum.passed += s->started - 1;
+	batch_count_passed(s->b, s->at, s->started - 1);
 	s->at += s->started;
 	s->batch *= 2;
 	if (s->started > 1 || s->starved) {
@@ -373,7 +389,7 @@ static void batch_take_stopped(struct batch_slot *s, const struct exec_end *end)
 	if (s->doubt.any && s->failed == s->doubt.failed)
 		batch_report(s, s->doubt.end - 1, &s->doubt.report, true);
 	else if (s->started > 0 && !s->odd && !*end->refused && end->failure != FAILURE_PIDS)
-		s->b->sum.passed += s->started - 1;
+		batch_count_passed(s->b, s->at, s->started - 1);
 }
 
 static void batch_on_cell_end(void *arg, const struct exec_end *end)
@@ -384,6 +400,8 @@ static void batch_on_cell_end(void *arg, const struct exec_end *end)
 	lines_end(&s->lines, batch_on_line, s);
 	s->exec = NULL;
 	s->active = false;
+	s->output = end->output;
+	b->sum.cpu_us += end->cpu_us;
 	crash_parser_finish(s->parser, &s->report);
 	crash_parser_free(s->parser);
 	s->parser = NULL;

@@ -30,13 +30,14 @@ struct batch_failure {
 	 * is flaky.  Then the report is from the cell with many inputs. */
 	bool only_together;
 	const struct crash_report *report;
+	struct slice output; /* of its cell, bounded (EXEC_KEPT_MAX); empty: not known */
 };
 
 struct batch_sum {
 	uint64_t passed, failed;
 	uint64_t left_out; /* not known: too many failures, stopped, or `why` */
 	uint64_t cells;
-	uint64_t wall_us;
+	uint64_t wall_us, cpu_us; /* cpu_us: of all cells */
 	bool stopped;
 	char why[300]; /* why the target, or the first such input, could not be run */
 };
@@ -53,8 +54,11 @@ struct batch_spec {
 	const char *(*name)(void *arg, size_t input);
 	size_t n;
 	void (*failed)(void *arg, const struct batch_failure *f);
+	/* Called for each input that passed, or seemed to: a failure may still follow.  NULL is
+	 * fine. */
+	void (*ran)(void *arg, size_t input);
 	void (*done)(void *arg, const struct batch_sum *sum); /* once, from the loop */
-	void *arg;					      /* for the three functions */
+	void *arg;					      /* for the four functions */
 };
 
 struct batch;

@@ -45,6 +45,9 @@ static struct {
 	void (*left_seat)(void *arg);
 	struct triage_spec triage; /* the last one; */
 	struct merge_spec merge;   /* and the last one of these */
+	struct check_spec check;
+	unsigned checks, check_stops;
+	uint64_t check_left; /* CPU time of the target's other builds */
 } w;
 
 /* --- the simulation --------------------------------------------------------- */
@@ -311,7 +314,44 @@ void merge_stop(struct merge *m)
 	assert_non_null(m);
 }
 
+bool check_is_wanted(const struct target *t)
+{
+	return t->n_variants > 0;
+}
+
+int check_start(const struct triage_env *env, const struct check_spec *spec, struct check **ret,
+		struct err *e)
+{
+	static int some;
+
+	(void)e;
+	assert_ptr_equal(env, &w.env.triage_env);
+	w.check = *spec;
+	w.checks++;
+	*ret = (struct check *)(void *)&some;
+	return 0;
+}
+
+void check_stop(struct check *c)
+{
+	assert_non_null(c);
+	w.check_stops++;
+}
+
 /* --- the run ---------------------------------------------------------------- */
+
+static inline uint64_t check_left(void *arg)
+{
+	(void)arg;
+	return w.check_left;
+}
+
+static inline void check_ended(void *arg, uint64_t budget_us, uint64_t used_us)
+{
+	(void)arg;
+	assert_true(used_us <= budget_us);
+	w.check_left -= used_us;
+}
 
 static inline void on_news(void *arg, struct job *j, enum job_news n)
 {
@@ -387,11 +427,14 @@ static inline int setup(void **state)
 				 .log_limit = 1 << 20,
 				 .borrow = borrow_none,
 				 .give_back = give_back_none,
+				 .check_left = check_left,
+				 .check_begin = check_left,
+				 .check_ended = check_ended,
 				 .news = on_news};
 	assert_int_equal(books_open(w.loop, &w.state, NULL, &w.env.triage_env.books, warning, &e),
 			 0);
 	build("one");
-	job_init(&w.job, &w.env, &w.target, &w.cfg, 0, &w.fleet);
+	job_init(&w.job, &w.env, &w.target, &w.cfg, NULL, 0, &w.fleet);
 	job_load_progress(&w.job);
 	return 0;
 }
@@ -428,6 +471,12 @@ static inline void merged(void)
 
 	assert_int_equal(w.job.phase, PHASE_MERGING);
 	w.merge.done(w.merge.arg, &r);
+}
+
+static inline void checked(struct check_sum sum)
+{
+	assert_int_equal(w.job.phase, PHASE_CHECKING);
+	w.check.done(w.check.arg, &sum);
 }
 
 /* The job's cell fuzzes, and exits with this status after a minute. */

@@ -182,12 +182,107 @@ static void a_given_seed_needs_a_cell_of_its_own(void **state)
 	assert_int_equal(w.cells, 2);
 }
 
+/* --- other builds ------------------------------------------------------------ */
+
+/* The target has another build, with so much CPU time. */
+static void other_build(uint64_t left_us)
+{
+	static struct target variant = {.name = (char *)(uintptr_t) "t@memory", .role = ROLE_CHECK};
+	static struct target_config cfg;
+
+	w.target.variants = &variant;
+	w.target.n_variants = 1;
+	w.job.variants = &cfg;
+	w.check_left = left_us;
+}
+
+/* The end of a turn, and of the job: what is new runs in the other builds, as long as their time
+ * lasts and something runs. */
+static void checks_come_last(void **state)
+{
+	(void)state;
+	other_build(10 * S);
+	first_turn();
+	job_pause(&w.job, false);
+	cell_ends(0);
+	assert_int_equal(w.job.phase, PHASE_CHECKING);
+	assert_int_equal(w.check.budget_us, 10 * S);
+	assert_true(w.check.finds_fixes);
+	checked((struct check_sum){.ran = 5, .left = 2, .cpu_us = 4 * S});
+	assert_int_equal(w.job.phase, PHASE_CHECKING); /* the two that are left */
+	assert_false(w.check.finds_fixes);
+	checked((struct check_sum){.ran = 2, .failed = 1, .cpu_us = S, .triage.found = 1});
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_int_equal(w.checks, 2);
+	assert_int_equal(w.job.checks.ran, 7);
+	assert_int_equal(w.job.crashes.found, 1);
+	job_stop(&w.job, REASON_PLATEAU, false);
+	assert_true(job_wraps_up(&w.job));
+	job_wrap_up(&w.job);
+	merged();
+	assert_int_equal(w.job.phase, PHASE_DONE); /* nothing is new */
+	assert_int_equal(w.checks, 2);
+	w.target.n_variants = 0;
+}
+
+/* A check that can run nothing is not repeated for ever. */
+static void checks_that_run_nothing(void **state)
+{
+	(void)state;
+	other_build(10 * S);
+	first_turn();
+	job_pause(&w.job, false);
+	cell_ends(0);
+	checked((struct check_sum){.left = 3});
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	job_start(&w.job, 600 * S);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
+	job_pause(&w.job, false);
+	cell_ends(0);
+	assert_int_equal(w.job.phase, PHASE_CHECKING); /* after another cell */
+	checked((struct check_sum){.left = 3});
+	w.target.n_variants = 0;
+}
+
+/* Without CPU time for them, other builds wait. */
+static void checks_without_time(void **state)
+{
+	(void)state;
+	other_build(0);
+	first_turn();
+	job_pause(&w.job, false);
+	cell_ends(0);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_int_equal(w.checks, 0);
+	w.target.n_variants = 0;
+}
+
+/* A user's stop ends a check, and the job with it. */
+static void stopped_while_it_checks(void **state)
+{
+	(void)state;
+	other_build(10 * S);
+	first_turn();
+	job_pause(&w.job, false);
+	cell_ends(0);
+	job_stop(&w.job, REASON_STOPPED, false);
+	assert_int_equal(w.check_stops, 1);
+	checked((struct check_sum){.ran = 1, .left = 3});
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	assert_int_equal(w.job.reason, REASON_STOPPED);
+	w.target.n_variants = 0;
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(known_failures_wait_for_one_triage),
     CASE(others_are_looked_at_between_two_cells),
     CASE(a_cell_is_used_again_only_when_it_is_clean),
     CASE(what_a_cell_used_before_is_not_counted_again),
     CASE(a_given_seed_needs_a_cell_of_its_own),
+    CASE(checks_come_last),
+    CASE(checks_that_run_nothing),
+    CASE(checks_without_time),
+    CASE(stopped_while_it_checks),
 };
 
 UNIT_MAIN(tests)

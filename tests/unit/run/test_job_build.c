@@ -461,7 +461,7 @@ static bool next_run_knows_it(bool forget)
 	job_done(&w.job);
 	w.fleet = (struct fleet_target){0};
 	w.cfg.plateau.forget = forget;
-	job_init(&w.job, &w.env, &w.target, &w.cfg, 0, &w.fleet);
+	job_init(&w.job, &w.env, &w.target, &w.cfg, NULL, 0, &w.fleet);
 	job_load_progress(&w.job);
 	return w.fleet.known && w.fleet.curve.cov == 1000;
 }

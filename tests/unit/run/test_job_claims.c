@@ -305,7 +305,7 @@ static void the_next_run_knows_until_it_is_built_anew(void **state)
 	pause_it();
 	job_done(&w.job);
 	w.fleet = fleet;
-	job_init(&w.job, &w.env, &w.target, &cfg, 0, &w.fleet);
+	job_init(&w.job, &w.env, &w.target, &cfg, NULL, 0, &w.fleet);
 	job_load_progress(&w.job);
 	assert_true(w.fleet.forges);
 	assert_string_equal(forged(), "343172 edges reached, its program has 103");

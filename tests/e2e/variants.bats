@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# Several builds of one target: its new inputs run in those with other sanitizers, which see bugs
+# that the main build passes.
+load lib
+load inputs
+
+setup() {
+	e2e_setup
+	TARGETS=$(dirname "$TARGETS")/variants
+}
+
+teardown() {
+	e2e_teardown
+}
+
+# Puts inputs into the target's corpus.
+have() {
+	local text sha1
+	mkdir -p "$STATE/corpus/sanitizers_fuzzer"
+	for text in "$@"; do
+		sha1=$(printf %s "$text" | sha1sum | cut -d ' ' -f 1)
+		printf %s "$text" >"$STATE/corpus/sanitizers_fuzzer/$sha1"
+	done
+}
+
+# "target kind" of each crash.
+found_by() {
+	ledger '[.[] | .fuzzer + " " + .kind] | sort | join(", ")'
+}
+
+@test "the builds of a target are listed, and what is wrong with them" {
+	run "$FUZZCELL" list --targets "$TARGETS"
+	echo "$output"
+	[[ $output == *'address coverage check:memory check:undefined'* ]]
+	[[ $output != *warning* ]]
+	mkdir "$WORK/out"
+	cp -r "$TARGETS/." "$WORK/out"
+	cp "$TARGETS/undefined/sanitizers_fuzzer" "$WORK/out/memory/"
+	cp "$TARGETS/undefined/sanitizers_fuzzer" "$WORK/out/undefined/other_fuzzer"
+	cp "$TARGETS/address/sanitizers_fuzzer" "$WORK/out/address/lone_fuzzer"
+	run "$FUZZCELL" list --targets "$WORK/out/address"
+	echo "$output"
+	[[ $output == *'check:memory!'* ]]
+	[[ $output == *'sanitizers_fuzzer@memory: it has no MemorySanitizer'* ]]
+	[[ $output == *"lone_fuzzer has no build of the variant 'memory'"* ]]
+	[[ $output == *"only the variant 'undefined' has a target 'other_fuzzer'"* ]]
+	"$FUZZCELL" list --targets "$WORK/out/address" --json |
+		jq -e '.targets[] | select(.name == "sanitizers_fuzzer").variants |
+			map(.name + " " + .role) == ["sanitizers_fuzzer@coverage coverage",
+				"sanitizers_fuzzer@memory check", "sanitizers_fuzzer@undefined check"]'
+}
+
+@test "bugs that one sanitizer sees are found by an ASan run, once each" {
+	config '"minimize_time": "off"' '"check_share": 0.5'
+	have UUx MMx plain
+	fuzz sanitizers_fuzzer 6
+	found_by
+	[ "$(found_by)" = 'sanitizers_fuzzer asan, sanitizers_fuzzer@memory msan, sanitizers_fuzzer@undefined ubsan' ]
+	grep -q 'checked [0-9]* inputs in other builds: [0-9]* failed' "$LOGS/sanitizers_fuzzer.log"
+	[ "$(value crashes_new)" -eq 3 ]
+	# What a build has run, it does not run again.
+	[ "$(jq .left "$STATE/stats/checked/sanitizers_fuzzer@memory.json")" -eq 0 ]
+	[ "$(wc -l <"$STATE/stats/checked/sanitizers_fuzzer@memory.ran")" -ge 3 ]
+	run "$FUZZCELL" crash reproduce "$(ledger 'to_entries[] | select(.value.kind == "msan").key')" \
+		--state-dir "$STATE" --targets "$TARGETS"
+	echo "$output"
+	[[ $output == *reproduces* ]]
+	# Nothing new: nothing is run, and no crash is counted again.
+	fuzz sanitizers_fuzzer 2 --commit abc
+	[ "$(value crashes_new)" -eq 0 ]
+	[ "$(ledger length)" -eq 3 ]
+}
+
+@test "crash triage works on the failures of each build" {
+	local dir=$STATE/triage/sanitizers_fuzzer@memory
+	mkdir -p "$dir"
+	printf MMx >"$dir/crash-$(printf MMx | sha1sum | cut -d ' ' -f 1)"
+	run "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(found_by)" = 'sanitizers_fuzzer@memory msan' ]
+	[ -z "$(ls "$dir")" ]
+}
+
+# A run is killed while it checks: what had run may run again, and no crash is counted twice.
+@test "a check that is killed is repeated by the next run" {
+	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.5'
+	have UUx MMx
+	fuzz_background sanitizers_fuzzer 4
+	wait_until 60 [ -e "$STATE/stats/checked/sanitizers_fuzzer@memory.json" ]
+	kill -9 "$PID"
+	wait "$PID" || true
+	wait_until 60 eval '! cell_runs'
+	fuzz sanitizers_fuzzer 4
+	[ "$(found_by)" = 'sanitizers_fuzzer asan, sanitizers_fuzzer@memory msan, sanitizers_fuzzer@undefined ubsan' ]
+	[ "$(jq .left "$STATE/stats/checked/sanitizers_fuzzer@undefined.json")" -eq 0 ]
+}
