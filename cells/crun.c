@@ -75,7 +75,8 @@ static int leave_mounts(enum cgroup_layout layout)
 }
 
 /* Runs in a child: makes the namespace, reports that, and holds it until it is killed.  It must not
- * outlive its parent, because it has inherited the parent's locks. */
+ * outlive its parent, because it has inherited the lock of the parent's groups (cgroups/place.c).
+ */
 static void __attribute__((noreturn))
 hold_mounts(enum cgroup_layout layout, int ready, pid_t parent)
 {

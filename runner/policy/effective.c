@@ -9,7 +9,7 @@
 #define STARVED		    0.25
 /* A cell is idle if it ran for less than this share of an interval and did not wait. */
 #define IDLE_SHARE 0.01
-#define STUCK_US   EFFECTIVE_WINDOW_US
+#define IDLE_US	   EFFECTIVE_WINDOW_US
 #define FIRST_US   UINT64_C(10000000)
 #define LONGEST_US UINT64_C(2000000) /* the state within a longer interval is not known */
 
@@ -94,7 +94,7 @@ static void effective_judge(struct effective *e, uint64_t wall, bool thrash)
 
 	if (thrash)
 		e->state = EFFECTIVE_THRASHING;
-	else if (e->idle_us >= STUCK_US)
+	else if (e->idle_us >= IDLE_US)
 		e->state = EFFECTIVE_STUCK;
 	else
 		e->state = starved ? EFFECTIVE_STARVED : EFFECTIVE_OK;

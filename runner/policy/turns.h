@@ -10,7 +10,8 @@
  *   slice   a quarter of an equal share of the whole run; at least 10 s, or the whole share if that
  *           is shorter.  A turn takes a slice.
  *   look    half of a slice.  Known builds compete from the start by their expected gain.  When
- *           the time left gives each target without a turn just a look, these targets come first.
+ *           the time left gives each target without a turn just a look, those without one come
+ *           first.
  *           A run must show for each target that it still fuzzes.
  *
  * In wall time a turn takes at most three times its length.  It takes just its length when the

@@ -17,7 +17,8 @@
  *
  * GitHub gets, for each crash that is neither merged nor ignored, as far as configured:
  *	new		if the crash is open, failed again at least once (or was not measured), and
- *			has no known issue; at most new_per_day, each target's worst crash first
+ *			has no known issue; at most new_per_day, the worst crash of each target
+ *			first, then the second worst of each
  *	found		if one more target found a crash that has an issue
  *	fixed		if the crash is fixed in all its targets, and has an issue
  *	partly		if the crash is fixed in some of its targets, and has an issue

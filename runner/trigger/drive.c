@@ -575,8 +575,12 @@ static uint32_t share_limit(struct watched *r)
 	struct quiet_answer q;
 	bool known = drive_ask_quiet(r->d, r, &q);
 
-	if (!r->ready) /* an active run is not stopped, only reduced */
-		return !known || q.what == QUIET_ALL ? 0 : q.what == QUIET_SOME ? q.workers : 1;
+	if (!r->ready) { /* an active run is not stopped, only reduced: to one worker at the least
+			  */
+		if (!known || q.what == QUIET_ALL)
+			return 0;
+		return q.what == QUIET_SOME ? q.workers : 1;
+	}
 	if (!known) {
 		r->settling = true;
 		share_put_off(r, SETTLE);

@@ -13,8 +13,9 @@
  *
  * Without an active run of ours, all load is other work.  During a run, load and pressure include
  * the run's own and cannot be separated.  CPU time can: the total minus the CPU time of our cells.
- * With "load" other tasks and one task of ours per CPU, the others get load / (load + 1) of the
- * CPUs; so this is the limit during a run.  Steal is never caused by our cells. */
+ * If as many tasks of others as "load" and one of ours share each CPU, the others get a share of
+ * load / (load + 1).  During a run, this share is the limit.  Steal is never caused by our cells.
+ */
 
 /* The machine's counters at one moment. */
 struct quiet_sample {

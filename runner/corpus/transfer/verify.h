@@ -10,7 +10,8 @@
 /* Verifies the files of a state directory.  Reads every input; blocks.  The caller holds the lock:
  * files that a run is writing would look damaged.
  *
- *   corpus/, quarantine/, regressions/	<target>/<sha1>: the content's SHA-1 is the name;
+ *   corpus/, quarantine/, retry/, regressions/
+ *					<target>/<sha1>: the content's SHA-1 is the name;
  *					regular, not empty; in corpus/ readable for cells
  *   generations/, corpus/.generations/	the same of each numbered one, and no exchange
  *					that did not end

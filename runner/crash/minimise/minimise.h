@@ -29,8 +29,8 @@
  *
  * Every candidate is shorter than the best so far, or as long and simpler, so the search ends.  A
  * refused candidate is not proposed again (up to MINIMISE_SEEN are remembered).  When the search
- *ends by itself (minimise_complete()), no single byte can be left out or made simpler: the result
- *is 1-minimal.
+ * ends by itself (minimise_complete()), no single byte can be left out or made simpler: the result
+ * is 1-minimal.
  *
  * A candidate costs time linear in the input's size; memory is twice that size. */
 

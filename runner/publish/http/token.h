@@ -44,7 +44,8 @@ void token_free(struct token *t); /* NULL is fine */
  * remains valid for five minutes.  now_s: Unix seconds. */
 const char *token_bearer(const struct token *t, uint64_t now_s);
 
-/* Identifies the secret in files that are not secret: 52 bits of a SHA-1 of it; never 0. */
+/* Identifies the secret in files that are not secret: 52 bits of the SHA-1 of its SHA-1;
+ * never 0. */
 uint64_t token_number(const struct token *t);
 
 bool token_is_app(const struct token *t);

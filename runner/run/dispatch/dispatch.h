@@ -43,11 +43,11 @@ struct dispatch {
 	/* A cell could not start because fuzzcell is short of a resource (descriptors, processes,
 	 * memory): fewer cells run for now.  After each wait_us one more cell may run. */
 	struct dispatch_shortage {
-		uint64_t at_us;	  /* the last failure */
-		uint64_t wait_us; /* wait until the next try */
-		unsigned cells;	  /* cells that ran at the last failure */
-		unsigned times;	  /* failures; 0: nothing is short */
-		unsigned alone;	  /* failures in a row while no cell ran */
+		uint64_t at_us;		/* the last failure */
+		uint64_t wait_us;	/* wait until the next try */
+		unsigned cells;		/* cells that ran at the last failure */
+		unsigned times;		/* failures; 0: nothing is short */
+		unsigned without_cells; /* failures in a row while no cell ran */
 	} shortage;
 	bool deciding; /* dispatch_next() is at work */
 	bool again; /* it must decide once more: it carried an order out, or was called meanwhile */

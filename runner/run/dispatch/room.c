@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for cells: which target fits, and which target must leave for another. */
+/* What cells need beside a worker: memory (which target fits, and which must leave for another),
+ * and descriptors, processes, ... (fewer cells while one of them is short). */
 #include "base/clock.h"
 #include "runner/run/dispatch/internal.h"
 #include "runner/run/plan.h"
@@ -17,7 +18,7 @@ bool dispatch_fits(const struct dispatch *d, const struct job *j)
 #define SHORT_MOST_US  (60 * USEC_PER_SEC)
 /* After this time without a shortage, the next shortage begins at the shortest wait. */
 #define SHORT_OVER_US (120 * USEC_PER_SEC)
-enum { ALONE_MAX = 3 };
+enum { TRIES_WITHOUT_CELLS_MAX = 3 };
 
 /* After each wait one more cell may run. */
 unsigned dispatch_workers(const struct dispatch *d)
@@ -39,8 +40,8 @@ bool dispatch_short(struct dispatch *d, uint64_t now)
 	s->times++;
 	s->at_us = now;
 	s->cells = d->busy;
-	s->alone = d->busy > 0 ? 0 : s->alone + 1;
-	return s->alone < ALONE_MAX;
+	s->without_cells = d->busy > 0 ? 0 : s->without_cells + 1;
+	return s->without_cells < TRIES_WITHOUT_CELLS_MAX;
 }
 
 unsigned dispatch_fuzzing(const struct dispatch *d)

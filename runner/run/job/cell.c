@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles the events of a job's cell: output, limits, and its end. */
+/* Handles the events of a job's cell: output, limits, and its end.  job_tick() decides each second
+ * whether an input must end it: memory mark, refused fork or system call, stuck. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "runner/run/job/fuzzing.h"

@@ -113,9 +113,11 @@ struct loop_guard {
 	uint32_t stillborn;    /* failures in a row, each before fuzzing began in its cell */
 	uint32_t taken;	       /* stillborn failures with an input that left the corpus */
 };
-/* Maxima of stillborn - taken, when fuzzing never began in this run and when it did.  The last one
- * is the maximum of stillborn. */
-enum { STILLBORN_FIRST_MAX = 3, STILLBORN_LATER_MAX = 10, STILLBORN_TAKEN_MAX = 100 };
+enum {
+	STILLBORN_FIRST_MAX = 3,  /* of stillborn - taken, when fuzzing never began in this run */
+	STILLBORN_LATER_MAX = 10, /* the same, when it did */
+	STILLBORN_TAKEN_MAX = 100 /* of stillborn */
+};
 
 /* The reason to end the job after a cell that was not asked to finish or pause; REASON_NONE: start
  * it again. */

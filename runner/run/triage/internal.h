@@ -76,8 +76,8 @@ struct triage {
 		struct minimise s;
 		bool open; /* s was initialised */
 		char signature[LEDGER_SIGNATURE_MAX + 1];
-		char raw[16][CRASH_KEY_HEX]; /* cheap keys of other failures */
-		size_t n_raw;
+		char other[16][CRASH_KEY_HEX]; /* cheap keys of other failures */
+		size_t n_other;
 		char same[16][CRASH_KEY_HEX]; /* cheap keys of the crash, beside the ledger's */
 		size_t n_same;
 		uint64_t end_us;

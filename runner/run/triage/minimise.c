@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Minimises the reproducers of crashes.  A smaller input is accepted if it fails in the same way:
- * by the cheap key or, if that is new, by the signature.
+ * by the cheap key or, if that is new, by the signature and the line.
  *
  * The engine's own function comes before the passes of minimise.h.  An engine tries thousands of
  * shorter inputs per second in one process, and ends with the first that fails in any way.  Each
@@ -86,7 +86,7 @@ static bool minimise_is_the_crash(const struct triage *t, const struct known_cra
 	return c && strcmp(c->signature, t->minimise.signature) == 0;
 }
 
-enum { KEYS_MAX = sizeof(((struct triage *)0)->minimise.raw) / CRASH_KEY_HEX };
+enum { KEYS_MAX = sizeof(((struct triage *)0)->minimise.other) / CRASH_KEY_HEX };
 
 static bool minimise_has_key(char keys[][CRASH_KEY_HEX], size_t n, const char *key)
 {
@@ -121,8 +121,9 @@ static enum minimise_verdict minimise_compare(struct triage *t, const struct cra
 	if (minimise_is_the_crash(t, c) || minimise_is_the_crash(t, ledger_find(l, r->signature)) ||
 	    minimise_has_key(t->minimise.same, t->minimise.n_same, r->raw_key))
 		return MINIMISE_SAME;
-	return minimise_has_key(t->minimise.raw, t->minimise.n_raw, r->raw_key) ? MINIMISE_OTHER
-										: MINIMISE_UNKNOWN;
+	return minimise_has_key(t->minimise.other, t->minimise.n_other, r->raw_key)
+		   ? MINIMISE_OTHER
+		   : MINIMISE_UNKNOWN;
 }
 
 /* Whether the lines are the same, too: another line of the same functions may be another bug.  In a
@@ -145,7 +146,7 @@ static bool minimise_judge_named(struct triage *t, const struct crash_report *r,
 	if (same)
 		minimise_add_key(t->minimise.same, &t->minimise.n_same, raw_key);
 	else
-		minimise_add_key(t->minimise.raw, &t->minimise.n_raw, raw_key);
+		minimise_add_key(t->minimise.other, &t->minimise.n_other, raw_key);
 	return same;
 }
 
@@ -736,7 +737,7 @@ static int minimise_begin(struct triage *t, const struct known_crash *c, struct 
 	free(input);
 	finding_done(&t->f);
 	snprintf(t->f.path, sizeof(t->f.path), "%s/candidate", t->work);
-	t->minimise.n_raw = t->minimise.n_same = 0;
+	t->minimise.n_other = t->minimise.n_same = 0;
 	t->minimise.named = t->minimise.shorter = false;
 	*t->minimise.bug = '\0';
 	t->engine.least = 0;

@@ -61,7 +61,7 @@ enum health_code {
 	HEALTH_DICTIONARY_UNUSED,
 	HEALTH_NO_SEEDS,
 	HEALTH_OUTPUT_LOST,
-	/* of the service */
+	/* of the service; DAMAGED also of a target */
 	HEALTH_OUTBOX_STUCK,
 	HEALTH_DISK_LOW,
 	HEALTH_RUN_LOST,
