@@ -38,11 +38,11 @@ static void return_memory(void *arg, uint64_t bytes)
 	dispatch_return_memory(&r->dispatch, bytes);
 }
 
-static bool has_variant(const struct target *t, const char *name)
+static bool has_variant(const struct target *t, const struct target_config *cfgs, const char *name)
 {
 	for (size_t i = 0; i < t->n_variants; i++)
 		if (strcmp(t->variants[i].name, name) == 0)
-			return t->variants[i].role == ROLE_CHECK;
+			return t->variants[i].role == ROLE_CHECK && cfgs[i].enabled;
 	return false;
 }
 
@@ -52,7 +52,7 @@ static bool has_target(void *arg, const char *name)
 
 	for (size_t i = 0; i < r->n; i++)
 		if (strcmp(r->jobs[i].target->name, name) == 0 ||
-		    has_variant(r->jobs[i].target, name))
+		    has_variant(r->jobs[i].target, r->jobs[i].variants, name))
 			return true;
 	return false;
 }
@@ -60,7 +60,7 @@ static bool has_target(void *arg, const char *name)
 /* --- the share of the other builds ------------------------------------------ */
 
 /* Less than this is not worth a cell's start. */
-#define CHECK_LEAST_US USEC_PER_SEC
+#define CHECK_LEAST_US (200 * USEC_PER_MSEC)
 
 static uint64_t check_left(void *arg)
 {
@@ -73,11 +73,22 @@ static uint64_t check_left(void *arg)
 	return left < (double)CHECK_LEAST_US ? 0 : (uint64_t)left;
 }
 
-static uint64_t check_begin(void *arg)
+/* Jobs that may still check their other builds share what is left: they often end together. */
+static uint64_t check_begin(void *arg, uint64_t most_us)
 {
 	struct run *r = arg;
-	uint64_t budget = check_left(r);
+	uint64_t left = check_left(r), budget, n = 0;
 
+	for (size_t i = 0; i < r->n; i++)
+		n += r->jobs[i].phase != PHASE_DONE &&
+		     check_is_wanted(r->jobs[i].target, r->jobs[i].variants);
+	budget = left / (n > 0 ? n : 1);
+	if (budget < CHECK_LEAST_US)
+		budget = CHECK_LEAST_US;
+	if (budget > most_us)
+		budget = most_us;
+	if (budget > left)
+		budget = left;
 	r->check_reserved_us += budget;
 	return budget;
 }

@@ -284,7 +284,7 @@ static int add_missing(const struct discover_source *s, const struct target_list
 		struct target t = {.engine = &engine_libfuzzer, .missing = true};
 
 		if (!names_target_ok(slice_of(b->labels.v[i])) || is_listed(l, b->labels.v[i]) ||
-		    (!s->variant && is_listed(before, b->labels.v[i])))
+		    (s->role == ROLE_MAIN && is_listed(before, b->labels.v[i])))
 			continue;
 		t.name = xstrdup(b->labels.v[i]);
 		t.binary = xasprintf("%s/%s", s->path, b->labels.v[i]);
@@ -449,11 +449,28 @@ static int discover_add_one(const struct discover_source *s, struct target_list 
 
 /* --- directories with the names of sanitizers, side by side ------------------------- */
 
-static bool is_dir(const char *path)
+/* Whether the same users control both paths: another user's program must not get the corpus of this
+ * user's target. */
+static bool same_users(const char *a, const char *b)
 {
-	struct stat st;
+	struct rights x, y;
+	struct err e;
 
-	return fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode);
+	return rights_of(a, &x, &e) == 0 && rights_of(b, &y, &e) == 0 && x.other == y.other &&
+	       x.mixed == y.mixed && (!x.other || x.uid == y.uid);
+}
+
+static bool is_taken(const struct discover_source *s, const char *path)
+{
+	size_t n = strlen(path);
+
+	for (size_t i = 0; s->taken && i < s->taken->n; i++) {
+		const char *other = s->taken->v[i];
+
+		if (strncmp(other, path, n) == 0 && strspn(other + n, "/") == strlen(other + n))
+			return true;
+	}
+	return false;
 }
 
 /* Adds the builds in top/<name> of each known name but the main build's.  These directories were
@@ -469,8 +486,13 @@ static void add_siblings(const struct discover_source *s, const char *top, const
 		struct discover_built built = {0};
 		struct err e;
 
-		if (strcmp(k->name, main) == 0 || !is_dir(path))
+		if (strcmp(k->name, main) == 0 || !variants_is_dir(path) || is_taken(s, path))
 			continue;
+		if (!same_users(s->path, path)) {
+			list_note(io, (struct place){.dir = path}, true,
+				  "not used: other users control it than '%s'", s->path);
+			continue;
+		}
 		one.path = path;
 		one.variant = k->name;
 		one.role = k->role;
@@ -487,20 +509,6 @@ static const struct variants_known *named_by(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return variants_known(slash ? slash + 1 : path);
-}
-
-/* The directory's first build that can be a main build; NULL: it holds no builds by name. */
-static const struct variants_known *main_below(const char *path)
-{
-	const struct variants_known *k;
-
-	for (size_t i = 0; (k = variants_known_at(i)); i++) {
-		_autofree_ char *below = xasprintf("%s/%s", path, k->name);
-
-		if (k->role == ROLE_CHECK && is_dir(below))
-			return k;
-	}
-	return NULL;
 }
 
 /* Whether the directory itself has programs that are targets.  A mistake is found again later. */
@@ -521,14 +529,15 @@ static int add_directory(const struct discover_source *s, struct target_list *io
 
 	for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
 		path[n - 1] = '\0';
-	main = main_below(path);
-	if (main && !has_targets(s)) { /* out: its builds are in out/address, ... */
-		below = xasprintf("%s/%s", path, main->name);
-		one.path = below;
-	} else {
-		main = named_by(path); /* out/address: others are beside it */
+	below = variants_main_dir(path);
+	if (below && has_targets(s)) {
+		free(below);
+		below = NULL;
 	}
-	if (!main)
+	if (below) /* out: its builds are in out/address, ... */
+		one.path = below;
+	main = named_by(below ? below : path); /* out/address: others are beside it */
+	if (!below && !main)
 		return discover_add_one(s, io, e);
 	one.variant = main->name;
 	r = discover_add_one(&one, io, e);

@@ -136,6 +136,7 @@ struct discover_source {
 	 * sources are added. */
 	const char *variant;
 	enum target_role role;	    /* of these builds; ROLE_MAIN without a variant */
+	const struct strv *taken;   /* paths of other sources: not recognised as builds; or NULL */
 	const char *bazel;	    /* "bazel": the program; NULL: "bazel" */
 	const char *query;	    /* "bazel": NULL or "": DISCOVER_BAZEL_QUERY */
 	const struct strv *startup; /* "bazel": startup options; NULL: none */

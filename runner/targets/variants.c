@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The memory: ASan's shadow is an eighth, MSan's shadow and origins are as large as the program's
  * memory each, TSan's shadow is four times as large. */
@@ -47,6 +48,24 @@ bool variants_name_ok(const char *name)
 
 	return n > 0 && n <= VARIANTS_NAME_MAX &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == n;
+}
+
+bool variants_is_dir(const char *path)
+{
+	struct stat st;
+
+	return fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
+char *variants_main_dir(const char *path)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		_autofree_ char *below = xasprintf("%s/%s", path, known[i].name);
+
+		if (known[i].role == ROLE_CHECK && variants_is_dir(below))
+			return take_ptr(&below);
+	}
+	return NULL;
 }
 
 /* --- joining ---------------------------------------------------------------------- */

@@ -26,6 +26,11 @@ const struct variants_known *variants_known_at(size_t i);
 /* NULL: not one of these names. */
 const struct variants_known *variants_known(const char *name);
 
+/* The directory of the main builds in a directory of builds by name ("out/address" in "out"), in a
+ * new string; NULL: it has none. */
+char *variants_main_dir(const char *path);
+bool variants_is_dir(const char *path);
+
 enum { VARIANTS_NAME_MAX = 24 };
 /* [a-z0-9_-]+, at most VARIANTS_NAME_MAX bytes. */
 bool variants_name_ok(const char *name);

@@ -51,7 +51,7 @@ found_by() {
 }
 
 @test "bugs that one sanitizer sees are found by an ASan run, once each" {
-	config '"minimize_time": "off"' '"check_share": 0.5'
+	config '"minimize_time": "off"' '"check_share": 0.9'
 	have UUx MMx plain
 	fuzz sanitizers_fuzzer 6
 	found_by
@@ -84,7 +84,7 @@ found_by() {
 
 # A run is killed while it checks: what had run may run again, and no crash is counted twice.
 @test "a check that is killed is repeated by the next run" {
-	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.5'
+	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.9'
 	have UUx MMx
 	fuzz_background sanitizers_fuzzer 4
 	wait_until 60 [ -e "$STATE/stats/checked/sanitizers_fuzzer@memory.json" ]

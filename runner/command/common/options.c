@@ -419,11 +419,17 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	};
 
 	_autofree_ char *build = NULL, *top = NULL;
+	_autostrv_ struct strv taken = {0};
+	size_t n;
+	const struct config_source *all = config_sources(c->config, &n);
 	struct err e;
 	int r = strcmp(src->type, "bazel") == 0 ? common_group(c, src, &s.group) : EXIT_DONE;
 
 	if (r == EXIT_DONE && origin_find(src, &build, &top, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	for (size_t k = 0; k < n; k++)
+		strv_push(&taken, all[k].path);
+	s.taken = &taken;
 	s.shown_build = build;
 	s.top = top;
 	return r == EXIT_DONE ? options_add_source(c, &s) : r;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/sys.h"
 #include "base/task.h"
+#include "runner/crash/report/json.h"
 #include "runner/run/check/checked.h"
 #include "runner/run/triage/batch.h"
 #include "runner/run/triage/kept.h"
@@ -22,8 +23,10 @@
 
 enum {
 	STAGE_MAX = 4096, /* inputs at once */
+	/* Reports of failures that are kept until they are saved: a hostile variant fails on each
+	 * input.  The others are named by their replays alone. */
+	REPORTS_MAX = 64,
 	MODE_DIR = 0755,
-	PATH_ROOM = 4096,
 };
 
 #define STAGE "check"
@@ -31,37 +34,45 @@ enum {
 /* An input of the stage. */
 struct staged {
 	struct candidate file;
-	bool ran;
-	char *failed; /* the cell's output, bounded; NULL: it did not fail */
+	bool ran, failed;
+	/* What its cell printed and the parser read, owned; NULL: it did not fail, or too many
+	 * did. */
+	char *text;
+	size_t text_n;
+	json_t *report;
 };
 
 struct check {
 	const struct triage_env *env;
 	struct check_spec spec;
 	struct check_sum sum;
-	char *work, *stage_path; /* our directory, and the stage in it */
-	size_t at;		 /* target->variants[at] is in work */
-	bool begun;		 /* its crashes were checked for fixes */
-	uint64_t until_cpu_us;	 /* its share of the budget ends at this sum.cpu_us */
+	char *work, *stage_path;     /* our directory, and the stage in it */
+	size_t at;		     /* target->variants[at] is in work */
+	bool begun;		     /* its crashes were checked for fixes */
+	char build[DIGEST_SHA1_HEX]; /* the SHA-1 of its program when the stage was made */
+	uint64_t until_cpu_us;	     /* its share of the budget ends at this sum.cpu_us */
 	struct staged *v;
-	size_t n;
-	uint64_t left; /* inputs that wait beyond the stage */
-	bool over;     /* nothing further is begun */
-	uint64_t lent; /* memory */
+	size_t n, n_reports;
+	uint64_t left;	/* inputs that wait beyond the stage, then all that wait */
+	bool stalled;	/* the variant ran nothing of the stage, or cannot run */
+	bool over;	/* nothing further is begun */
+	uint64_t lent;	/* memory, for the variant beside its main build */
+	uint64_t names; /* memory, for the symbolizer of the batch */
 	struct batch *batch;
 	struct triage *triage;
-	struct source *end; /* the batch's time */
+	uint64_t triage_began_us;
+	struct source *end; /* the start, then the batch's time */
 };
 
-static bool check_is_usable(const struct target *build)
+static bool check_is_usable(const struct target *t, const struct target_config *cfgs, size_t i)
 {
-	return build->role == ROLE_CHECK && !build->unbuilt;
+	return t->variants[i].role == ROLE_CHECK && !t->variants[i].unbuilt && cfgs[i].enabled;
 }
 
-bool check_is_wanted(const struct target *t)
+bool check_is_wanted(const struct target *t, const struct target_config *cfgs)
 {
 	for (size_t i = 0; i < t->n_variants; i++)
-		if (check_is_usable(&t->variants[i]))
+		if (check_is_usable(t, cfgs, i))
 			return true;
 	return false;
 }
@@ -76,6 +87,12 @@ static const struct target_config *check_cfg(const struct check *c)
 	return &c->spec.cfgs[c->at];
 }
 
+/* Whether nothing further may begin. */
+static bool check_is_late(const struct check *c)
+{
+	return c->over || (c->spec.ends_us && clock_mono_us() >= c->spec.ends_us);
+}
+
 static void check_note(struct check *c, const char *why)
 {
 	if (!*c->sum.triage.note)
@@ -85,54 +102,75 @@ static void check_note(struct check *c, const char *why)
 
 static void check_forget_stage(struct check *c)
 {
-	for (size_t i = 0; i < c->n; i++)
-		free(c->v[i].failed);
+	for (size_t i = 0; i < c->n; i++) {
+		free(c->v[i].text);
+		json_decref(c->v[i].report);
+	}
 	free(c->v);
 	c->v = NULL;
-	c->n = 0;
+	c->n = c->n_reports = 0;
 }
 
 /* --- stage: in a child ------------------------------------------------------------- */
 
-/* Links one of the corpus's inputs into the stage, if the build has not run it. */
-static int stage_one(const struct checked *known, int corpus, const char *name, int stage,
-		     uint64_t *io_left, struct candidates *io, struct err *e)
+/* Adds the inputs of a directory that the build has not run. */
+static int stage_list(const struct checked *known, int dir, struct candidates *io, struct err *e)
 {
-	struct stage_sum sum = {0};
-	char hex[STORE_NAME];
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, ".");
+	const struct dirent *ent;
 	struct stat st;
-	int r;
+	int r = 0;
 
-	if (!candidates_name_ok(name) || fstatat(corpus, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode) || candidates_find(&known->ran, name, (uint64_t)st.st_size))
-		return 0;
-	if (io->n >= STAGE_MAX) {
-		++*io_left;
-		return 0;
-	}
-	r = shard_stage_file(corpus, name, stage, &sum, hex, e);
-	return r < 0 || !*hex ? r : candidates_add(io, hex, (uint64_t)st.st_size, e);
+	if (!d)
+		return err_sys(e, "open the inputs");
+	while (r == 0 && (ent = sys_readdir(d)))
+		if (candidates_name_ok(ent->d_name) &&
+		    fstatat(dir, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) &&
+		    !candidates_find(&known->ran, ent->d_name, (uint64_t)st.st_size))
+			r = candidates_add(io, ent->d_name, (uint64_t)st.st_size, e);
+	return r == 0 && errno ? err_sys(e, "list the inputs") : r;
 }
 
-static int stage_all(const struct check *c, const struct checked *known, int stage,
-		     uint64_t *ret_left, struct candidates *ret, struct err *e)
+/* Links the input from one of the directories; a missing or odd file is left out. */
+static int stage_one(const int dirs[2], const char *name, int stage, char hex[STORE_NAME],
+		     struct err *e)
 {
-	CLEANUP(closedir_p) DIR *d = NULL;
-	_autoclose_ int corpus = -1;
-	const struct dirent *ent;
-	int r = state_open_corpus(c->env->state, c->spec.target->name, &corpus, e);
+	struct stage_sum sum = {0};
+	struct stat st;
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	d = sys_opendirat(corpus, ".");
-	if (!d)
-		return err_sys(e, "open the corpus");
-	while (r == 0 && (ent = sys_readdir(d)))
-		r = stage_one(known, corpus, ent->d_name, stage, ret_left, ret, e);
-	if (r == 0 && errno)
-		r = err_sys(e, "list the corpus");
-	candidates_sort(ret);
+	*hex = '\0';
+	for (int i = 0; r == 0 && !*hex && i < 2; i++)
+		if (dirs[i] >= 0 && fstatat(dirs[i], name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			r = shard_stage_file(dirs[i], name, stage, &sum, hex, e);
 	return r;
+}
+
+/* The corpus, and the inputs of the build's fixed crashes (-1: there are none). */
+static int stage_open(const struct check *c, int ret[2], struct err *e)
+{
+	_autofree_ char *fixed = xasprintf("regressions/%s", check_build(c)->name);
+	struct err none;
+
+	ret[0] = ret[1] = -1;
+	if (fs_open_dir(c->env->state->dirfd, fixed, &ret[1], &none) < 0)
+		ret[1] = -1;
+	return state_open_corpus(c->env->state, c->spec.target->name, &ret[0], e);
+}
+
+static int stage_link(const struct candidates *all, const int dirs[2], int stage, struct buf *out,
+		      struct err *e)
+{
+	char hex[STORE_NAME];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < all->n && i < STAGE_MAX; i++) {
+		r = stage_one(dirs, all->v[i].name, stage, hex, e);
+		if (strcmp(hex, all->v[i].name) == 0)
+			buf_printf(out, "%llu %s\n", (unsigned long long)all->v[i].size, hex);
+	}
+	return r == 0 ? buf_check(out, e) : r;
 }
 
 /* The stage, empty. */
@@ -148,70 +186,89 @@ static int stage_make(const struct check *c, int *ret, struct err *e)
 	return r == 0 ? fs_open_dir(work, STAGE, ret, e) : r;
 }
 
-/* Result: the inputs that wait beyond the stage, then "<size> <sha1>" for each of the stage. */
+/* Result: the build, and the inputs that wait beyond the stage; then "<size> <sha1>" for each of
+ * the stage. */
 static int check_task_stage(void *arg, struct buf *out, struct err *e)
 {
 	const struct check *c = arg;
 	const struct target *build = check_build(c);
 	CLEANUP(checked_done) struct checked known = {0};
-	CLEANUP(candidates_done) struct candidates list = {0};
-	_autoclose_ int stage = -1;
-	uint64_t left = 0;
+	CLEANUP(candidates_done) struct candidates all = {0};
+	_autoclose_ int corpus = -1, fixed = -1, stage = -1;
+	int dirs[2];
 	int r = checked_load(c->env->state->dirfd, build->name, build->binary, &known, e);
 
 	if (r == 0)
 		r = stage_make(c, &stage, e);
 	if (r == 0)
-		r = stage_all(c, &known, stage, &left, &list, e);
+		r = stage_open(c, dirs, e);
 	if (r < 0)
 		return r;
-	buf_printf(out, "%llu\n", (unsigned long long)left);
-	for (size_t i = 0; i < list.n; i++)
-		buf_printf(out, "%llu %s\n", (unsigned long long)list.v[i].size, list.v[i].name);
-	return buf_check(out, e);
+	corpus = dirs[0];
+	fixed = dirs[1];
+	r = stage_list(&known, corpus, &all, e);
+	if (r == 0 && fixed >= 0)
+		r = stage_list(&known, fixed, &all, e);
+	candidates_sort(&all);
+	buf_printf(out, "%s %zu\n", known.build, all.n > STAGE_MAX ? all.n - STAGE_MAX : (size_t)0);
+	return r == 0 ? stage_link(&all, dirs, stage, out, e) : r;
 }
 
-static int check_take_stage(struct check *c, struct slice text)
+static bool stage_read_input(struct slice *io, struct candidate *f)
 {
 	struct slice name;
 
-	if (!scan_u64(&text, 10, UINT64_MAX, &c->left) || !scan_lit(&text, SLICE("\n")))
-		return -EBADMSG;
-	c->v = xcalloc(STAGE_MAX, sizeof(*c->v));
-	while (text.n > 0 && c->n < STAGE_MAX) {
-		struct candidate *f = &c->v[c->n].file;
+	if (!scan_u64(io, 10, UINT64_MAX, &f->size) || !scan_lit(io, SLICE(" ")) ||
+	    !scan_until(io, '\n', STORE_NAME - 1, &name) || !scan_lit(io, SLICE("\n")))
+		return false;
+	snprintf(f->name, sizeof(f->name), "%.*s", (int)name.n, name.p);
+	return true;
+}
 
-		if (!scan_u64(&text, 10, UINT64_MAX, &f->size) || !scan_lit(&text, SLICE(" ")) ||
-		    !scan_until(&text, '\n', STORE_NAME - 1, &name) ||
-		    !scan_lit(&text, SLICE("\n")))
-			return -EBADMSG;
-		snprintf(f->name, sizeof(f->name), "%.*s", (int)name.n, name.p);
-		c->n++;
-	}
-	return 0;
+static bool check_take_stage(struct check *c, struct slice text)
+{
+	struct slice build;
+
+	if (!scan_until(&text, ' ', DIGEST_SHA1_HEX - 1, &build) || !scan_lit(&text, SLICE(" ")) ||
+	    !scan_u64(&text, 10, UINT64_MAX, &c->left) || !scan_lit(&text, SLICE("\n")))
+		return false;
+	snprintf(c->build, sizeof(c->build), "%.*s", (int)build.n, build.p);
+	c->v = xcalloc(STAGE_MAX, sizeof(*c->v));
+	while (text.n > 0 && c->n < STAGE_MAX)
+		if (!stage_read_input(&text, &c->v[c->n++].file))
+			return false;
+	return true;
 }
 
 /* --- save: in a child --------------------------------------------------------------- */
 
-/* Queues an input that failed, with the output of its cell. */
+/* Whether the program came after the run began: then the run's commit is not its commit. */
+static bool check_is_rebuilt(const struct check *c, struct file_id *ret)
+{
+	*ret = (struct file_id){0};
+	return !file_id_look(check_build(c)->binary, ret) ||
+	       ret->ctime_ns / 1000 > (int64_t)c->spec.run_began_us;
+}
+
+/* Queues an input that failed, with the report of its cell. */
 static int queue_one(const struct check *c, int stage, int queue, const struct staged *s,
 		     struct err *e)
 {
 	struct kept k = {
 	    .run = c->env->run,
-	    .commit = c->spec.rebuilt ? NULL : c->env->commit,
 	    .time = clock_real_us() / USEC_PER_SEC,
 	    .own = "",
 	    .detail = "",
-	    .text = slice_of(s->failed),
+	    .text = {s->text, s->text_n < KEPT_TEXT_MAX ? s->text_n : KEPT_TEXT_MAX},
+	    .report = s->report,
 	};
 	struct store_sum sum = {0};
 	char name[KEPT_NAME], hex[STORE_NAME];
 	int r = 0;
 
-	(void)file_id_look(check_build(c)->binary, &k.binary);
+	k.commit = check_is_rebuilt(c, &k.binary) ? NULL : c->env->commit;
 	snprintf(name, sizeof(name), "crash-%s", s->file.name);
-	if (k.text.n > 0)
+	if (s->text)
 		r = kept_write(queue, name, &k, e);
 	return r == 0 ? store_file(stage, s->file.name, queue, "crash", &sum, hex, e) : r;
 }
@@ -229,62 +286,100 @@ static int queue_all(const struct check *c, struct err *e)
 	for (size_t i = 0; r == 0 && i < c->n; i++)
 		if (c->v[i].failed)
 			r = queue_one(c, stage, queue, &c->v[i], e);
-	if (r == 0 && sys_syncfs(queue) < 0)
-		r = err_sys(e, "put the failures on disk");
+	return r == 0 && sys_syncfs(queue) < 0 ? err_sys(e, "put the failures on disk") : r;
+}
+
+static bool any_failed(const struct check *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].failed)
+			return true;
+	return false;
+}
+
+/* Inputs that left the corpus meanwhile stay in the list: they may come back.  If another program
+ * came meanwhile, the inputs have yet to run in it. */
+static int note_ran(const struct check *c, struct checked *io, struct err *e)
+{
+	bool same = strcmp(io->build, c->build) == 0;
+	int r = 0;
+
+	io->left = c->left;
+	for (size_t i = 0; r == 0 && i < c->n; i++) {
+		const struct candidate *f = &c->v[i].file;
+
+		if (same && c->v[i].ran)
+			r = candidates_add(&io->ran, f->name, f->size, e);
+		else
+			io->left++;
+	}
+	candidates_sort(&io->ran);
+	if (io->left == 0)
+		io->behind_since = 0;
+	else if (io->behind_since == 0)
+		io->behind_since = clock_real_us() / USEC_PER_SEC;
 	return r;
 }
 
-/* Inputs that left the corpus meanwhile are kept in the list: they may come back. */
 static int check_task_save(void *arg, struct buf *out, struct err *e)
 {
 	const struct check *c = arg;
 	const struct target *build = check_build(c);
 	CLEANUP(checked_done) struct checked known = {0};
-	uint64_t now = clock_real_us() / USEC_PER_SEC;
-	int r = queue_all(c, e);
+	_autoclose_ int work = -1;
+	int r = any_failed(c) ? queue_all(c, e) : 0;
 
 	(void)out;
 	if (r == 0)
 		r = checked_load(c->env->state->dirfd, build->name, build->binary, &known, e);
-	known.left = c->left;
-	for (size_t i = 0; r == 0 && i < c->n; i++) {
-		const struct candidate *f = &c->v[i].file;
-
-		known.left += !c->v[i].ran;
-		if (c->v[i].ran)
-			r = candidates_add(&known.ran, f->name, f->size, e);
-	}
-	candidates_sort(&known.ran);
-	if (known.left == 0)
-		known.behind_since = 0;
-	else if (known.behind_since == 0)
-		known.behind_since = now;
-	return r == 0 ? checked_save(c->env->state->dirfd, build->name, &known, e) : r;
+	if (r == 0)
+		r = note_ran(c, &known, e);
+	if (r == 0)
+		r = checked_save(c->env->state->dirfd, build->name, &known, e);
+	if (r == 0)
+		r = fs_open_dir(AT_FDCWD, c->work, &work, e);
+	return r == 0 ? fs_remove_tree(work, STAGE, e) : r;
 }
 
 /* --- one variant after the other ------------------------------------------------------ */
 
 static void check_step(struct check *c);
 
-static void check_return_memory(struct check *c)
+static void check_return(struct check *c, uint64_t *lent)
 {
-	if (c->lent > 0 && c->env->return_memory)
-		c->env->return_memory(c->env->arg, c->lent);
-	c->lent = 0;
+	if (*lent > 0 && c->env->return_memory)
+		c->env->return_memory(c->env->arg, *lent);
+	*lent = 0;
+}
+
+/* False: the memory is not free now. */
+static bool check_borrow(struct check *c, uint64_t bytes, uint64_t *lent)
+{
+	if (bytes == 0 || !c->env->borrow_memory)
+		return true;
+	if (!c->env->borrow_memory(c->env->arg, bytes))
+		return false;
+	*lent = bytes;
+	return true;
 }
 
 static void check_next_build(struct check *c)
 {
-	check_return_memory(c);
+	check_return(c, &c->lent);
 	check_forget_stage(c);
-	c->begun = false;
+	c->begun = c->stalled = false;
+	c->left = 0;
 	c->at++;
 	check_step(c);
 }
 
+/* The rest of the variant's inputs waits. */
 static void check_give_up_build(struct check *c, const char *why)
 {
-	check_note(c, why);
+	if (why)
+		check_note(c, why);
+	c->sum.left += c->left + c->n;
+	c->sum.incomplete = true;
 	check_next_build(c);
 }
 
@@ -312,27 +407,31 @@ static void check_stage(struct check *c);
 static void check_on_triaged(void *arg, const struct triage_sum *sum)
 {
 	struct check *c = arg;
-	bool more = c->left > 0 && c->sum.cpu_us < c->until_cpu_us;
 
 	c->triage = NULL;
+	c->sum.triage_us += clock_mono_us() - c->triage_began_us;
 	check_add_sum(c, sum);
 	check_forget_stage(c);
-	if (more && !c->over)
+	if (c->left > 0 && !c->stalled && !check_is_late(c) && c->sum.cpu_us < c->until_cpu_us) {
 		check_stage(c);
-	else
+	} else if (c->left > 0) {
+		check_give_up_build(c, NULL);
+	} else {
 		check_next_build(c);
+	}
 }
 
 static void check_triage(struct check *c)
 {
-	const struct target_config *cfg = check_cfg(c);
+	uint64_t used = c->sum.triage_us;
+	struct file_id ignored;
 	struct triage_spec s = {
 	    .target = check_build(c),
-	    .cfg = cfg,
+	    .cfg = check_cfg(c),
 	    .index = c->spec.index,
-	    .rebuilt = c->spec.rebuilt,
+	    .rebuilt = check_is_rebuilt(c, &ignored),
 	    .stages = TRIAGE_QUEUE,
-	    .budget_us = cfg->triage_us,
+	    .budget_us = c->spec.triage_us > used ? c->spec.triage_us - used : 0,
 	    .until_us = c->spec.until_us,
 	    .work = c->work,
 	    .done = check_on_triaged,
@@ -348,11 +447,14 @@ static void check_triage(struct check *c)
 		s.minimise_old = true;
 	}
 	c->begun = true;
-	if (!c->over && triage_start(c->env, &s, &c->triage, &e) == 0)
-		return;
-	if (!c->over)
+	c->triage_began_us = clock_mono_us();
+	if (check_is_late(c) || s.budget_us == 0) {
+		c->sum.incomplete = true;
+		check_on_triaged(c, &none);
+	} else if (triage_start(c->env, &s, &c->triage, &e) < 0) {
 		snprintf(none.note, sizeof(none.note), "%.199s", e.msg);
-	check_on_triaged(c, &none);
+		check_on_triaged(c, &none);
+	}
 }
 
 static void check_on_saved(void *arg, struct slice result, const char *failed)
@@ -360,6 +462,9 @@ static void check_on_saved(void *arg, struct slice result, const char *failed)
 	struct check *c = arg;
 
 	(void)result;
+	for (size_t i = 0; i < c->n; i++)
+		c->left += !c->v[i].ran;
+	check_forget_stage(c);
 	if (failed)
 		check_give_up_build(c, failed);
 	else
@@ -382,10 +487,11 @@ static void check_on_batch(void *arg, const struct batch_sum *sum)
 	c->batch = NULL;
 	source_remove(c->end);
 	c->end = NULL;
+	check_return(c, &c->names);
 	c->sum.ran += sum->passed + sum->failed;
 	c->sum.failed += sum->failed;
 	c->sum.cpu_us += sum->cpu_us;
-	c->sum.left += c->left + sum->left_out;
+	c->stalled = sum->passed + sum->failed == 0 || (*sum->why && sum->left_out > 0);
 	if (*sum->why && sum->left_out > 0)
 		check_note(c, sum->why);
 	check_save(c);
@@ -405,31 +511,42 @@ static void check_on_ran(void *arg, size_t input)
 	c->v[input].ran = true;
 }
 
+/* A search for the input that failed among others, which was cut short, blames the last of them.
+ * That input runs again. */
 static void check_on_failed(void *arg, const struct batch_failure *f)
 {
 	struct check *c = arg;
 	struct staged *s = &c->v[f->input];
 
-	s->ran = true;
-	free(s->failed);
-	s->failed = xstrndup(f->output.p ? f->output.p : "", f->output.n);
+	s->ran = !(f->only_together && (c->over || !c->end));
+	s->failed = s->ran;
+	if (!s->failed || s->text || c->n_reports >= REPORTS_MAX)
+		return;
+	c->n_reports++;
+	s->text = xmalloc(f->output.n + 1);
+	memcpy(s->text, f->output.n > 0 ? f->output.p : "", f->output.n);
+	s->text_n = f->output.n;
+	s->report = crash_report_json(f->report);
 }
 
 static void check_on_end(void *arg)
 {
 	struct check *c = arg;
 
-	batch_stop(c->batch, NULL); /* the rest waits for the next check */
+	source_remove(c->end);
+	c->end = NULL; /* what the batch reports from now on was cut short */
+	batch_stop(c->batch, NULL);
 }
 
 static int check_run(struct check *c, struct err *e)
 {
-	uint64_t now = clock_mono_us(), end = now + c->until_cpu_us - c->sum.cpu_us;
+	uint64_t end = clock_mono_us() + c->until_cpu_us - c->sum.cpu_us;
 	struct batch_spec s = {
 	    .target = check_build(c),
 	    .cfg = check_cfg(c),
 	    .index = c->spec.index,
 	    .workers = 1,
+	    .dir = c->stage_path,
 	    .work = c->work,
 	    .name = check_input_name,
 	    .n = c->n,
@@ -440,9 +557,10 @@ static int check_run(struct check *c, struct err *e)
 	};
 	int r;
 
-	s.dir = c->stage_path;
-	if (c->spec.until_us && end > c->spec.until_us)
-		end = c->spec.until_us;
+	if (c->spec.ends_us && end > c->spec.ends_us)
+		end = c->spec.ends_us;
+	if (!check_borrow(c, check_cfg(c)->symbolizer_memory, &c->names))
+		return err_set(e, EAGAIN, "memory for its symbolizer is not free now");
 	r = loop_add_timer(c->env->replay.exec.loop, end, check_on_end, c, &c->end, e);
 	return r == 0 ? batch_start(&c->env->replay, &s, &c->batch, e) : r;
 }
@@ -454,17 +572,16 @@ static void check_on_staged(void *arg, struct slice result, const char *failed)
 
 	if (failed) {
 		check_give_up_build(c, failed);
-	} else if (check_take_stage(c, result) < 0) {
+	} else if (!check_take_stage(c, result)) {
 		check_give_up_build(c, "a task gave no result");
-	} else if (c->over) {
-		c->sum.left += c->left + c->n;
-		check_next_build(c);
+	} else if (check_is_late(c)) {
+		check_give_up_build(c, NULL);
 	} else if (c->n == 0) {
 		check_save(c);
 	} else if (check_run(c, &e) < 0) {
 		source_remove(c->end);
 		c->end = NULL;
-		c->sum.left += c->left + c->n;
+		check_return(c, &c->names);
 		check_give_up_build(c, e.msg);
 	}
 }
@@ -474,22 +591,10 @@ static void check_stage(struct check *c)
 	struct task *t;
 	struct err e;
 
+	c->left = 0;
 	if (task_start(c->env->replay.exec.loop, check_task_stage, c, check_on_staged, c, &t, &e) <
 	    0)
 		check_give_up_build(c, e.msg);
-}
-
-/* A sanitizer may need more memory than the job has. */
-static bool check_borrow_memory(struct check *c)
-{
-	uint64_t have = c->spec.main_cfg->memory, need = check_cfg(c)->memory;
-
-	if (need <= have || !c->env->borrow_memory)
-		return true;
-	if (!c->env->borrow_memory(c->env->arg, need - have))
-		return false;
-	c->lent = need - have;
-	return true;
 }
 
 static void check_finish(struct check *c)
@@ -507,22 +612,25 @@ static void check_share(struct check *c)
 	uint64_t n = 0;
 
 	for (size_t i = c->at; i < t->n_variants; i++)
-		n += check_is_usable(&t->variants[i]);
+		n += check_is_usable(t, c->spec.cfgs, i);
 	c->until_cpu_us = c->sum.cpu_us + (c->spec.budget_us - c->sum.cpu_us) / (n > 0 ? n : 1);
 }
 
 static void check_step(struct check *c)
 {
 	const struct target *t = c->spec.target;
+	uint64_t have = c->spec.main_cfg->memory, need;
 
-	while (c->at < t->n_variants && !check_is_usable(&t->variants[c->at]))
+	while (c->at < t->n_variants && !check_is_usable(t, c->spec.cfgs, c->at))
 		c->at++;
-	if (c->over || c->at == t->n_variants || c->sum.cpu_us >= c->spec.budget_us) {
+	if (c->at == t->n_variants || check_is_late(c) || c->sum.cpu_us >= c->spec.budget_us) {
+		c->sum.incomplete |= c->at < t->n_variants;
 		check_finish(c);
 		return;
 	}
 	check_share(c);
-	if (!check_borrow_memory(c))
+	need = check_cfg(c)->memory;
+	if (!check_borrow(c, need > have ? need - have : 0, &c->lent))
 		check_give_up_build(c, "its memory is not free now");
 	else
 		check_stage(c);

@@ -112,20 +112,3 @@ int checked_save(int state, const char *build, const struct checked *c, struct e
 		r = candidates_save(dir, list, &c->ran, e);
 	return r == 0 ? fs_replace(dir, name, slice_of(text), e) : r;
 }
-
-int checked_look(int state, const char *build, uint64_t *ret_left, uint64_t *ret_behind_since,
-		 struct err *e)
-{
-	_autojson_ json_t *j = NULL;
-	struct checked c = {0};
-	int r = checked_read(state, build, &j, e);
-
-	if (r < 0)
-		return r;
-	if (!j)
-		return err_set(e, ENOENT, "%s has checked nothing yet", build);
-	checked_take(j, &c);
-	*ret_left = c.left;
-	*ret_behind_since = c.behind_since;
-	return 0;
-}

@@ -29,8 +29,4 @@ MUST_CHECK int checked_load(int state, const char *build, const char *program, s
 			    struct err *e);
 MUST_CHECK int checked_save(int state, const char *build, const struct checked *c, struct err *e);
 
-/* The figures alone, for status and doctor.  -ENOENT: nothing is known. */
-MUST_CHECK int checked_look(int state, const char *build, uint64_t *ret_left,
-			    uint64_t *ret_behind_since, struct err *e);
-
 #endif

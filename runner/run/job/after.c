@@ -61,12 +61,25 @@ static bool skips_last_steps(const struct job *j)
 	       j->pending == REASON_NO_BINARY;
 }
 
+/* Whether a program of another build came since the last check. */
+static bool check_has_other_build(const struct job *j)
+{
+	struct file_id is;
+
+	for (size_t i = 0; i < j->target->n_variants; i++)
+		if (file_id_look(j->target->variants[i].binary, &is) &&
+		    !(j->check_files && file_id_same(&is, &j->check_files[i])))
+			return true;
+	return false;
+}
+
 /* Whether the target's other builds have inputs to run, as far as is known here. */
 static bool checks_wait(const struct job *j)
 {
-	return j->variants && check_is_wanted(j->target) && j->fuzzed && !j->check_idle &&
-	       (!j->has_checked || j->found.inputs > j->checked_inputs || j->checks.left > 0) &&
-	       until_end(j, WORTH_A_CELL_US) >= WORTH_A_CELL_US &&
+	return j->variants && check_is_wanted(j->target, j->variants) && j->fuzzed &&
+	       !j->check_idle && until_end(j, WORTH_A_CELL_US) >= WORTH_A_CELL_US &&
+	       (j->found.inputs > j->checked_inputs || j->check_waits ||
+		check_has_other_build(j)) &&
 	       j->env->check_left(j->env->arg) > 0;
 }
 
@@ -470,10 +483,12 @@ static void on_checked(void *arg, const struct check_sum *sum)
 
 	j->check = NULL;
 	j->check_idle = sum->ran == 0;
+	j->check_waits = sum->incomplete || sum->left > 0;
 	if (j->pending == REASON_NONE)
 		job_put_off(j, clock_mono_us() - j->check_began_us);
 	j->env->check_ended(j->env->arg, j->check_budget_us, sum->cpu_us);
 	j->check_budget_us = 0;
+	j->triage_us += sum->triage_us;
 	j->checks.ran += sum->ran;
 	j->checks.failed += sum->failed;
 	j->checks.cpu_us += sum->cpu_us;
@@ -481,6 +496,7 @@ static void on_checked(void *arg, const struct check_sum *sum)
 	j->crashes.found += sum->triage.found;
 	j->crashes.regressed += sum->triage.regressed;
 	j->crashes.fixed += sum->triage.fixed;
+	j->check_cut += sum->triage.unchecked;
 	if (sum->ran > 0 || *sum->triage.note)
 		joblog_note(
 		    &j->log, "checked %llu inputs in other builds: %llu failed, %llu wait%s%s",
@@ -491,31 +507,44 @@ static void on_checked(void *arg, const struct check_sum *sum)
 	job_after_next_step(j);
 }
 
+/* Notes the programs that this check uses, for check_has_other_build(). */
+static void look_at_variants(struct job *j)
+{
+	if (!j->check_files)
+		j->check_files = xcalloc(j->target->n_variants, sizeof(*j->check_files));
+	for (size_t i = 0; i < j->target->n_variants; i++)
+		if (!file_id_look(j->target->variants[i].binary, &j->check_files[i]))
+			j->check_files[i] = (struct file_id){0};
+}
+
 void job_check(struct job *j)
 {
+	uint64_t most = j->turn_us && j->pending == REASON_NONE ? j->turn_us / 2 : UINT64_MAX;
 	char work[4096];
 	struct check_spec s = {
 	    .target = j->target,
 	    .cfgs = j->variants,
 	    .main_cfg = j->cfg,
 	    .index = j->index,
+	    .triage_us = triage_now(j),
+	    .ends_us = j->env->end_us,
 	    .until_us = job_after_cut_at(j),
-	    .finds_fixes = !j->has_checked,
+	    .run_began_us = j->env->started_real_us,
+	    .finds_fixes = check_has_other_build(j),
 	    .minimises = j->pending != REASON_NONE,
-	    .rebuilt = job_is_rebuilt(j),
 	    .work = work,
 	    .done = on_checked,
 	    .arg = j,
 	};
 	struct err e;
 
-	j->has_checked = true;
+	look_at_variants(j);
 	j->checked_inputs = j->found.inputs;
 	j->check_began_us = clock_mono_us();
-	j->check_budget_us = s.budget_us = j->env->check_begin(j->env->arg);
+	j->check_budget_us = s.budget_us = j->env->check_begin(j->env->arg, most);
 	snprintf(work, sizeof(work), "%s/%s", j->env->dirs->work_path, j->target->name);
 	if (check_start(&j->env->triage_env, &s, &j->check, &e) < 0) {
-		struct check_sum none = {0};
+		struct check_sum none = {.incomplete = true};
 
 		snprintf(none.triage.note, sizeof(none.triage.note), "%.199s", e.msg);
 		on_checked(j, &none);

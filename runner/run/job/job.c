@@ -46,6 +46,7 @@ void job_done(struct job *j)
 	free(j->refused_text);
 	free(j->merged);
 	free(j->kept);
+	free(j->check_files);
 	free(j->seen);
 	if (j->log_open)
 		joblog_close(&j->log);
@@ -77,17 +78,19 @@ uint64_t job_wall_us(const struct job *j, uint64_t now_us)
 	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);
 }
 
-/* The time of the triage in work that on_triaged() will add to put_off_us. */
-static uint64_t in_triage_us(const struct job *j, uint64_t now_us)
+/* The time of the triage, or check, in work that will be added to put_off_us. */
+static uint64_t in_work_us(const struct job *j, uint64_t now_us)
 {
-	bool is = j->phase == PHASE_TRIAGING && j->pending == REASON_NONE;
+	uint64_t began = j->phase == PHASE_TRIAGING   ? j->triage_began_us
+			 : j->phase == PHASE_CHECKING ? j->check_began_us
+						      : now_us;
 
-	return is && now_us > j->triage_began_us ? now_us - j->triage_began_us : 0;
+	return j->pending == REASON_NONE && now_us > began ? now_us - began : 0;
 }
 
 uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us)
 {
-	uint64_t all = job_wall_us(j, now_us), other = j->put_off_us + in_triage_us(j, now_us);
+	uint64_t all = job_wall_us(j, now_us), other = j->put_off_us + in_work_us(j, now_us);
 
 	return all > other ? all - other : 0;
 }

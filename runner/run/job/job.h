@@ -65,9 +65,10 @@ struct job_env {
 	void (*give_back)(void *arg, const struct job *j, unsigned lent);
 	size_t merge_index; /* exec_spec.index of the first merging cell of the run */
 	/* The CPU time that is left of the share of other builds (run.check_share); 0: none.
-	 * check_begin() reserves it for one check; check_ended() counts what that check used. */
+	 * check_begin() reserves a part of it for one check, at most so much; check_ended() counts
+	 * what that check used. */
 	uint64_t (*check_left)(void *arg);
-	uint64_t (*check_begin)(void *arg);
+	uint64_t (*check_begin)(void *arg, uint64_t most_us);
 	void (*check_ended)(void *arg, uint64_t budget_us, uint64_t used_us);
 	void (*news)(void *arg, struct job *j, enum job_news n);
 	void *arg; /* for the functions above */
@@ -315,7 +316,9 @@ struct job {
 	struct check *check;
 	uint64_t check_budget_us; /* of the check in work */
 	uint64_t check_began_us;  /* clock_mono_us() */
-	bool has_checked;	  /* a check ran since the run began */
+	bool check_waits;	  /* the last check left inputs, or variants, out */
+	/* The programs of target->variants when the last check began, owned; NULL: none did. */
+	struct file_id *check_files;
 	bool check_idle;	 /* the last check ran nothing: none is tried before another cell */
 	uint64_t checked_inputs; /* found.inputs when the last check began */
 	/* Sums of struct check_sum over all checks; left: the number at the last one. */

@@ -49,11 +49,13 @@ struct batch_slot {
 		size_t end;	 /* end of the suspected inputs */
 		uint64_t failed; /* batch_slot.failed before the search */
 		struct crash_report report;
+		char *output; /* as batch_slot.cell_output */
+		size_t output_n;
 	} doubt;
-	uint64_t failed; /* inputs that were reported as failed */
-	bool passed;	 /* whether the last finished input passed */
-	/* Of the cell or replay that has just ended; empty while none has. */
-	struct slice output;
+	uint64_t failed;   /* inputs that were reported as failed */
+	bool passed;	   /* whether the last finished input passed */
+	char *cell_output; /* of the cell with many inputs, with its size; owned */
+	size_t cell_output_n;
 };
 
 struct batch {
@@ -103,18 +105,38 @@ static void batch_count_passed(struct batch *b, size_t from, size_t n)
 		b->spec.ran(b->spec.arg, from + i);
 }
 
-static void batch_report(struct batch_slot *s, size_t input, const struct crash_report *report,
-			 bool together)
+static void batch_report(struct batch_slot *s, const struct batch_failure *f)
 {
 	struct batch *b = s->b;
-	struct batch_failure f = {
-	    .input = input, .only_together = together, .report = report, .output = s->output};
 
 	b->sum.failed++;
 	s->failed++;
-	b->spec.failed(b->spec.arg, &f);
+	b->spec.failed(b->spec.arg, f);
 	if (b->sum.failed >= BATCH_FAILURES_MAX)
 		batch_give_up(b, NULL);
+}
+
+/* The report of the cell with many inputs. */
+static void batch_report_cell(struct batch_slot *s, size_t input, bool together)
+{
+	batch_report(s, &(struct batch_failure){.input = input,
+						.only_together = together,
+						.report = &s->report,
+						.output = {s->cell_output, s->cell_output_n}});
+}
+
+static void batch_report_alone(struct batch_slot *s, size_t input, const struct replay_end *end)
+{
+	batch_report(s, &(struct batch_failure){
+			    .input = input, .report = end->report, .output = end->output});
+}
+
+static void batch_report_doubt(struct batch_slot *s, size_t input)
+{
+	batch_report(s, &(struct batch_failure){.input = input,
+						.only_together = true,
+						.report = &s->doubt.report,
+						.output = {s->doubt.output, s->doubt.output_n}});
 }
 
 /* Ends the search if all inputs of the failed cell were run in smaller cells. */
@@ -124,9 +146,11 @@ static void batch_end_doubt(struct batch_slot *s)
 		return;
 	if (s->failed == s->doubt.failed) {
 		s->b->sum.passed -= s->passed;
-		batch_report(s, s->at - 1, &s->doubt.report, true);
+		batch_report_doubt(s, s->at - 1);
 	}
 	crash_report_done(&s->doubt.report);
+	free(s->doubt.output);
+	s->doubt.output = NULL;
 	s->doubt.any = false;
 }
 
@@ -140,11 +164,17 @@ static void batch_begin_doubt(struct batch_slot *s, size_t n)
 	s->doubt.failed = s->failed;
 	s->doubt.report = s->report;
 	s->report = (struct crash_report){0};
+	s->doubt.output = s->cell_output;
+	s->doubt.output_n = s->cell_output_n;
+	s->cell_output = NULL;
+	s->cell_output_n = 0;
 }
 
 static void batch_go_on(struct batch_slot *s)
 {
-	s->output = SLICE("");
+	free(s->cell_output);
+	s->cell_output = NULL;
+	s->cell_output_n = 0;
 	crash_report_done(&s->report);
 	batch_end_doubt(s);
 	batch_step(s->b);
@@ -170,14 +200,13 @@ static void batch_on_alone(void *arg, struct replay_end *end)
 
 	s->replay = NULL;
 	s->active = false;
-	s->output = end->output;
 	s->b->sum.cpu_us += end->cpu_us;
 	if (end->failed)
-		batch_report(s, s->at - 1, end->report, false);
+		batch_report_alone(s, s->at - 1, end);
 	else if (s->starved || busy) /* the result of the cell with many inputs is void */
 		batch_clear(s, end->unusable);
 	else /* it failed with others, and passed or was not run alone */
-		batch_report(s, s->at - 1, &s->report, !*end->unusable);
+		batch_report_cell(s, s->at - 1, !*end->unusable);
 	batch_go_on(s);
 }
 
@@ -223,7 +252,7 @@ static void batch_run_alone(struct batch_slot *s, size_t input)
 	if (!s->b->over && batch_replay_alone(s, input, batch_on_alone, &e) == 0)
 		return;
 	if (!s->starved)
-		batch_report(s, input, &s->report, false);
+		batch_report_cell(s, input, false);
 	batch_go_on(s);
 }
 
@@ -233,10 +262,9 @@ static void batch_on_single(void *arg, struct replay_end *end)
 
 	s->replay = NULL;
 	s->active = false;
-	s->output = end->output;
 	s->b->sum.cpu_us += end->cpu_us;
 	if (end->failed)
-		batch_report(s, s->at - 1, end->report, false);
+		batch_report_alone(s, s->at - 1, end);
 	else
 		batch_clear(s, end->unusable);
 	batch_go_on(s);
@@ -349,7 +377,7 @@ static void batch_blame(struct batch_slot *s)
 		return;
 	}
 	/* No input ran before it in this cell. */
-	batch_report(s, s->at - 1, &s->report, false);
+	batch_report_cell(s, s->at - 1, false);
 	batch_go_on(s);
 }
 
@@ -387,7 +415,7 @@ static void batch_judge(struct batch_slot *s, const struct exec_end *end)
 static void batch_take_stopped(struct batch_slot *s, const struct exec_end *end)
 {
 	if (s->doubt.any && s->failed == s->doubt.failed)
-		batch_report(s, s->doubt.end - 1, &s->doubt.report, true);
+		batch_report_doubt(s, s->doubt.end - 1);
 	else if (s->started > 0 && !s->odd && !*end->refused && end->failure != FAILURE_PIDS)
 		batch_count_passed(s->b, s->at, s->started - 1);
 }
@@ -400,8 +428,12 @@ static void batch_on_cell_end(void *arg, const struct exec_end *end)
 	lines_end(&s->lines, batch_on_line, s);
 	s->exec = NULL;
 	s->active = false;
-	s->output = end->output;
 	b->sum.cpu_us += end->cpu_us;
+	if (!batch_cell_ended_well(end) && end->output.n > 0) {
+		s->cell_output = xmalloc(end->output.n);
+		s->cell_output_n = end->output.n;
+		memcpy(s->cell_output, end->output.p, end->output.n);
+	}
 	crash_parser_finish(s->parser, &s->report);
 	crash_parser_free(s->parser);
 	s->parser = NULL;
@@ -513,6 +545,8 @@ static void batch_free(struct batch *b)
 		source_remove(b->slots[i].watch);
 		crash_report_done(&b->slots[i].report);
 		crash_report_done(&b->slots[i].doubt.report);
+		free(b->slots[i].cell_output);
+		free(b->slots[i].doubt.output);
 	}
 	source_remove(b->idle);
 	free(b->slots);

@@ -30,7 +30,7 @@ struct batch_failure {
 	 * is flaky.  Then the report is from the cell with many inputs. */
 	bool only_together;
 	const struct crash_report *report;
-	struct slice output; /* of its cell, bounded (EXEC_KEPT_MAX); empty: not known */
+	struct slice output; /* of the report's cell, bounded (EXEC_KEPT_MAX); empty: not known */
 };
 
 struct batch_sum {

@@ -7,6 +7,7 @@
 #include "runner/targets/build/internal.h"
 #include "runner/targets/build_user.h"
 #include "runner/targets/names.h"
+#include "runner/targets/variants.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -91,7 +92,8 @@ void build_known(const struct config_source *s, const struct discover_built *was
 	if (discover_add(&d, &l, &ignored) < 0)
 		target_list_done(&l); /* no directory yet, or not a valid source: no targets */
 	for (size_t i = 0; i < l.n; i++)
-		strv_push(ret, l.v[i].name);
+		if (!l.v[i].of)
+			strv_push(ret, l.v[i].name);
 	for (size_t i = 0; i < was->labels.n && ret->n < DISCOVER_MAX_TARGETS; i++)
 		if (!build_has(ret, was->labels.v[i]))
 			strv_push(ret, was->labels.v[i]);
@@ -115,11 +117,13 @@ static bool build_has_program(int dirfd, const char *name)
 
 void build_missing(const struct config_source *s, const struct strv *known, struct build_result *io)
 {
+	_autofree_ char *main = NULL;
 	_autoclose_ int dir = -1;
 
 	if (io->ok || !is_of_directory(s))
 		return;
-	dir = sys_openat(AT_FDCWD, s->path, O_PATH | O_DIRECTORY, 0);
+	main = variants_main_dir(s->path);
+	dir = sys_openat(AT_FDCWD, main ? main : s->path, O_PATH | O_DIRECTORY, 0);
 	for (size_t i = 0; i < known->n; i++) {
 		if (!names_target_ok(slice_of(known->v[i])) ||
 		    (dir >= 0 && build_has_program(dir, known->v[i])))

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct tree d;
 static struct target_list l;
@@ -141,6 +142,41 @@ static void test_bad_sibling(void **state)
 	expect_note(&l, "/undefined", true, "a cell would see the whole machine");
 }
 
+/* A directory that is a source of its own is not recognised. */
+static void test_taken(void **state)
+{
+	char path[200], other[200];
+	struct strv taken = {0};
+	struct discover_source s = {.type = "directory", .path = path, .taken = &taken};
+	struct err e;
+
+	(void)state;
+	add_program("address", "a_fuzzer");
+	add_program("memory", "a_fuzzer");
+	add_program("undefined", "a_fuzzer");
+	snprintf(path, sizeof(path), "%s/address", d.path);
+	snprintf(other, sizeof(other), "%s/memory/", d.path);
+	strv_push(&taken, other);
+	assert_int_equal(discover_add(&s, &l, &e), 0);
+	variants_join(&l);
+	assert_string_equal(builds_of("a_fuzzer"), "address check:undefined");
+	strv_done(&taken);
+}
+
+/* Another user's program beside ours must not get our corpus. */
+static void test_other_users(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	add_program("address", "a_fuzzer");
+	add_program("memory", "a_fuzzer");
+	assert_int_equal(fchownat(d.fd, "memory", 12345, 12345, 0), 0);
+	add_source("address");
+	assert_string_equal(builds_of("a_fuzzer"), "address");
+	expect_note(&l, "/memory", true, "other users control it");
+}
+
 static void test_configured(void **state)
 {
 	char main[200], other[200];
@@ -230,6 +266,8 @@ static const struct CMUnitTest tests[] = {
     TEST(test_targets_at_the_top),
     TEST(test_without_main_build),
     TEST(test_bad_sibling),
+    TEST(test_taken),
+    TEST(test_other_users),
     TEST(test_configured),
     TEST(test_twice),
     TEST(test_long_name),
