@@ -95,3 +95,28 @@ found_by() {
 	[ "$(found_by)" = 'sanitizers_fuzzer asan, sanitizers_fuzzer@memory msan, sanitizers_fuzzer@undefined ubsan' ]
 	[ "$(jq .left "$STATE/stats/checked/sanitizers_fuzzer@undefined.json")" -eq 0 ]
 }
+
+@test "a variant that cannot run is named, and the others go on" {
+	mkdir "$WORK/out"
+	cp -r "$TARGETS/." "$WORK/out"
+	printf '#!/bin/sh\n# LLVMFuzzerTestOneInput\nexit 3\n' >"$WORK/out/memory/sanitizers_fuzzer"
+	config '"minimize_time": "off"' '"check_share": 0.9'
+	have UUx MMx
+	TARGETS=$WORK/out fuzz sanitizers_fuzzer 4
+	[ "$(found_by)" = 'sanitizers_fuzzer asan, sanitizers_fuzzer@undefined ubsan' ]
+	grep -q 'checked .* wait: sanitizers_fuzzer@memory: ' "$LOGS/sanitizers_fuzzer.log"
+	[ "$(jq .left "$STATE/stats/checked/sanitizers_fuzzer@memory.json")" -gt 0 ]
+	# The repaired build runs what waits.
+	fuzz sanitizers_fuzzer 4
+	[ "$(found_by)" = 'sanitizers_fuzzer asan, sanitizers_fuzzer@memory msan, sanitizers_fuzzer@undefined ubsan' ]
+}
+
+@test "a variant that is switched off runs nothing" {
+	config '"minimize_time": "off"' '"check_share": 0.9'
+	jq '.targets = {"*@memory": {"enabled": false}}' "$STATE/config.json" >"$WORK/c"
+	mv "$WORK/c" "$STATE/config.json"
+	have UUx MMx
+	fuzz sanitizers_fuzzer 4
+	[ "$(found_by)" = 'sanitizers_fuzzer asan, sanitizers_fuzzer@undefined ubsan' ]
+	[ ! -e "$STATE/stats/checked/sanitizers_fuzzer@memory.json" ]
+}
