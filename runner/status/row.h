@@ -86,7 +86,10 @@ struct target_row {
 	uint64_t dismissed;	    /* did not reproduce: caused by oversubscribed CPUs */
 	uint64_t undecided;	    /* timeouts to replay later under less CPU pressure */
 	uint64_t untriaged;	    /* other artifacts awaiting triage */
-	const char *artifacts;	    /* names below crashes/<target>/, one per line */
+	/* Inputs that the target's check variants have yet to run, and since when there are such
+	 * inputs, Unix seconds; 0: none. */
+	uint64_t checks_left, checks_since;
+	const char *artifacts; /* names below crashes/<target>/, one per line */
 };
 
 struct run_view {

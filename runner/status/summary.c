@@ -585,6 +585,8 @@ json_t *summary_target_json(const struct target_row *r)
 	    {"timeouts_dismissed", summary_integer(r->dismissed)},
 	    {"timeouts_undecided", summary_integer(r->undecided)},
 	    {"untriaged", summary_integer(r->untriaged)},
+	    {"checks_left", summary_integer(r->checks_left)},
+	    {"checks_behind_since", summary_integer(r->checks_since)},
 	    {"artifacts", artifacts_json(r)},
 	    {"log_bytes_dropped", summary_integer(r->log_dropped)},
 	};

@@ -321,6 +321,7 @@ static int note_ran(const struct check *c, struct checked *io, struct err *e)
 	return r;
 }
 
+/* Result: since when inputs wait, Unix seconds. */
 static int check_task_save(void *arg, struct buf *out, struct err *e)
 {
 	const struct check *c = arg;
@@ -329,11 +330,11 @@ static int check_task_save(void *arg, struct buf *out, struct err *e)
 	_autoclose_ int work = -1;
 	int r = any_failed(c) ? queue_all(c, e) : 0;
 
-	(void)out;
 	if (r == 0)
 		r = checked_load(c->env->state->dirfd, build->name, build->binary, &known, e);
 	if (r == 0)
 		r = note_ran(c, &known, e);
+	buf_printf(out, "%llu", (unsigned long long)known.behind_since);
 	if (r == 0)
 		r = checked_save(c->env->state->dirfd, build->name, &known, e);
 	if (r == 0)
@@ -460,8 +461,11 @@ static void check_triage(struct check *c)
 static void check_on_saved(void *arg, struct slice result, const char *failed)
 {
 	struct check *c = arg;
+	uint64_t since = 0;
 
-	(void)result;
+	if (scan_u64(&result, 10, UINT64_MAX, &since) && since > 0 &&
+	    (c->sum.behind_since == 0 || since < c->sum.behind_since))
+		c->sum.behind_since = since;
 	for (size_t i = 0; i < c->n; i++)
 		c->left += !c->v[i].ran;
 	check_forget_stage(c);

@@ -493,6 +493,7 @@ static void on_checked(void *arg, const struct check_sum *sum)
 	j->checks.failed += sum->failed;
 	j->checks.cpu_us += sum->cpu_us;
 	j->checks.left = sum->left;
+	j->checks.since = sum->left > 0 ? sum->behind_since : 0;
 	j->crashes.found += sum->triage.found;
 	j->crashes.regressed += sum->triage.regressed;
 	j->crashes.fixed += sum->triage.fixed;

@@ -321,9 +321,9 @@ struct job {
 	struct file_id *check_files;
 	bool check_idle;	 /* the last check ran nothing: none is tried before another cell */
 	uint64_t checked_inputs; /* found.inputs when the last check began */
-	/* Sums of struct check_sum over all checks; left: the number at the last one. */
+	/* Sums of struct check_sum over all checks; left and since: of the last one. */
 	struct {
-		uint64_t ran, failed, left, cpu_us;
+		uint64_t ran, failed, cpu_us, left, since;
 	} checks;
 
 	/* --- Each written by one file more: claims.c, words.c, row.c. */

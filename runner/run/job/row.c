@@ -162,6 +162,8 @@ static void row_findings(struct job *j, struct target_row *r)
 	r->crashes_regressed = j->crashes.regressed + j->uncounted_regressed;
 	r->crashes_fixed = j->crashes.fixed;
 	r->crashes_unchecked = j->crashes_unchecked;
+	r->checks_left = j->checks.left;
+	r->checks_since = j->checks.since;
 	r->dismissed = j->crashes.dismissed;
 	/* A triage that was cut short may still decide them. */
 	r->undecided = j->untriaged ? 0 : j->crashes.undecided;

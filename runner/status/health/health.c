@@ -36,6 +36,7 @@
 #define AT_FEATURES_MANY   2.0 /* features an edge */
 #define AT_DISK_NEAR	   2   /* multiple of the reserve */
 #define AT_OUTBOX_S	   86400
+#define AT_CHECKS_S	   86400
 #define AT_FETCHES_FAILED  3
 #define AT_FETCH_FAILED_S  3600
 
@@ -107,6 +108,8 @@ static const struct {
 				       "-fsanitize=fuzzer-no-link, too"},
     [HEALTH_UNTRIAGED] = {"untriaged", "fuzzcell crash triage, or a run with more time at its "
 				       "end"},
+    [HEALTH_CHECK_BEHIND] = {"check-behind",
+			     "a larger run.check_share, or more time for the target"},
     [HEALTH_SLOW] = {"slow", "let the harness do less for each input: no initialisation, files, "
 			     "sleeping or logging in it, smaller inputs (max_len), -O1"},
     [HEALTH_STARVED] = {"starved", "fewer workers (run.workers), or fewer other programs on this "
@@ -243,6 +246,7 @@ struct health_view {
 	double seeds, rss, limit, forks, untriaged, dropped, failures;
 	/* by kind; 0: none */
 	double crash, leak, timed_out, oom, syscalls;
+	double checks_left, checks_since;
 	double kept, by_dictionary, by_comparison, dictionary;
 	/* of this build */
 	double build_cpu, burst_cpu, early;
@@ -305,6 +309,8 @@ static void read_findings(const json_t *s, struct health_view *v)
 	v->oom = health_count(f, "oom") + health_count(f, "oom-kill");
 	v->syscalls = health_count(f, "syscall");
 	v->untriaged = health_number(s, "untriaged");
+	v->checks_left = health_number(s, "checks_left");
+	v->checks_since = health_number(s, "checks_behind_since");
 }
 
 static void read_coverage(const json_t *s, struct health_view *v)
@@ -494,6 +500,18 @@ static void judge_untriaged(const struct health_view *v, struct health *h)
 		health_add(h, HEALTH_UNTRIAGED, HEALTH_WARNING,
 			   "%s for triage: it is not known which are new",
 			   units_of((uint64_t)v->untriaged, "failure waits", "failures wait", n));
+}
+
+static void judge_checks(const struct health_view *v, struct health *h)
+{
+	char n[UNITS_OF_MAX], age[UNITS_MAX];
+	double since = v->checks_since;
+
+	if (v->checks_left > 0 && since > 0 && (double)v->t->now - since >= AT_CHECKS_S)
+		health_add(h, HEALTH_CHECK_BEHIND, HEALTH_WARNING,
+			   "%s for its check variants, for %s",
+			   units_of((uint64_t)v->checks_left, "input waits", "inputs wait", n),
+			   units_time((v->t->now - (uint64_t)since) * USEC_PER_SEC, age));
 }
 
 /* --- efficiency ------------------------------------------------------------------ */
@@ -687,6 +705,7 @@ void health_judge(const struct health_target *t, struct health *ret)
 	judge_refused(&v, ret);
 	judge_given_up(&v, ret);
 	judge_untriaged(&v, ret);
+	judge_checks(&v, ret);
 	judge_speed(&v, ret);
 	judge_starved(&v, ret);
 	judge_memory(&v, ret);

@@ -295,6 +295,23 @@ static void limits(void **state)
 	nothing(j);
 }
 
+/* What waits for its check variants: a day is enough. */
+static void checks_that_wait(void **state)
+{
+	struct health_target t = {.now = 1000000, .fuzzed = 1000000};
+	json_t *j = stats_healthy();
+
+	(void)state;
+	t.stats = j;
+	stats_set(j, "checks_left", 7);
+	stats_set(j, "checks_behind_since", 1000000 - 86400);
+	assert_int_equal(only_of(&t, HEALTH_CHECK_BEHIND)->severity, HEALTH_WARNING);
+	assert_string_equal(only_of(&t, HEALTH_CHECK_BEHIND)->reason,
+			    "7 inputs wait for its check variants, for 1d00h");
+	stats_set(j, "checks_behind_since", 1000001 - 86400);
+	nothing(j);
+}
+
 static void what_it_begins_with(void **state)
 {
 	json_t *j = stats_healthy();
@@ -456,6 +473,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(given_up_is_an_error),
     cmocka_unit_test(waiting_for_a_timeout_is_no_fuzzing),
     cmocka_unit_test(limits),
+    cmocka_unit_test(checks_that_wait),
     cmocka_unit_test(what_it_begins_with),
     cmocka_unit_test(silence),
     cmocka_unit_test(does_it_still_grow),

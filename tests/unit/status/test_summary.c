@@ -409,6 +409,8 @@ static void test_target_json(void **state)
 					   "timeouts_dismissed",
 					   "timeouts_undecided",
 					   "untriaged",
+					   "checks_left",
+					   "checks_behind_since",
 					   "artifacts",
 					   "log_bytes_dropped"};
 	struct target_row *r = &rows[ROW_CRASHED];
