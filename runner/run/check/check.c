@@ -195,7 +195,7 @@ static int check_task_stage(void *arg, struct buf *out, struct err *e)
 	CLEANUP(checked_done) struct checked known = {0};
 	CLEANUP(candidates_done) struct candidates all = {0};
 	_autoclose_ int corpus = -1, fixed = -1, stage = -1;
-	int dirs[2];
+	int dirs[2] = {-1, -1};
 	int r = checked_load(c->env->state->dirfd, build->name, build->binary, &known, e);
 
 	if (r == 0)
