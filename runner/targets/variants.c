@@ -42,14 +42,6 @@ const char *target_role_name(enum target_role r)
 	return names[r];
 }
 
-bool variants_name_ok(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 0 && n <= VARIANTS_NAME_MAX &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == n;
-}
-
 bool variants_is_dir(const char *path)
 {
 	struct stat st;

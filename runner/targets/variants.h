@@ -31,10 +31,6 @@ const struct variants_known *variants_known(const char *name);
 char *variants_main_dir(const char *path);
 bool variants_is_dir(const char *path);
 
-enum { VARIANTS_NAME_MAX = 24 };
-/* [a-z0-9_-]+, at most VARIANTS_NAME_MAX bytes. */
-bool variants_name_ok(const char *name);
-
 /* Moves each other build in *io to its main build.  A build without a main build leaves the list,
  * with a warning: it is not fuzzed. */
 void variants_join(struct target_list *io);

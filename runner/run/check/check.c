@@ -412,14 +412,12 @@ static void check_on_triaged(void *arg, const struct triage_sum *sum)
 	c->triage = NULL;
 	c->sum.triage_us += clock_mono_us() - c->triage_began_us;
 	check_add_sum(c, sum);
-	check_forget_stage(c);
-	if (c->left > 0 && !c->stalled && !check_is_late(c) && c->sum.cpu_us < c->until_cpu_us) {
-		check_stage(c);
-	} else if (c->left > 0) {
-		check_give_up_build(c, NULL);
-	} else {
+	if (c->left == 0)
 		check_next_build(c);
-	}
+	else if (c->stalled || check_is_late(c) || c->sum.cpu_us >= c->until_cpu_us)
+		check_give_up_build(c, NULL);
+	else
+		check_stage(c);
 }
 
 static void check_triage(struct check *c)
@@ -467,7 +465,7 @@ static void check_on_saved(void *arg, struct slice result, const char *failed)
 	    (c->sum.behind_since == 0 || since < c->sum.behind_since))
 		c->sum.behind_since = since;
 	for (size_t i = 0; i < c->n; i++)
-		c->left += !c->v[i].ran;
+		c->left += failed || !c->v[i].ran;
 	check_forget_stage(c);
 	if (failed)
 		check_give_up_build(c, failed);

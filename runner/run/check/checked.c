@@ -5,9 +5,9 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "runner/run/job/progress.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,36 +49,22 @@ static void checked_take(const json_t *j, struct checked *to)
 	to->behind_since = json_get_u64(j, "behind_since");
 }
 
-/* Finds the program's SHA-1; reads the file only if it has changed. */
-static int checked_identify(const struct checked *was, const char *program, struct checked *to,
-			    struct err *e)
-{
-	_autoclose_ int fd = -1;
-	int r;
-
-	if (!file_id_look(program, &to->file))
-		return err_set(e, ENOENT, "'%s' is no longer there", program);
-	if (*was->build && file_id_same(&to->file, &was->file)) {
-		memcpy(to->build, was->build, sizeof(to->build));
-		return 0;
-	}
-	r = fs_open_file(AT_FDCWD, program, O_RDONLY, 0, &fd, e);
-	return r < 0 ? r : digest_sha1_file(fd, SIZE_MAX, to->build, e);
-}
-
 int checked_load(int state, const char *build, const char *program, struct checked *ret,
 		 struct err *e)
 {
 	_autojson_ json_t *j = NULL;
 	_autofree_ char *list = xasprintf("%s/%s.ran", dir_name, build);
 	struct checked was = {0}, c = {0};
+	struct progress_build known = {0};
 	struct err damaged;
 	int r = checked_read(state, build, &j, e);
 
 	if (r < 0)
 		return r;
 	checked_take(j, &was);
-	r = checked_identify(&was, program, &c, e);
+	snprintf(known.id, sizeof(known.id), "%s", was.build);
+	known.binary = was.file;
+	r = progress_identify(&known, program, &c.file, c.build, e);
 	if (r < 0)
 		return r;
 	if (strcmp(was.build, c.build) == 0) {

@@ -14,7 +14,8 @@ struct books;
  * disk is found now.  warning: the problem with the file; "": none. */
 MUST_CHECK int books_open(struct loop *l, struct state *s, const char *run, struct books **ret,
 			  char warning[300], struct err *e);
-/* For use after the loop: waits until what was to be saved is written. */
+/* For use after the loop: waits until what was to be saved is written.  A child that takes more
+ * than a minute is killed; its changes are not saved. */
 void books_finish(struct books *b);
 /* Does the same, then closes.  Changes since the last books_save() are lost. */
 void books_close(struct books *b); /* NULL is fine */

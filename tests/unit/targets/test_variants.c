@@ -227,16 +227,6 @@ static void test_long_name(void **state)
 	assert_non_null(strstr(l.notes[l.n_notes - 1].why, "is longer than 128 bytes"));
 }
 
-static void test_names(void **state)
-{
-	(void)state;
-	assert_true(variants_name_ok("undefined"));
-	assert_true(variants_name_ok("no-simd_2"));
-	assert_false(variants_name_ok(""));
-	assert_false(variants_name_ok("a@b"));
-	assert_false(variants_name_ok("aaaaaaaaaaaaaaaaaaaaaaaaa"));
-}
-
 /* /bin/true has no sanitizer, and no coverage mapping. */
 static void test_wrong(void **state)
 {
@@ -271,7 +261,6 @@ static const struct CMUnitTest tests[] = {
     TEST(test_configured),
     TEST(test_twice),
     TEST(test_long_name),
-    TEST(test_names),
     TEST(test_wrong),
 };
 
