@@ -17,8 +17,6 @@
 /* The first user of cells: above all ranges that distributions and systemd assign, below 2^31. */
 enum { UID_BASE = 0x7f000000, FILES_MAX = 1024 };
 
-#define DIR_TARGET "/target"
-
 uid_t setup_uid(size_t index)
 {
 	return geteuid() == 0 ? (uid_t)(UID_BASE + index) : geteuid();
@@ -61,10 +59,10 @@ static void mount_target(struct setup *s, const struct target *t)
 	size_t n = t->dir ? strlen(t->dir) : 0;
 	bool inside = n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/';
 
-	s->binary =
-	    xasprintf(DIR_TARGET "/%s", inside ? t->binary + n + 1 : setup_base_name(t->binary));
+	s->binary = xasprintf(SETUP_DIR_TARGET "/%s",
+			      inside ? t->binary + n + 1 : setup_base_name(t->binary));
 	if (t->dir)
-		mount_at(s, t->dir, DIR_TARGET, false, true);
+		mount_at(s, t->dir, SETUP_DIR_TARGET, false, true);
 	if (!inside)
 		mount_at(s, t->binary, s->binary, false, true);
 }
@@ -128,17 +126,21 @@ static int setup_check_path(const struct rights *namer, const char *path, struct
 		   : 0;
 }
 
+static int setup_check_program(const struct target *t, struct err *e)
+{
+	struct rights anywhere = t->rights;
+
+	anywhere.tree_ino = 0; /* a build may put a program outside of the work tree */
+	return setup_check_path(&anywhere, t->binary, e);
+}
+
 /* A cell must not show files that the namer of the path, or the users who decide where it leads,
  * could not open.  The path may have become a link since it was found.  Missing files are
  * reported when they are mounted. */
 static int check_rights(const struct target *t, const struct target_config *cfg, struct err *e)
 {
 	const char *const paths[] = {t->dir, t->dict};
-	struct rights anywhere = t->rights;
-	int r;
-
-	anywhere.tree_ino = 0; /* a build may put a program outside of the work tree */
-	r = setup_check_path(&anywhere, t->binary, e);
+	int r = setup_check_program(t, e);
 
 	for (size_t i = 0; r == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
 		if (paths[i])
@@ -146,6 +148,26 @@ static int check_rights(const struct target *t, const struct target_config *cfg,
 	return r == 0 && cfg->dictionary && *cfg->dictionary
 		   ? setup_check_path(NULL, cfg->dictionary, e)
 		   : r;
+}
+
+int setup_mount_target(struct setup *s, const struct target *t, const char *at, bool known,
+		       char **ret_path, struct err *e)
+{
+	size_t n = t->dir ? strlen(t->dir) : 0;
+	bool inside = n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/';
+	int r = setup_check_program(t, e);
+
+	if (r == 0 && inside)
+		r = setup_check_path(&t->rights, t->dir, e);
+	if (r < 0)
+		return r;
+	*ret_path = xasprintf("%s/%s", at, inside ? t->binary + n + 1 : setup_base_name(t->binary));
+	/* The mount points to its place until setup_done(). */
+	strv_push(&s->paths, inside ? at : *ret_path);
+	at = s->paths.v[s->paths.n - 1];
+	if (!inside || !known)
+		setup_mount(s, at, false, "%s", inside ? t->dir : t->binary);
+	return 0;
 }
 
 /* A safeguard for the case that neither fuzzcell nor the keeper runs: a limit of CPU time.  A cell
@@ -172,7 +194,7 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 	    .id = c->id,
 	    .argv = (const char *const *)s->cmd.argv.v,
 	    .env = (const char *const *)s->cmd.env.v,
-	    .cwd = DIR_TARGET, /* as in OSS-Fuzz: data files beside the binary are found */
+	    .cwd = SETUP_DIR_TARGET, /* as in OSS-Fuzz: data files beside the binary are found */
 	    .rootfs = c->rootfs,
 	    .mounts = s->mounts,
 	    .n_mounts = s->n,

@@ -10,6 +10,7 @@
 /* The mounts, command and limits of a target's cell.  They are made the same way for fuzzing,
  * measuring a corpus and reproducing a failure. */
 
+#define SETUP_DIR_TARGET     "/target" /* the program, or its directory */
 #define SETUP_DIR_WORK	     "/work"
 #define SETUP_DIR_CORPUS     "/work/corpus"
 #define SETUP_DIR_ARTIFACTS  "/work/artifacts"
@@ -19,10 +20,12 @@
 #define SETUP_FILE_LEAKS     "/seeds/known-leaks"
 #define SETUP_FILE_UNDEFINED "/seeds/known-undefined"
 
+enum { SETUP_MOUNTS_MAX = 48 };
+
 struct setup {
 	const struct target *target;
 	const struct target_config *cfg;
-	struct cell_mount mounts[12];
+	struct cell_mount mounts[SETUP_MOUNTS_MAX];
 	size_t n;
 	char *binary;		/* its path in the cell */
 	struct strv flags, env; /* from the target's side files, then the configuration */
@@ -40,6 +43,12 @@ bool setup_flag_holds(const struct target_config *cfg, const char *flag);
 /* Mounts a host path, made from a format, at `at` in the cell; never executable. */
 void setup_mount(struct setup *s, const char *at, bool writable, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Mounts a further target's program, or its directory, at `at`, without the right to execute it.
+ * known: its directory is mounted there already.  *ret_path: the program's path in the cell (free()
+ * it).  Fails if the users who named the path could not open it. */
+MUST_CHECK int setup_mount_target(struct setup *s, const struct target *t, const char *at,
+				  bool known, char **ret_path, struct err *e);
 
 struct setup_cell {
 	struct cell_host *host;
