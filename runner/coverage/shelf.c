@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/coverage/shelf.h"
+
+#include "base/cleanup.h"
+#include "base/memory.h"
+#include "base/sys.h"
+#include "runner/coverage/report.h"
+#include "runner/state/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MODE_OURS = 0750, MODE_FILE = 0640, BLOCK = 1 << 16 };
+
+int shelf_open(const struct state *s, const char *target, int *ret, struct err *e)
+{
+	_autofree_ char *path = xasprintf("coverage/%s", target);
+	int r = fs_open_dir(s->dirfd, path, ret, e);
+
+	if (r == -ENOENT) {
+		*ret = -1;
+		return 0;
+	}
+	return r;
+}
+
+/* --- copying what the tools wrote ------------------------------------------------------------- */
+
+struct copied {
+	uint64_t files, bytes;
+};
+
+static int copy_bytes(int from, int to, struct copied *io, struct err *e)
+{
+	_autofree_ char *block = xmalloc(BLOCK);
+	ssize_t n;
+
+	while ((n = sys_read(from, block, BLOCK)) > 0) {
+		io->bytes += (uint64_t)n;
+		if (io->bytes > SHELF_BYTES_MAX)
+			return err_set(e, EFBIG, "the report has more than %llu MiB",
+				       (unsigned long long)(SHELF_BYTES_MAX >> 20));
+		if (sys_write_all(to, block, (size_t)n) < 0)
+			return err_sys(e, "write the report");
+	}
+	return n < 0 ? err_sys(e, "read the report") : 0;
+}
+
+static int copy_file(int from, int to, const char *name, struct copied *io, struct err *e)
+{
+	_autoclose_ int in = -1, out = -1;
+	int r;
+
+	if (++io->files > SHELF_FILES_MAX)
+		return err_set(e, E2BIG, "the report has more than %d files", SHELF_FILES_MAX);
+	r = fs_open_file(from, name, O_RDONLY, 0, &in, e);
+	if (r == 0)
+		r = fs_open_file(to, name, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &out, e);
+	return r == 0 ? copy_bytes(in, out, io, e) : r;
+}
+
+static int copy_dir(int from, int to, const char *name, unsigned depth, struct copied *io,
+		    struct err *e);
+
+/* Copies directories and regular files; others are left out. */
+static int copy_entry(int from, int to, const char *name, unsigned depth, struct copied *io,
+		      struct err *e)
+{
+	struct stat st;
+
+	if (!fs_name_ok(slice_of(name)) || fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return copy_dir(from, to, name, depth + 1, io, e);
+	return S_ISREG(st.st_mode) ? copy_file(from, to, name, io, e) : 0;
+}
+
+/* Copies what one directory holds into another. */
+static int copy_all(int from, int to, unsigned depth, struct copied *io, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(from, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open the report");
+	while (r == 0 && (ent = sys_readdir(d)))
+		r = copy_entry(from, to, ent->d_name, depth, io, e);
+	return r == 0 && errno ? err_sys(e, "list the report") : r;
+}
+
+static int copy_dir(int from, int to, const char *name, unsigned depth, struct copied *io,
+		    struct err *e)
+{
+	_autoclose_ int in = -1, out = -1;
+	int r;
+
+	if (depth > SHELF_DEPTH_MAX)
+		return err_set(e, ELOOP, "the report has directories %d deep", SHELF_DEPTH_MAX);
+	r = fs_open_dir(from, name, &in, e);
+	if (r == 0)
+		r = fs_mkdirs(to, name, MODE_OURS, e);
+	if (r == 0)
+		r = fs_open_dir(to, name, &out, e);
+	return r == 0 ? copy_all(in, out, depth, io, e) : r;
+}
+
+int shelf_copy_pages(int report, int to, struct err *e)
+{
+	_autoclose_ int pages = -1;
+	struct copied sum = {0};
+	int r = fs_open_dir(report, "html", &pages, e);
+
+	if (r == -ENOENT)
+		return err_set(e, ENOENT, "it has no pages: the source text was not found");
+	return r == 0 ? copy_all(pages, to, 0, &sum, e) : r;
+}
+
+int shelf_copy_lcov(int report, int to, struct err *e)
+{
+	_autoclose_ int from = -1;
+	struct copied sum = {0};
+	int r = fs_open_file(report, "lcov.info", O_RDONLY, 0, &from, e);
+
+	return r == 0 ? copy_bytes(from, to, &sum, e) : r;
+}
+
+static int shelf_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int shelf_names(const struct state *s, struct strv *ret, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(s->dirfd, "coverage");
+	const struct dirent *ent;
+
+	if (!d)
+		return errno == ENOENT ? 0 : err_sys(e, "open 'coverage'");
+	while ((ent = sys_readdir(d)))
+		if (ent->d_name[0] != '.' && ent->d_name[0] != '@')
+			strv_push(ret, ent->d_name);
+	if (errno)
+		return err_sys(e, "list 'coverage'");
+	if (ret->n > 0)
+		qsort(ret->v, ret->n, sizeof(*ret->v), shelf_compare);
+	return 0;
+}
+
+/* --- a report takes its place --------------------------------------------------------------------
+ */
+
+static char *shelf_history(const char *target)
+{
+	return xasprintf("coverage/%s.jsonl", target);
+}
+
+/* Writes the line of the report that is in place, if a kill came before it. */
+static int shelf_settle(struct state *s, const char *target, struct err *e)
+{
+	_autofree_ char *name = shelf_history(target);
+	_autojson_ json_t *report = NULL, *last = NULL, *line = NULL;
+	_autoclose_ int dir = -1;
+	uint64_t damaged;
+	struct err none;
+	int r = shelf_open(s, target, &dir, e);
+
+	if (r < 0 || dir < 0 || json_load(dir, "report.json", REPORT_JSON_MAX, &report, &none) < 0)
+		return r;
+	r = history_last(s, name, 1, &last, &damaged, e);
+	if (r < 0 || json_get_u64(json_array_get(last, 0), "time") >= json_get_u64(report, "time"))
+		return r;
+	line = report_history_line(report);
+	return state_append_history(s, NULL, name, line, e);
+}
+
+/* The new report in coverage/.new. */
+static int shelf_fill(int shelf, int out, const json_t *report, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	_autoclose_ int dir = -1;
+	struct copied sum = {0};
+	struct stat st;
+	int r = fs_remove_tree(shelf, ".new", e);
+
+	if (r == 0)
+		r = fs_mkdirs(shelf, ".new", MODE_OURS, e);
+	if (r == 0)
+		r = fs_open_dir(shelf, ".new", &dir, e);
+	if (r == 0)
+		r = json_print(report, 0, &text, e);
+	if (r == 0)
+		r = fs_replace(dir, "report.json", slice_of(text), e);
+	if (r == 0)
+		r = copy_file(out, dir, "lcov.info", &sum, e);
+	if (r == 0 && fstatat(out, "html", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		r = copy_entry(out, dir, "html", 0, &sum, e);
+	return r == 0 && sys_syncfs(shelf) < 0 ? err_sys(e, "put the report on disk") : r;
+}
+
+static int shelf_exchange(int shelf, const char *target, struct err *e)
+{
+	int r = sys_exchange(shelf, ".new", shelf, target);
+
+	if (r < 0 && errno == ENOENT)
+		r = sys_renameat(shelf, ".new", target);
+	if (r < 0)
+		return err_sys(e, "move the report to 'coverage/%s'", target);
+	if (sys_fsync(shelf) < 0)
+		return err_sys(e, "put the report on disk");
+	return fs_remove_tree(shelf, ".new", e);
+}
+
+int shelf_put(struct state *s, const char *target, int out, const json_t *report, struct err *e)
+{
+	_autoclose_ int shelf = -1;
+	int r = fs_mkdirs(s->dirfd, "coverage", MODE_OURS, e);
+
+	if (r == 0)
+		r = fs_open_dir(s->dirfd, "coverage", &shelf, e);
+	if (r == 0)
+		r = shelf_settle(s, target, e);
+	if (r == 0)
+		r = shelf_fill(shelf, out, report, e);
+	if (r == 0)
+		r = shelf_exchange(shelf, target, e);
+	return r == 0 ? shelf_settle(s, target, e) : r;
+}
+
+/* --- what changed
+ * ------------------------------------------------------------------------------------ */
+
+/* Lines of the history are composed: a function that was newly reached and then lost is neither. */
+struct changes {
+	uint64_t since;
+	const char *commit;
+	bool begun; /* the line to compare with was seen */
+	json_t *base, *last;
+	json_t *newly, *lost; /* objects by "path: function" */
+};
+
+static void changes_move(const json_t *list, json_t *from, json_t *to)
+{
+	const json_t *f;
+	size_t i;
+
+	json_array_foreach(list, i, f)
+	{
+		_autofree_ char *key =
+		    xasprintf("%s: %s", json_get_text(f, "path"), json_get_text(f, "function"));
+
+		if (json_object_get(from, key))
+			(void)json_object_del(from, key);
+		else
+			(void)json_object_set_new(to, key, json_deep_copy(f));
+	}
+}
+
+/* Whether the changes are counted from this line on: the last one at or before the time, or else
+ * the first; or the last of the commit. */
+static bool changes_begin_with(const struct changes *c, const json_t *line)
+{
+	if (c->commit)
+		return strncmp(json_get_text(line, "commit"), c->commit, strlen(c->commit)) == 0;
+	return !c->begun || json_get_u64(line, "time") <= c->since;
+}
+
+static int changes_on_line(void *arg, const json_t *line, struct err *e)
+{
+	struct changes *c = arg;
+
+	(void)e;
+	json_decref(c->last);
+	c->last = json_deep_copy(line);
+	if (changes_begin_with(c, line)) {
+		json_decref(c->base);
+		c->base = json_incref(c->last);
+		(void)json_object_clear(c->newly);
+		(void)json_object_clear(c->lost);
+		c->begun = true;
+	} else if (c->begun) {
+		changes_move(json_object_get(line, "newly"), c->lost, c->newly);
+		changes_move(json_object_get(line, "lost"), c->newly, c->lost);
+	}
+	return 0;
+}
+
+static json_t *changes_list(json_t *by_name)
+{
+	json_t *list = json_array(), *f;
+	const char *key;
+
+	json_object_foreach(by_name, key, f)(void) json_array_append(list, f);
+	return list;
+}
+
+int shelf_changes(const struct state *s, const char *target, uint64_t since, const char *commit,
+		  json_t **ret, struct err *e)
+{
+	_autofree_ char *name = shelf_history(target);
+	struct changes c = {
+	    .since = since, .commit = commit, .newly = json_object(), .lost = json_object()};
+	uint64_t damaged;
+	int r = history_each(s, name, changes_on_line, &c, &damaged, e);
+
+	*ret = NULL;
+	if (r == 0 && c.begun)
+		*ret = json_pack(
+		    "{s:O?, s:O?, s:O?, s:O?, s:o, s:o}", "since", json_object_get(c.base, "time"),
+		    "commit", json_object_get(c.base, "commit"), "before",
+		    json_object_get(c.base, "totals"), "after", json_object_get(c.last, "totals"),
+		    "newly", changes_list(c.newly), "lost", changes_list(c.lost));
+	json_decref(c.base);
+	json_decref(c.last);
+	json_decref(c.newly);
+	json_decref(c.lost);
+	return r;
+}
