@@ -14,6 +14,8 @@ const struct command commands[] = {
     {"config", "check | show TARGET | state",
      "check the configuration, show a target's values, or where state is", command_config},
     {"corpus", "SUBCOMMAND [OPTION]...", "show, merge, import and export corpora", command_corpus},
+    {"coverage", "[OPTION]... TARGET... | --all", "show line by line what the corpora reach",
+     command_coverage},
     {"crash", "SUBCOMMAND [OPTION]...", "show, reproduce and manage crashes", command_crash},
     {"regress", "[OPTION]...", "run known inputs without fuzzing", command_regress},
     {"status", "[TARGET]", "show the active run and its targets", command_status},

@@ -70,6 +70,15 @@ $(VARIANTS): $(PLANTED_DIR)/sanitizers_variant.c $(PLANTED_HEADS) $(PLANTED_DIR)
 	$(call brief,CC)$(FUZZCC) $(PLANTED_CFLAGS) -fsanitize=fuzzer $(PLANTED_BUILD) -o $@.new $<
 	@mv $@.new $@
 
-targets: $(PLANTED_NAMES:%=$B/targets/%) $(PLANTED_SIDE) $(VARIANTS)
+COVERED := $(patsubst %,$B/covered/%/covered_fuzzer,address coverage)
+
+$B/covered/address/covered_fuzzer: PLANTED_BUILD = -fsanitize=address
+$B/covered/coverage/covered_fuzzer: PLANTED_BUILD = -fprofile-instr-generate -fcoverage-mapping
+$(COVERED): $(PLANTED_DIR)/covered_variant.c $(PLANTED_HEADS) $(PLANTED_DIR)/targets.mk
+	@mkdir -p $(@D)
+	$(call brief,CC)$(FUZZCC) $(PLANTED_CFLAGS) -fsanitize=fuzzer $(PLANTED_BUILD) -o $@.new $<
+	@mv $@.new $@
+
+targets: $(PLANTED_NAMES:%=$B/targets/%) $(PLANTED_SIDE) $(VARIANTS) $(COVERED)
 
 .PHONY: targets
