@@ -438,7 +438,7 @@ static void batch_on_cell_end(void *arg, const struct exec_end *end)
 	crash_parser_free(s->parser);
 	s->parser = NULL;
 	if (!end->started) {
-		batch_give_up(b, end->why);
+		batch_give_up(b, b->over ? NULL : end->why); /* batch_stop() came first */
 	} else if (batch_cell_ended_well(end) && s->started > 0) {
 		if (batch_is_odd(s, true))
 			s->single_end = s->at + s->n;
