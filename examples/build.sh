@@ -1,30 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds the real targets of the demo: examples/build.sh OUT_DIR
+# Builds the real targets of the demo: examples/build.sh OUT_DIR [VARIANT]...
 #
 # Each folder with a recipe.sh beside this script is one library.  Its source is the
 # distribution's own source package, fetched with apt.  Its recipe.sh has the
 # sources and flags; its *_fuzzer.c are the targets.  OUT_DIR becomes an output
 # directory in the OSS-Fuzz layout; sources, objects and logs go to OUT_DIR.work.
-# Only files that are missing or older than their source are built.
+# VARIANT is OSS-Fuzz's name of a sanitizer: address, undefined, memory, coverage.
+# Then OUT_DIR/VARIANT is the output directory.  Only files that are missing or older than their source are built.
 #
 # apt reads deb-src lines from a private copy of this machine's sources: /etc and
 # the machine's package lists stay as they are.  Environment: FUZZCC (clang).
 set -eu
 
 usage() {
-	echo 'usage: examples/build.sh OUT_DIR' >&2
+	echo 'usage: examples/build.sh OUT_DIR [address|undefined|memory|coverage]...' >&2
 	exit 2
 }
-[ $# -eq 1 ] || usage
+[ $# -ge 1 ] || usage
 case $1 in -*) usage ;; esac
 
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1" "$1.work"
-out=$(cd "$1" && pwd)
+top=$(cd "$1" && pwd)
 work=$(cd "$1.work" && pwd)
 cc=${FUZZCC:-clang}
-cflags='-g -O1 -fno-omit-frame-pointer -fsanitize=address'
+shift
 
 say() {
 	printf 'examples: %s\n' "$*"
@@ -121,7 +122,7 @@ compile() { # compile OUTPUT ARGUMENT...
 # prepare(), which writes the files that ./configure would write.
 recipe() { # recipe LIBRARY
 	src=$work/src/$1
-	obj=$work/obj/$1
+	obj=$work/obj/$variant/$1
 	sources='' flags=''
 	prepare() {
 		:
@@ -143,7 +144,7 @@ library() { # library LIBRARY: makes $obj/lib.a
 			source=$1
 			shift
 			exec "$@" -c -o "$0/$(echo "$source" | tr / _).o" "$source"
-		' "$obj" '{}' "$cc" $cflags -w -fsanitize=fuzzer-no-link $flags)
+		' "$obj" '{}' "$cc" $cflags -w $instrument $flags)
 	logged "$obj/log" "${AR:-ar}" rcs "$obj/lib.a" "$obj"/*.o
 }
 
@@ -170,14 +171,36 @@ target() { # target LIBRARY NAME
 
 need "$cc" clang
 need ar binutils
-for dir in "$here"/*/; do
-	[ -e "${dir}recipe.sh" ] || continue
-	name=$(basename "$dir")
-	fetch "$name"
-	recipe "$name"
-	library "$name"
-	for f in "$dir"*_fuzzer.c; do
-		target "$name" "$(basename "$f" .c)"
+
+variant() { # variant NAME OUT_DIR: builds all targets
+	variant=$1
+	out=$2
+	mkdir -p "$out"
+	instrument=-fsanitize=fuzzer-no-link
+	case $variant in
+	address | memory) cflags="-fsanitize=$variant" ;;
+	undefined) cflags='-fsanitize=undefined -fno-sanitize-recover=all' ;;
+	coverage)
+		cflags='-fprofile-instr-generate -fcoverage-mapping'
+		instrument=''
+		;;
+	*) usage ;;
+	esac
+	cflags="-g -O1 -fno-omit-frame-pointer $cflags"
+	for dir in "$here"/*/; do
+		[ -e "${dir}recipe.sh" ] || continue
+		name=$(basename "$dir")
+		fetch "$name"
+		recipe "$name"
+		library "$name"
+		for f in "$dir"*_fuzzer.c; do
+			target "$name" "$(basename "$f" .c)"
+		done
 	done
+	say "$(find "$out" -name '*_fuzzer' | wc -l) targets are in $out"
+}
+
+[ $# -gt 0 ] || variant address "$top"
+for v; do
+	variant "$v" "$top/$v"
 done
-say "$(find "$out" -name '*_fuzzer' | wc -l) targets are in $out"

@@ -331,7 +331,7 @@ gate() {
 
 [[ $# -gt 0 ]] || set -- contention accounting gate
 mkdir "$tmp/targets"
-cp "$B/demo/targets/$target"* "$tmp/targets/"
+cp "$B/demo/targets/address/$target"* "$tmp/targets/"
 echo "   load average: $(cut -d ' ' -f 1-3 /proc/loadavg)"
 for part; do
 	case $part in
