@@ -301,7 +301,7 @@ static int branch_by_line(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* The last condition in these lines whose outcome `missing` never came; NULL: none nearby. */
+/* The last condition in these lines that lacks the outcome `missing`; NULL: none nearby. */
 static struct candidate_branch *scope_last(struct scope *s, uint32_t from, uint32_t to,
 					   bool missing)
 {

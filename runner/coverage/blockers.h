@@ -30,7 +30,7 @@ struct blocker {
 enum { BLOCKERS_MAX = 200, BLOCKERS_NAME_MAX = 128 };
 
 /* At most BLOCKERS_MAX, the most lines first; an array that the caller frees.  It points into l,
- * whose branches it sorts by line. */
+ * and sorts its branches by line. */
 void blockers_find(struct lcov *l, const struct listing *text, struct blocker **ret, size_t *ret_n);
 
 /* The name by which source text calls a function: "parse" for "a.c:parse" and for

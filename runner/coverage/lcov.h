@@ -55,7 +55,7 @@ void lcov_done(struct lcov *l);
 /* -EBADMSG with the line's number: it is no tracefile. */
 MUST_CHECK int lcov_parse(struct slice text, struct lcov *ret, struct err *e);
 
-/* The function whose lines contain this one: the last that begins at or before it.  NULL: none. */
+/* The function to which a line belongs: the last that begins at or before it.  NULL: none. */
 const struct lcov_function *lcov_function_at(const struct lcov_file *f, uint32_t line);
 /* The last line before the next function, or UINT32_MAX. */
 uint32_t lcov_function_end(const struct lcov_file *f, const struct lcov_function *fn);

@@ -4,8 +4,8 @@
 
 #include "runner/targets/discover.h"
 
-/* The programs of LLVM that make a coverage report.  A profile can be read by the LLVM whose
- * compiler built the program; newer ones may refuse it. */
+/* The programs of LLVM that make a coverage report.  They must be of the LLVM that built the
+ * program: newer ones may refuse its profile. */
 struct llvm {
 	unsigned version;	     /* major; 0: the tools have no version in their names */
 	char *profdata, *cov, *filt; /* paths in a cell; filt (llvm-cxxfilt) NULL: not installed */

@@ -238,7 +238,7 @@ static json_t *report_change(const struct lcov *was, const struct lcov *is, cons
 			 "newly", newly, "no_longer_reached", (json_int_t)n_lost, "lost", lost);
 }
 
-/* "change": null without a report before, or with one that cannot be read. */
+/* "change": null if there is no report before that can be read. */
 static void report_add_change(int before, const struct lcov *is, json_t *to)
 {
 	_autojson_ json_t *old = NULL;
@@ -295,4 +295,26 @@ json_t *report_history_line(const json_t *report)
 	    "newly_reached", json_object_get(change, "newly_reached"), "newly",
 	    json_object_get(change, "newly"), "no_longer_reached",
 	    json_object_get(change, "no_longer_reached"), "lost", json_object_get(change, "lost"));
+}
+
+static json_t *report_first(const json_t *list)
+{
+	json_t *some = json_array();
+
+	for (size_t i = 0; i < json_array_size(list) && i < REPORT_SUMMARY_ROWS; i++)
+		(void)json_array_append(some, json_array_get(list, i));
+	return some;
+}
+
+json_t *report_summary(const json_t *report)
+{
+	const json_t *change = json_object_get(report, "change");
+	json_t *s = report_history_line(report);
+
+	(void)json_object_set(s, "target", json_object_get(report, "target"));
+	(void)json_object_set(s, "sources", json_object_get(report, "sources"));
+	(void)json_object_set_new(s, "blockers", report_first(json_object_get(report, "blockers")));
+	(void)json_object_set_new(s, "newly", report_first(json_object_get(change, "newly")));
+	(void)json_object_set_new(s, "lost", report_first(json_object_get(change, "lost")));
+	return s;
 }

@@ -34,6 +34,10 @@ struct report_facts {
 MUST_CHECK int report_make(int out, int before, const struct report_facts *f, json_t **ret,
 			   struct err *e);
 
+/* The report for a page: without files, and with the first REPORT_SUMMARY_ROWS of each list. */
+enum { REPORT_SUMMARY_ROWS = 10 };
+json_t *report_summary(const json_t *report);
+
 /* The line for the target's history: time, commit, totals, inputs and changes. */
 json_t *report_history_line(const json_t *report);
 

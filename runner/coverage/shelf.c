@@ -179,10 +179,18 @@ static int shelf_settle(struct state *s, const char *target, struct err *e)
 	return state_append_history(s, NULL, name, line, e);
 }
 
+static int write_json(int dir, const char *name, const json_t *j, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	int r = json_print(j, 0, &text, e);
+
+	return r == 0 ? fs_replace(dir, name, slice_of(text), e) : r;
+}
+
 /* The new report in coverage/.new. */
 static int shelf_fill(int shelf, int out, const json_t *report, struct err *e)
 {
-	_autofree_ char *text = NULL;
+	_autojson_ json_t *summary = report_summary(report);
 	_autoclose_ int dir = -1;
 	struct copied sum = {0};
 	struct stat st;
@@ -193,9 +201,9 @@ static int shelf_fill(int shelf, int out, const json_t *report, struct err *e)
 	if (r == 0)
 		r = fs_open_dir(shelf, ".new", &dir, e);
 	if (r == 0)
-		r = json_print(report, 0, &text, e);
+		r = write_json(dir, "report.json", report, e);
 	if (r == 0)
-		r = fs_replace(dir, "report.json", slice_of(text), e);
+		r = write_json(dir, "summary.json", summary, e);
 	if (r == 0)
 		r = copy_file(out, dir, "lcov.info", &sum, e);
 	if (r == 0 && fstatat(out, "html", &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -230,6 +238,104 @@ int shelf_put(struct state *s, const char *target, int out, const json_t *report
 	if (r == 0)
 		r = shelf_exchange(shelf, target, e);
 	return r == 0 ? shelf_settle(s, target, e) : r;
+}
+
+/* --- reading
+ * ------------------------------------------------------------------------------------------- */
+
+int shelf_summary(const struct state *s, const char *target, json_t **ret, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	int r = shelf_open(s, target, &dir, e);
+
+	*ret = NULL;
+	if (r < 0 || dir < 0)
+		return r;
+	r = json_load(dir, "summary.json", SHELF_SUMMARY_MAX, ret, e);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int shelf_open_pages(const struct state *s, const char *target, int *ret, struct err *e)
+{
+	_autofree_ char *path = xasprintf("coverage/%s/html", target);
+
+	return fs_open_dir(s->dirfd, path, ret, e);
+}
+
+int shelf_open_page(const struct state *s, const char *target, struct slice path, int *ret,
+		    struct err *e)
+{
+	_autoclose_ int dir = -1;
+	struct slice part;
+	char name[256];
+	int r = shelf_open_pages(s, target, &dir, e);
+
+	while (r == 0 && scan_until(&path, '/', sizeof(name) - 1, &part)) {
+		int below = -1;
+
+		(void)scan_lit(&path, SLICE("/"));
+		snprintf(name, sizeof(name), "%.*s", (int)part.n, part.p);
+		if (!fs_name_ok(part))
+			return err_set(e, ENOENT, "no such page");
+		r = fs_open_dir(dir, name, &below, e);
+		close_p(&dir);
+		dir = below;
+	}
+	if (r == 0 && (path.n >= sizeof(name) || !fs_name_ok(path)))
+		return err_set(e, ENOENT, "no such page");
+	snprintf(name, sizeof(name), "%.*s", (int)path.n, path.p);
+	return r == 0 ? fs_open_file(dir, name, O_RDONLY, 0, ret, e) : r;
+}
+
+struct pages {
+	shelf_page_fn *fn;
+	void *arg;
+	uint64_t n;
+};
+
+static int pages_below(struct pages *p, int dir, const char *path, unsigned depth, struct err *e);
+
+static int pages_one(struct pages *p, int dir, const char *path, const char *name, unsigned depth,
+		     struct err *e)
+{
+	_autofree_ char *whole = *path ? xasprintf("%s/%s", path, name) : xstrdup(name);
+	_autoclose_ int below = -1;
+	struct stat st;
+	int r;
+
+	if (!fs_name_ok(slice_of(name)) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (S_ISREG(st.st_mode))
+		return ++p->n <= SHELF_FILES_MAX ? p->fn(p->arg, whole, e) : 0;
+	if (!S_ISDIR(st.st_mode) || depth >= SHELF_DEPTH_MAX)
+		return 0;
+	r = fs_open_dir(dir, name, &below, e);
+	return r == 0 ? pages_below(p, below, whole, depth + 1, e) : r;
+}
+
+static int pages_below(struct pages *p, int dir, const char *path, unsigned depth, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open the pages");
+	while (r == 0 && (ent = sys_readdir(d)))
+		r = pages_one(p, dir, path, ent->d_name, depth, e);
+	return r == 0 && errno ? err_sys(e, "list the pages") : r;
+}
+
+int shelf_each_page(const struct state *s, const char *target, shelf_page_fn *fn, void *arg,
+		    struct err *e)
+{
+	_autoclose_ int dir = -1;
+	struct pages p = {.fn = fn, .arg = arg};
+	int r = shelf_open_pages(s, target, &dir, e);
+
+	if (r == -ENOENT)
+		return 0;
+	return r == 0 ? pages_below(&p, dir, "", 0, e) : r;
 }
 
 /* --- what changed

@@ -7,7 +7,7 @@
 
 /* The coverage reports in the state directory:
  *
- *	coverage/<target>/report.json	the newest report
+ *	coverage/<target>/report.json	the newest report; summary.json: the first rows of its lists
  *	coverage/<target>/lcov.info	its lines, functions and branches
  *	coverage/<target>/html/		its pages; missing if they were not made
  *	stats/coverage/<target>.jsonl	a line for each report: its totals, and what changed
@@ -18,8 +18,9 @@
 #define SHELF_ALL "@all"
 
 enum {
-	SHELF_FILES_MAX = 50000, /* pages of a report */
-	SHELF_DEPTH_MAX = 64,	 /* directories in directories */
+	SHELF_FILES_MAX = 50000,     /* pages of a report */
+	SHELF_DEPTH_MAX = 64,	     /* directories in directories */
+	SHELF_SUMMARY_MAX = 1 << 20, /* bytes of summary.json */
 };
 #define SHELF_BYTES_MAX (UINT64_C(4) << 30)
 
@@ -29,6 +30,18 @@ MUST_CHECK int shelf_open(const struct state *s, const char *target, int *ret, s
  * Blocks; needs the state's lock. */
 MUST_CHECK int shelf_put(struct state *s, const char *target, int out, const json_t *report,
 			 struct err *e);
+
+/* The newest report's summary (report_summary()); *ret NULL: there is none. */
+MUST_CHECK int shelf_summary(const struct state *s, const char *target, json_t **ret,
+			     struct err *e);
+/* Opens a page of the newest report: "index.html", or a path below the pages.  No link is
+ * followed.  -ENOENT: there is no such page. */
+MUST_CHECK int shelf_open_page(const struct state *s, const char *target, struct slice path,
+			       int *ret, struct err *e);
+/* Calls fn with the path of each page.  fn returns 0 or a negative error, which ends the walk. */
+typedef int shelf_page_fn(void *arg, const char *path, struct err *e);
+MUST_CHECK int shelf_each_page(const struct state *s, const char *target, shelf_page_fn *fn,
+			       void *arg, struct err *e);
 
 /* Copies the pages of a report (shelf_open()) into the open directory `to`.  -ENOENT: it has
  * none. */

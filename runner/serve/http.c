@@ -121,10 +121,17 @@ static bool serve_http_sweep(struct serve_http *h)
 
 /* --- answers ------------------------------------------------------------------ */
 
+#define POLICY "Content-Security-Policy"
+
+static const char our_policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/* llvm-cov's pages need their style alone. */
+static const char foreign_policy[] =
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
 static const char *const headers[][2] = {
-    {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
@@ -133,13 +140,15 @@ static const char *const headers[][2] = {
 };
 
 /* NULL: no memory; then r is freed. */
-static struct MHD_Response *with_headers(struct MHD_Response *r, const char *type)
+static struct MHD_Response *with_headers(struct MHD_Response *r, const char *type,
+					 const char *policy)
 {
 	bool bad;
 
 	if (!r)
 		return NULL;
-	bad = MHD_add_response_header(r, "Content-Type", type) != MHD_YES;
+	bad = MHD_add_response_header(r, "Content-Type", type) != MHD_YES ||
+	      MHD_add_response_header(r, POLICY, policy) != MHD_YES;
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
 		bad |= MHD_add_response_header(r, headers[i][0], headers[i][1]) != MHD_YES;
 	if (bad) {
@@ -150,13 +159,13 @@ static struct MHD_Response *with_headers(struct MHD_Response *r, const char *typ
 }
 
 /* mode: whether the bytes are free()d with the response, copied, or static. */
-static struct MHD_Response *response(const char *type, struct slice bytes,
+static struct MHD_Response *response(const char *type, const char *policy, struct slice bytes,
 				     enum MHD_ResponseMemoryMode mode)
 {
 	void *p = NULL;
 
 	memcpy(&p, &bytes.p, sizeof(p)); /* libmicrohttpd does not write to them */
-	return with_headers(MHD_create_response_from_buffer(bytes.n, p, mode), type);
+	return with_headers(MHD_create_response_from_buffer(bytes.n, p, mode), type, policy);
 }
 
 /* A file as a download. */
@@ -167,7 +176,7 @@ static struct MHD_Response *file(struct serve_answer *a)
 
 	if (r)
 		a->fd = -1; /* owned by the response */
-	r = with_headers(r, a->type);
+	r = with_headers(r, a->type, our_policy);
 	snprintf(how, sizeof(how), "attachment; filename=\"%s\"", a->file);
 	if (r && MHD_add_response_header(r, "Content-Disposition", how) != MHD_YES) {
 		MHD_destroy_response(r);
@@ -178,7 +187,8 @@ static struct MHD_Response *file(struct serve_answer *a)
 
 static struct MHD_Response *serve_http_plain(const char *text)
 {
-	return response("text/plain; charset=utf-8", slice_of(text), MHD_RESPMEM_MUST_COPY);
+	return response("text/plain; charset=utf-8", our_policy, slice_of(text),
+			MHD_RESPMEM_MUST_COPY);
 }
 
 static struct MHD_Response *trouble(int r, const struct err *e, unsigned *ret_status)
@@ -199,8 +209,9 @@ static struct MHD_Response *found(struct serve_answer *a)
 	if (a->fd >= 0)
 		return file(a);
 	if (a->fixed.p)
-		return response(a->type, a->fixed, MHD_RESPMEM_PERSISTENT);
-	r = response(a->type, buf_slice(&a->body), MHD_RESPMEM_MUST_FREE);
+		return response(a->type, our_policy, a->fixed, MHD_RESPMEM_PERSISTENT);
+	r = response(a->type, a->foreign ? foreign_policy : our_policy, buf_slice(&a->body),
+		     MHD_RESPMEM_MUST_FREE);
 	if (r)
 		a->body.p = NULL; /* owned by the response */
 	return r;

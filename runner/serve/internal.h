@@ -41,7 +41,7 @@ const struct serve_asset *serve_asset_at(size_t i);
  * of targets ("" is the first).  -ENOENT: the object does not exist. */
 typedef int model_fn(struct serve_site *site, const char *name, json_t **ret, struct err *e);
 model_fn model_overview, model_targets, model_targets_page, model_target, model_series,
-    model_growth, model_crashes, model_crash, model_runs, model_run, model_health;
+    model_growth, model_coverage, model_crashes, model_crash, model_runs, model_run, model_health;
 
 /* The same as Prometheus text. */
 MUST_CHECK int serve_metrics(struct serve_site *site, struct buf *out, struct err *e);

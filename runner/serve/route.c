@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "runner/coverage/shelf.h"
 #include "runner/crash/vault.h"
 #include "runner/serve/internal.h"
 #include "runner/serve/model/model.h"
@@ -42,6 +43,7 @@ static const struct route {
     {"/api/v1/targets/", ".json", true, model_target, NULL},
     {"/api/v1/series/", ".json", true, model_series, NULL},
     {"/api/v1/growth/", ".json", true, model_growth, NULL},
+    {"/api/v1/coverage/", ".json", true, model_coverage, NULL},
     {"/api/v1/crashes/", ".json", true, model_crash, NULL},
     {"/api/v1/runs/", ".json", true, model_run, NULL},
 };
@@ -139,6 +141,29 @@ static bool get_download(struct serve_site *site, struct slice path, struct serv
 	return false;
 }
 
+/* True if the path is a page of llvm-cov, "/coverage/<target>/<page>"; *ret: the result. */
+static bool get_coverage(struct serve_site *site, struct slice path, struct serve_answer *a,
+			 int *ret, struct err *e)
+{
+	char page[SERVE_PATH_MAX];
+	struct slice part;
+	struct name name;
+	size_t n = 0;
+
+	if (!scan_lit(&path, SLICE("/coverage/")) || !scan_until(&path, '/', NAME_MAX, &part) ||
+	    !decode(part, &name) || !scan_lit(&path, SLICE("/")))
+		return false;
+	while (path.n > 0 && n + 1 < sizeof(page)) {
+		int c = html_url_next(&path);
+
+		if (c <= 0)
+			return false;
+		page[n++] = (char)c;
+	}
+	*ret = coverage_page(site, name.text, (struct slice){page, n}, a, e);
+	return true;
+}
+
 static bool get_asset(struct slice path, struct serve_answer *a)
 {
 	const struct serve_asset *asset;
@@ -176,7 +201,7 @@ static int serve_route_get(struct serve_site *site, struct slice path, struct se
 			return get_route(site, &routes[i], name.text, a, e);
 	if (get_asset(path, a))
 		return 0;
-	if (get_download(site, path, a, &r, e))
+	if (get_download(site, path, a, &r, e) || get_coverage(site, path, a, &r, e))
 		return r;
 	if (slice_eq(path, SLICE("/healthz")))
 		return get_health(site, a, e);
@@ -243,6 +268,57 @@ static int fixed_paths(const struct paths *p, struct err *e)
 		r = p->fn(p->arg, path, e);
 	}
 	return r;
+}
+
+struct coverage_paths {
+	const struct paths *p;
+	const char *name; /* in the path */
+};
+
+static int coverage_one(void *arg, const char *page, struct err *e)
+{
+	const struct coverage_paths *c = arg;
+	_autobuf_ struct buf b = BUF_INIT(PATH_MAX_BYTES);
+	struct slice rest = slice_of(page), part;
+	int r;
+
+	buf_puts(&b, "/coverage/");
+	html_url_part(&b, slice_of(c->name));
+	while (rest.n > 0) {
+		buf_puts(&b, "/");
+		if (!scan_until(&rest, '/', rest.n, &part)) {
+			part = rest;
+			rest.n = 0;
+		}
+		html_url_part(&b, part);
+		(void)scan_lit(&rest, SLICE("/"));
+	}
+	r = buf_check(&b, e);
+	return r < 0 || b.n > SERVE_PATH_MAX ? r : c->p->fn(c->p->arg, buf_str(&b), e);
+}
+
+/* The coverage reports: their JSON, and the pages of llvm-cov.  report: its name. */
+static int coverage_paths(struct serve_site *s, const struct paths *p, const char *report,
+			  struct err *e)
+{
+	struct coverage_paths c = {p, strcmp(report, SHELF_ALL) == 0 ? "all" : report};
+	_autoclose_ int dir = -1;
+	int r = shelf_open(s->state, report, &dir, e);
+
+	if (r < 0 || dir < 0)
+		return r;
+	r = one(p, "/api/v1/coverage/", c.name, ".json", e);
+	return r == 0 ? shelf_each_page(s->state, report, coverage_one, &c, e) : r;
+}
+
+static int all_coverage_paths(struct serve_site *s, const struct paths *p, struct err *e)
+{
+	CLEANUP(strv_done) struct strv names = {0};
+	int r = shelf_names(s->state, &names, e);
+
+	for (size_t i = 0; r == 0 && i < names.n; i++)
+		r = coverage_paths(s, p, names.v[i], e);
+	return r == 0 ? coverage_paths(s, p, SHELF_ALL, e) : r;
 }
 
 static int target_paths(struct serve_site *s, const struct paths *p, struct err *e)
@@ -348,6 +424,8 @@ int serve_each_path(struct serve_site *site, serve_path_fn *fn, void *arg, struc
 	r = fixed_paths(&p, e);
 	if (r == 0)
 		r = target_paths(site, &p, e);
+	if (r == 0)
+		r = all_coverage_paths(site, &p, e);
 	if (r == 0)
 		r = crash_paths(site, &p, e);
 	return r == 0 ? run_paths(site, &p, e) : r;

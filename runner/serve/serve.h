@@ -68,7 +68,8 @@ struct serve_answer {
 	struct slice fixed; /* bytes that are compiled in; .p NULL: not used */
 	int fd;		    /* the file to download; -1: not used */
 	uint64_t size;	    /* of the file, in bytes */
-	char file[260];	    /* the name under which a browser saves the file */
+	bool foreign;	/* a page that is not ours: it gets no rights, not even to our scripts */
+	char file[260]; /* the name under which a browser saves the file */
 	/* Which data could not be read; a page also reports this.  "": all data could be read. */
 	char problem[400];
 };

@@ -39,7 +39,7 @@ report() {
 	jq -c "$1" "$STATE/coverage/${2:-covered_fuzzer}/report.json"
 }
 
-# The newest LLVM is not always the one that built the targets.
+# Runs a tool of the LLVM that built the targets.
 tool() {
 	local version
 	version=$(readelf -p .comment "$TARGETS/coverage/covered_fuzzer" | sed -nE 's/.*clang version ([0-9]+).*/\1/p')
@@ -158,6 +158,19 @@ tool() {
 	[ "$(report .inputs.ran)" -eq 1 ]
 	run coverage nosuch_fuzzer
 	[ "$status" -eq 2 ]
+}
+
+@test "the dashboard shows the report, its pages and its totals" {
+	fuzz covered_fuzzer 1
+	rm -f "$STATE"/corpus/covered_fuzzer/*
+	have a zz
+	coverage --all
+	"$FUZZCELL" serve --state-dir "$STATE" --export "$WORK/site"
+	grep -q 'Source coverage' "$WORK/site/targets/covered_fuzzer.html"
+	grep -q 'coverage/all/index.html' "$WORK/site/index.html"
+	[ "$(jq .report.inputs.ran "$WORK/site/api/v1/coverage/covered_fuzzer.json")" -eq 2 ]
+	find "$WORK/site/coverage/covered_fuzzer" -name covered_variant.c.html | grep -q .
+	grep -q '^fuzzcell_target_source_total{target="covered_fuzzer",measure="functions"} 14$' "$WORK/site/metrics"
 }
 
 # bats test_tags=slow

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code for a coverage report: functions behind conditions, one that nothing calls, and inputs that
- * end the process.  It is built once with AddressSanitizer and once for coverage (coverage.bats).
- */
+/* Code for a coverage report: functions behind conditions, a function that nothing calls, and
+ * inputs that end the process.  It is built once with AddressSanitizer and once for coverage
+ * (coverage.bats). */
 #include "planted.h"
 
 static volatile int sink;

@@ -88,7 +88,7 @@ static int collect_make_profile(struct collect_slot *s, struct err *e)
 	return 0;
 }
 
-/* Whether the process wrote a profile.  One that is not wanted is removed. */
+/* Whether the process wrote a profile.  If it is not wanted, it is removed. */
 static bool collect_keep_profile(const struct collect_slot *s, bool wanted)
 {
 	struct stat st;

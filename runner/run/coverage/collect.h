@@ -11,8 +11,8 @@
  * profile of the inputs before it along: those run again, in a process that ends before the failing
  * input, and the next process begins with it.  If it fails as the first, it is left out.
  *
- * Each process writes one given file, whose size is bounded as that of any file of a cell.  The
- * profiles are hostile: only llvm-profdata reads them, in a cell. */
+ * Each process writes one given file, which is bounded like any file of a cell.  The profiles are
+ * hostile: only llvm-profdata reads them, in a cell. */
 
 enum {
 	COLLECT_INPUTS_MAX = 5000, /* inputs of a process: its arguments are bounded */

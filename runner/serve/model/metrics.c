@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prometheus's text format, version 0.0.4. */
 #include "base/cleanup.h"
+#include "runner/coverage/shelf.h"
 #include "runner/serve/model/model.h"
 
 #include <string.h>
@@ -178,6 +179,69 @@ static void healths(struct buf *out, const json_t *all)
 	}
 }
 
+/* One number of each measure ("lines", ...) of each target's newest coverage report. */
+static void source_metric(struct buf *out, const json_t *all, const json_t *reports,
+			  const char *name, const char *key, const char *help)
+{
+	static const char *const measures[] = {"lines", "functions", "regions", "branches"};
+
+	model_metrics_head(out, name, "gauge", help);
+	for (size_t i = 0; i < json_array_size(all); i++)
+		for (size_t k = 0; k < COUNT(measures); k++) {
+			const json_t *totals =
+			    json_object_get(json_array_get(reports, i), "totals");
+			const json_t *v =
+			    json_object_get(json_object_get(totals, measures[k]), key);
+
+			if (!json_is_number(v))
+				continue;
+			buf_puts(out, name);
+			label(out, "{", "target", row_name(json_array_get(all, i)));
+			label(out, ",", "measure", measures[k]);
+			buf_puts(out, "}");
+			model_metrics_value(out, json_number_value(v));
+		}
+}
+
+static void source_lost(struct buf *out, const json_t *all, const json_t *reports)
+{
+	static const char name[] = "fuzzcell_target_source_lost_functions";
+
+	model_metrics_head(
+	    out, name, "gauge",
+	    "Functions that the newest report no longer reaches, but the one before did.");
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *v = json_object_get(json_array_get(reports, i), "no_longer_reached");
+
+		if (!json_is_number(v))
+			continue;
+		buf_puts(out, name);
+		label(out, "{", "target", row_name(json_array_get(all, i)));
+		buf_puts(out, "}");
+		model_metrics_value(out, json_number_value(v));
+	}
+}
+
+static void sources_covered(struct serve_site *s, struct buf *out, const json_t *all)
+{
+	_autojson_ json_t *reports = json_array();
+	struct err ignored;
+
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		json_t *report = NULL;
+
+		if (shelf_summary(s->state, row_name(json_array_get(all, i)), &report, &ignored) <
+		    0)
+			report = NULL;
+		(void)json_array_append_new(reports, report ? report : json_null());
+	}
+	source_metric(out, all, reports, "fuzzcell_target_source_total", "count",
+		      "Lines, functions, regions and branches of the target's source text.");
+	source_metric(out, all, reports, "fuzzcell_target_source_covered", "covered",
+		      "Of these, those that the corpus reached in the newest coverage report.");
+	source_lost(out, all, reports);
+}
+
 static int model_metrics_targets(struct model_base *b, struct buf *out, struct err *e)
 {
 	_autojson_ json_t *all = NULL;
@@ -191,6 +255,7 @@ static int model_metrics_targets(struct model_base *b, struct buf *out, struct e
 	model_metrics_failures(out, all);
 	last_fuzzed(out, all);
 	healths(out, all);
+	sources_covered(b->site, out, all);
 	return 0;
 }
 

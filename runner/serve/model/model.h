@@ -83,6 +83,13 @@ void crash_href(json_t *m, const char *key, const char *signature);
 /* {"new": 1, ...} */
 json_t *crash_counts(const struct ledger *l);
 
+/* The newest coverage report of a target ("@all": of all together) as a part of a page's model;
+ * JSON null: there is none. */
+json_t *coverage_part(struct serve_site *s, const char *name);
+/* A page of llvm-cov.  name: a target, or "all"; path: below the report's pages. */
+MUST_CHECK int coverage_page(struct serve_site *s, const char *name, struct slice path,
+			     struct serve_answer *a, struct err *e);
+
 /* The rank of a severity: 0 ok, 1 note, 2 warning, 3 error. */
 unsigned severity_rank(const char *severity);
 const char *severity_name(unsigned rank);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model of the overview. */
+#include "runner/coverage/shelf.h"
 #include "runner/serve/model/model.h"
 
 #include "base/cleanup.h"
@@ -108,6 +109,7 @@ static int targets_part(struct model_base *b, json_t *m, struct err *e)
 		return r;
 	service = service_findings(b);
 	health_part(all, service, m);
+	make_set(m, "coverage", coverage_part(b->site, SHELF_ALL));
 	make_set(m, "targets", target_rows(all, MODEL_TARGETS));
 	make_number(m, "targets_total", json_array_size(all));
 	return 0;

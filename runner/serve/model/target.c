@@ -373,6 +373,7 @@ static int model_target_lists(struct model_base *b, const char *name, const stru
 	points = growth_points(t->lines);
 	make_set(m, "series", series_note(name, series));
 	make_set(m, "growth", growth_note(name, points));
+	make_set(m, "coverage", coverage_part(b->site, name));
 	return 0;
 }
 

@@ -197,6 +197,7 @@ static void page_overview_lists(struct page *p, const json_t *m)
 		html_element(&p->h, "p", "soft", "None was found yet.");
 	page_more(p, n, field_or_0(m, "crashes_total"), "crashes.html", "All crashes");
 	page_section_end(p);
+	page_coverage(p, field_object(m, "coverage"));
 	page_section(p, "last", "Last runs");
 	n = 0;
 	if (json_array_size(runs) > 0)

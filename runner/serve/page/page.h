@@ -109,6 +109,9 @@ void page_tiles_end(struct page *p);
 void page_fact(struct page *p, const char *name);
 void page_fact_text(struct page *p, const char *name, const char *text); /* NULL: no row */
 
+/* The section of a target's source coverage; NULL: nothing. */
+void page_coverage(struct page *p, const json_t *coverage);
+
 /* Shows at most max findings; the last argument: with the names of their targets.  Returns the
  * number of all findings. */
 size_t page_findings(struct page *p, const json_t *list, size_t max, bool with_target);

@@ -279,6 +279,7 @@ int page_target(const json_t *model, struct buf *out, struct err *e)
 	page_more(&p, json_array_size(crashes), field_or_0(model, "crashes_total"), "crashes.html",
 		  "All crashes");
 	page_section_end(&p);
+	page_coverage(&p, field_object(model, "coverage"));
 	p.full = PAGE_FULL;
 	page_target_runs(&p, model);
 	statistics(&p, json_object_get(model, "stats"));

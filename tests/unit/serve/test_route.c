@@ -250,6 +250,69 @@ static void test_nothing_there(void **state)
 
 /* The text format: each sample's name is declared before, its labels are quoted, and no series
  * appears twice. */
+/* Writes a coverage report of a target. */
+static void make_report(const char *target, const char *summary)
+{
+	char pages[200], path[300];
+	struct err e;
+
+	snprintf(pages, sizeof(pages), "coverage/%s/html/coverage/src", target);
+	assert_int_equal(fs_mkdirs(dir.fd, pages, 0755, &e), 0);
+	snprintf(path, sizeof(path), "coverage/%s/summary.json", target);
+	scratch_write(dir.fd, path, summary);
+	snprintf(path, sizeof(path), "coverage/%s/report.json", target);
+	scratch_write(dir.fd, path, summary);
+	snprintf(path, sizeof(path), "coverage/%s/html/index.html", target);
+	scratch_write(dir.fd, path, "<html>line by line</html>");
+	snprintf(path, sizeof(path), "coverage/%s/html/coverage/src/a b.c.html", target);
+	scratch_write(dir.fd, path, "<html>a b</html>");
+	snprintf(path, sizeof(path), "coverage/%s/html/script.js", target);
+	scratch_write(dir.fd, path, "alert(1)");
+}
+
+static void test_coverage(void **state)
+{
+	static const char summary[] =
+	    "{\"time\": 1795800000, \"commit\": \"c1\", \"no_longer_reached\": 2, \"lost\": "
+	    "[{\"path\": \"/a.c\", \"function\": \"<b>gone</b>\"}], \"totals\": {\"lines\": "
+	    "{\"count\": 200, \"covered\": 50}}, \"blockers\": [{\"path\": \"/a.c\", \"line\": 7, "
+	    "\"function\": \"f\", \"source\": \"if (a < b)\", \"missing\": true, \"evaluated\": "
+	    "3, \"lines\": 40, \"functions\": 1}]}";
+	static const char *const bad[] = {
+	    "/coverage/z_fuzzer/",
+	    "/coverage/z_fuzzer",
+	    "/coverage/z_fuzzer/../report.json",
+	    "/coverage/z_fuzzer/%2e%2e/summary.json",
+	    "/coverage/z_fuzzer/coverage/..%2f..%2f..%2f..%2fz.html",
+	    "/coverage/z_fuzzer/script.js",
+	    "/coverage/z_fuzzer/coverage//src/a%20b.c.html",
+	    "/coverage/z_fuzzer/link.html",
+	    "/coverage/z_fuzzer/coverage/src.html",
+	    "/coverage/z_fuzzer/index.html%00.html",
+	    "/coverage/%2e%2e/index.html",
+	    "/coverage/nosuch/index.html",
+	    "/api/v1/coverage/nosuch.json",
+	};
+
+	(void)state;
+	make_report("z_fuzzer", summary);
+	make_report("@all", summary);
+	assert_int_equal(symlinkat("/etc/passwd", dir.fd, "coverage/z_fuzzer/html/link.html"), 0);
+	has("/coverage/z_fuzzer/index.html", "line by line");
+	has("/coverage/z_fuzzer/coverage/src/a%20b.c.html", "a b");
+	has("/coverage/all/index.html", "line by line");
+	has("/api/v1/coverage/z_fuzzer.json", "\"no_longer_reached\": 2");
+	has("/targets/z_fuzzer.html", "<code>if (a &lt; b)</code>");
+	has("/targets/z_fuzzer.html", "&lt;b&gt;gone&lt;/b&gt;");
+	has("/targets/z_fuzzer.html", "../coverage/z_fuzzer/index.html");
+	has("/index.html", "coverage/all/index.html");
+	has("/metrics",
+	    "fuzzcell_target_source_covered{target=\"z_fuzzer\",measure=\"lines\"} 50\n");
+	has("/metrics", "fuzzcell_target_source_lost_functions{target=\"z_fuzzer\"} 2\n");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		none(bad[i]);
+}
+
 static void test_metrics(void **state)
 {
 	char *text = site_get("/metrics"), *save, *line, declared[200] = "";
@@ -346,6 +409,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_history_grows), CASE(test_lines_without_targets),
     CASE(test_nothing_there), CASE(test_metrics),
     CASE(test_each_path),     CASE(test_export),
+    CASE(test_coverage),
 };
 
 UNIT_MAIN(tests)
