@@ -73,6 +73,7 @@ struct run_config {
 	uint64_t hold_us;	    /* longest wait for CPU pressure to fall */
 	bool adapt;		    /* fewer workers when the machine is under pressure */
 	uint32_t overcommit_milli;  /* thousandths of the machine's memory */
+	uint64_t coverage_us; /* a continuous run's coverage reports are at most this old; 0: off */
 	uint32_t
 	    check_milli; /* thousandths of the CPU time, for inputs in other builds of targets */
 };

@@ -197,6 +197,8 @@ static const struct key run_keys[] = {
 	 "limit for the sum of the cells' memory limits, as a fraction of the machine's memory"},
     {"check_share", VALUE_DECIMAL, AT(check_milli), .preset = "0.1", .word = "off", .min = 1,
      .max = 900, .help = "share of the CPU time that check variants get for new inputs of corpora"},
+    {"coverage_age", VALUE_TIME, AT(coverage_us), .preset = "1d", .word = "off", .min = 60 * SEC,
+     .max = 365 * DAY, .help = "in a continuous run, coverage reports are at most this old"},
 };
 #undef AT
 

@@ -31,6 +31,7 @@ struct run_opts {
 	uint64_t log_limit, disk_reserve;
 	uint64_t machine_memory; /* upper limit for the sum of the cells' memory limits */
 	const char *layout, *commit;
+	const char *sources;  /* the source tree, for coverage reports; NULL: unknown */
 	unsigned generations; /* earlier corpora to keep */
 	struct books *books;
 	int control;		/* runner/run/control.h; -1: none */

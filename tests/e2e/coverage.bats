@@ -190,3 +190,23 @@ tool() {
 	[ "$(report .inputs.ran)" -eq 3 ]
 	[ "$(jq -s length "$STATE/stats/coverage/covered_fuzzer.jsonl")" -eq 2 ]
 }
+
+# bats test_tags=slow
+@test "a continuous run makes reports by itself, one for each target" {
+	mkdir -p "$WORK/out/address" "$WORK/out/coverage"
+	for name in covered_fuzzer other_fuzzer; do
+		cp "$TARGETS/address/covered_fuzzer" "$WORK/out/address/$name"
+		cp "$TARGETS/coverage/covered_fuzzer" "$WORK/out/coverage/$name"
+	done
+	config '"timeout": "1s", "triage_time": "off", "minimize_time": "off"' '"turn": "1s"'
+	TARGETS=$WORK/out
+	"$FUZZCELL" run --continuous --plain --state-dir "$STATE" --targets "$TARGETS" >"$WORK/out.log" 2>&1 3>&- &
+	PID=$!
+	wait_until 120 [ -e "$STATE/coverage/covered_fuzzer/report.json" ]
+	wait_until 120 [ -e "$STATE/coverage/other_fuzzer/report.json" ]
+	kill -INT "$PID"
+	wait "$PID" || true
+	[ "$(report .inputs.ran)" -gt 0 ]
+	[ "$(jq -s length "$STATE/stats/coverage/covered_fuzzer.jsonl")" -eq 1 ]
+	grep -q 'source coverage: lines [1-9]' "$STATE"/logs/*/covered_fuzzer.log
+}

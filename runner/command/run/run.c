@@ -437,6 +437,7 @@ static int run_fuzz(struct run_args *a)
 	    .machine_memory = m->memory / 1000 * rc->overcommit_milli,
 	    .layout = cgroup_layout_name(cgroup_tree_layout(m->tree)),
 	    .commit = a->commit,
+	    .sources = config_source_dir(c) ? config_source_dir(c) : config_trigger(c)->repository,
 	    .symbolizer = config_symbolizer(c) ? config_symbolizer(c) : symbolizer,
 	    .control = a->control,
 	    .listen = true,

@@ -258,7 +258,8 @@ static void ask_again(struct dispatch *d)
 		struct job *j = &d->jobs[i];
 
 		if (stands(d) && (j->phase == PHASE_FUZZING || j->phase == PHASE_TRIAGING ||
-				  j->phase == PHASE_MERGING || j->phase == PHASE_CHECKING))
+				  j->phase == PHASE_MERGING || j->phase == PHASE_CHECKING ||
+				  j->phase == PHASE_COVERING))
 			job_pause(j, true);
 		else if (j->phase == PHASE_FUZZING && dispatch_does(d, i) == FLEET_BUSY)
 			job_pause(j, false);

@@ -107,11 +107,13 @@ static void after_pause(struct job *j)
 		job_step(j, EVENT_TRIAGE);
 	else if (!j->hurries && checks_wait(j))
 		job_step(j, EVENT_CHECK);
+	else if (!j->hurries && job_cover_due(j))
+		job_step(j, EVENT_COVER);
 	else
 		job_wait(j);
 }
 
-static void job_after_next_step(struct job *j)
+void job_after_next_step(struct job *j)
 {
 	uint64_t now = clock_mono_us();
 
@@ -430,6 +432,8 @@ static void on_merged(void *arg, const struct merge_result *r)
 		j->merged = xcalloc(1, sizeof(*j->merged));
 	*j->merged = *r;
 	j->untriaged = j->untriaged || r->bad > 0;
+	if (r->new_inputs > 0)
+		job_cover_gained(j);
 	j->env->give_back(j->env->arg, j, j->lent);
 	j->lent = 0;
 	joblog_note(&j->log, "corpus: %s%s%s", merge_verdict_name(r->verdict), *r->why ? ": " : "",

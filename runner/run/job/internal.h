@@ -165,6 +165,13 @@ void job_triage(struct job *j);
 void job_merge(struct job *j);
 void job_check(struct job *j);
 void job_list_crashes(struct job *j);
+void job_after_next_step(struct job *j);
+/* cover.c: source coverage.  Whether a report is due; makes it.  job_cover_gained(): a merge added
+ * inputs to the corpus. */
+bool job_cover_due(struct job *j);
+void job_cover(struct job *j);
+void job_cover_gained(struct job *j);
+void job_cover_done(struct job *j); /* frees */
 /* failure.c: keeps the report of an artifact beside the artifact's place in the queue.  The report
  * is the output of the cell that just ended, and is kept before the artifact is collected.  It
  * blocks: call it in a child process. */

@@ -47,6 +47,7 @@ void job_done(struct job *j)
 	free(j->merged);
 	free(j->kept);
 	free(j->check_files);
+	job_cover_done(j);
 	free(j->seen);
 	if (j->log_open)
 		joblog_close(&j->log);
@@ -78,11 +79,12 @@ uint64_t job_wall_us(const struct job *j, uint64_t now_us)
 	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);
 }
 
-/* The time of the triage, or check, in work that will be added to put_off_us. */
+/* The time of the work between two cells that will be added to put_off_us. */
 static uint64_t in_work_us(const struct job *j, uint64_t now_us)
 {
 	uint64_t began = j->phase == PHASE_TRIAGING   ? j->triage_began_us
 			 : j->phase == PHASE_CHECKING ? j->check_began_us
+			 : j->phase == PHASE_COVERING ? j->coverage_began_us
 						      : now_us;
 
 	return j->pending == REASON_NONE && now_us > began ? now_us - began : 0;
@@ -220,9 +222,9 @@ static void job_on_timer(void *arg)
 		}
 		return;
 	}
-	/* Triage between two cells does not count as fuzzing: it moves the deadline. */
+	/* Work between two cells does not count as fuzzing: it moves the deadline. */
 	if (j->deadline_at && now >= j->deadline_at && j->phase != PHASE_TRIAGING &&
-	    j->phase != PHASE_CHECKING) {
+	    j->phase != PHASE_CHECKING && j->phase != PHASE_COVERING) {
 		j->deadline_at = 0;
 		job_stop(j, REASON_TIME_LIMIT, false);
 	}
@@ -500,6 +502,13 @@ static void job_act(struct job *j, enum phase_action a)
 		if (j->check)
 			check_stop(j->check);
 		break;
+	case ACTION_COVER:
+		job_cover(j);
+		break;
+	case ACTION_STOP_COVER:
+		if (j->coverage)
+			coverage_stop(j->coverage);
+		break;
 	case ACTION_REQUEUE:
 		leave_turn(j);
 		intent_none(j);
@@ -601,7 +610,7 @@ void job_wrap_up(struct job *j)
 static bool is_after(const struct job *j)
 {
 	return j->phase == PHASE_TRIAGING || j->phase == PHASE_MERGING ||
-	       j->phase == PHASE_CHECKING;
+	       j->phase == PHASE_CHECKING || j->phase == PHASE_COVERING;
 }
 
 void job_stop(struct job *j, enum reason r, bool now)

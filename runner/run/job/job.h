@@ -10,6 +10,7 @@
 #include "runner/dictionary/words.h"
 #include "runner/policy/fleet.h"
 #include "runner/run/check/check.h"
+#include "runner/run/coverage/coverage.h"
 #include "runner/run/disk.h"
 #include "runner/run/job/phase.h"
 #include "runner/run/job/progress.h"
@@ -70,6 +71,11 @@ struct job_env {
 	uint64_t (*check_left)(void *arg);
 	uint64_t (*check_begin)(void *arg, uint64_t most_us);
 	void (*check_ended)(void *arg, uint64_t budget_us, uint64_t used_us);
+	/* Source coverage, in a continuous run: at most this old (0: none is made), of the source
+	 * tree (NULL: unknown). */
+	uint64_t coverage_us;
+	const char *sources;
+	struct coverage_env coverage_env;
 	void (*news)(void *arg, struct job *j, enum job_news n);
 	void *arg; /* for the functions above */
 };
@@ -325,6 +331,15 @@ struct job {
 	struct {
 		uint64_t ran, failed, cpu_us, left, since;
 	} checks;
+
+	/* --- Written by cover.c: the coverage report in work (NULL: none). */
+	struct coverage *coverage;
+	struct target_config *coverage_cfg; /* of its build, with a low weight; owned */
+	uint64_t coverage_began_us;	    /* clock_mono_us() */
+	bool coverage_known;		    /* coverage_s is known */
+	uint64_t coverage_s;	  /* when the last report was tried, Unix seconds; 0: never */
+	uint64_t coverage_lent;	  /* memory that the run lent for it */
+	uint64_t coverage_merges; /* merges that gained inputs since then */
 
 	/* --- Each written by one file more: claims.c, words.c, row.c. */
 	struct job_claims claims;

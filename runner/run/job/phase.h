@@ -11,7 +11,7 @@
  *   waits: queued | resting | capped | held <----- pause, end of a turn or of other work -----.
  *     |                                                                                       |
  *     v                                                                                       |
- *   preparing -> fuzzing -----------------> collecting -> triaging <-> merging -> checking ---|
+ *   preparing -> fuzzing -----------> collecting -> triaging <-> merging -> checking, covering |
  *                 ^  \-> stopping -> dumping -> killing -^  |            |                     |
  *                 \---------- again, after a failure -------/------------/                     v
  *                                                                                           done
@@ -40,6 +40,7 @@ enum phase {
 	PHASE_TRIAGING,	  /* failures are run again, in cells of their own */
 	PHASE_MERGING,	  /* the corpus is merged, likewise */
 	PHASE_CHECKING,	  /* new inputs run in the target's other builds, likewise */
+	PHASE_COVERING,	  /* the corpus runs in the coverage build, likewise */
 	PHASE_DONE,
 	PHASE_COUNT,
 };
@@ -69,6 +70,7 @@ enum phase_event {
 	EVENT_TRIAGE,	/* collected (or prepared), with failures to look at */
 	EVENT_MERGE,	/* fuzzing is over for this run */
 	EVENT_CHECK,	/* the target's other builds have inputs to run */
+	EVENT_COVER,	/* a coverage report is due */
 	EVENT_FINAL,	/* nothing is left to do for the job */
 	EVENT_REVIVED,	/* it has ended, and starts again */
 	EVENT_COUNT,
@@ -91,6 +93,8 @@ enum phase_action {
 	ACTION_STOP_MERGE, /* the next merge goes on */
 	ACTION_CHECK,
 	ACTION_STOP_CHECK, /* the rest waits for the next check */
+	ACTION_COVER,
+	ACTION_STOP_COVER, /* the report before stays */
 	ACTION_FINISH,
 	ACTION_REVIVE,
 	ACTION_COUNT,

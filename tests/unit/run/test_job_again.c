@@ -227,6 +227,89 @@ static void checks_come_last(void **state)
 	w.target.n_variants = 0;
 }
 
+/* The target has a coverage build, in a continuous run that wants a report a day. */
+static void coverage_build(void)
+{
+	static struct target variant = {.name = (char *)(uintptr_t) "t@coverage",
+					.binary = (char *)(uintptr_t) "/bin/true",
+					.role = ROLE_COVERAGE};
+	static struct target_config cfg = {.cpu_weight = 50, .enabled = true};
+
+	w.target.variants = &variant;
+	w.target.n_variants = 1;
+	w.job.variants = &cfg;
+	w.env.coverage_us = 86400 * S;
+	w.env.coverage_env.state = &w.state;
+}
+
+static void another_turn(void)
+{
+	job_start(&w.job, 600 * S);
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
+	job_pause(&w.job, false);
+	cell_ends(0);
+}
+
+/* At the end of a turn, once a day, with a low weight; a report that fails is not tried again. */
+static void coverage_once_a_day(void **state)
+{
+	struct coverage_end end = {.why = "its corpus is empty"};
+
+	(void)state;
+	coverage_build();
+	w.real = 1795800000 * S;
+	first_turn();
+	job_pause(&w.job, false);
+	cell_ends(0);
+	assert_int_equal(w.job.phase, PHASE_COVERING);
+	assert_string_equal(w.coverage.build->name, "t@coverage");
+	assert_string_equal(w.coverage.target, "t");
+	assert_int_equal(w.coverage.cfg->cpu_weight, 5);
+	w.coverage.done(w.coverage.arg, &end);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	another_turn();
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_int_equal(w.coverages, 1);
+	/* A merge that gained asks for a report, an hour after the last one. */
+	w.job.coverage_s -= 3000;
+	w.job.coverage_merges = 1;
+	another_turn();
+	assert_int_equal(w.coverages, 1);
+	w.job.coverage_s -= 700;
+	another_turn();
+	assert_int_equal(w.job.phase, PHASE_COVERING);
+	w.coverage.done(w.coverage.arg, &end);
+	another_turn();
+	assert_int_equal(w.coverages, 2);
+	w.job.coverage_s -= 86400;
+	another_turn();
+	assert_int_equal(w.coverages, 3);
+	/* A user's stop ends it, and the last steps follow. */
+	job_stop(&w.job, REASON_STOPPED, true);
+	assert_int_equal(w.coverage_stops, 1);
+	end.stopped = true;
+	w.coverage.done(w.coverage.arg, &end);
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	w.target.n_variants = 0;
+}
+
+/* Other runs, and targets without such a build, make none. */
+static void no_coverage(void **state)
+{
+	(void)state;
+	coverage_build();
+	w.env.coverage_us = 0;
+	first_turn();
+	job_pause(&w.job, false);
+	cell_ends(0);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	w.env.coverage_us = 86400 * S;
+	w.target.n_variants = 0;
+	another_turn();
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_int_equal(w.coverages, 0);
+}
+
 /* A check that can run nothing is not repeated for ever. */
 static void checks_that_run_nothing(void **state)
 {
@@ -282,6 +365,8 @@ static const struct CMUnitTest tests[] = {
     CASE(what_a_cell_used_before_is_not_counted_again),
     CASE(a_given_seed_needs_a_cell_of_its_own),
     CASE(checks_come_last),
+    CASE(coverage_once_a_day),
+    CASE(no_coverage),
     CASE(checks_that_run_nothing),
     CASE(checks_without_time),
     CASE(stopped_while_it_checks),
