@@ -38,6 +38,8 @@ say "fuzzing in cells for $time"
 status=0
 "$B/fuzzcell" run --state-dir "$B/demo/state" --max-total-time "$time" || status=$?
 logs=$(find "$B/demo/state/logs" -mindepth 1 -maxdepth 1 -type d | sort | tail -n 1)
+say 'what the corpora reach in the source text'
+"$B/fuzzcell" coverage --state-dir "$B/demo/state" jansson_fuzzer libyaml_fuzzer
 # The planted bug must be found; only its target may end as given up.
 if [[ $status -eq 5 ]] && grep -qx '  "not_fuzzed": 0,' "$logs/summary.json" &&
 	grep -qx '  "given_up": 1,' "$logs/summary.json" &&

@@ -78,6 +78,10 @@ static int report_add_summary(int out, json_t *to, struct err *e)
 		return err_set(e, ENODATA,
 			       "the program maps its counters to no source line: build it with "
 			       "-fprofile-instr-generate -fcoverage-mapping");
+	if (json_get_u64(json_object_get(totals, "lines"), "covered") == 0)
+		return err_set(e, EBADMSG,
+			       "no line was reached: the profile is of another program (was it "
+			       "built meanwhile?)");
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct report_facts {
 
 /* out: the directory that the tools filled (runner/run/coverage/tools.h).  before: the directory of
  * the report before; -1: there is none.  Blocks: it reads and sorts.  -EBADMSG: a file is not what
- * llvm-cov writes.  -ENODATA: the program has no lines. */
+ * llvm-cov writes, or no line was reached.  -ENODATA: the program has no lines. */
 MUST_CHECK int report_make(int out, int before, const struct report_facts *f, json_t **ret,
 			   struct err *e);
 

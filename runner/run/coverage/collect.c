@@ -44,6 +44,7 @@ struct collect {
 	size_t next;	     /* the first input that no slot has */
 	uint64_t serial;     /* of profiles */
 	int raw;	     /* spec.raw */
+	uint64_t bytes;	     /* of the profiles */
 	bool over;
 };
 
@@ -91,14 +92,17 @@ static int collect_make_profile(struct collect_slot *s, struct err *e)
 /* Whether the process wrote a profile.  If it is not wanted, it is removed. */
 static bool collect_keep_profile(const struct collect_slot *s, bool wanted)
 {
+	struct collect *c = s->c;
 	struct stat st;
 	char name[32];
 	struct err e;
 
 	collect_profile_name(s->number, name);
-	if (wanted && fstatat(s->c->raw, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0)
+	if (wanted && fstatat(c->raw, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0) {
+		c->bytes += (uint64_t)st.st_size;
 		return true;
-	(void)!fs_remove_tree(s->c->raw, name, &e); /* an empty profile does no harm */
+	}
+	(void)!fs_remove_tree(c->raw, name, &e); /* an empty profile does no harm */
 	return false;
 }
 
@@ -195,6 +199,8 @@ static void collect_take(struct collect_slot *s, bool well)
 		collect_give_up(c, "the program wrote no profile: build it with "
 				   "-fprofile-instr-generate -fcoverage-mapping");
 	}
+	if (c->bytes > COLLECT_BYTES_MAX)
+		collect_give_up(c, "its profiles are too large");
 	s->size = collect_next_size(s->n, s->started, well);
 }
 
@@ -248,13 +254,16 @@ static int collect_command(const struct collect_slot *s, struct setup *setup, st
 static int collect_launch(struct collect_slot *s, struct err *e)
 {
 	const struct collect_spec *spec = &s->c->spec;
+	struct target_config cfg = *spec->cfg; /* it borrows the texts */
 	struct setup setup;
 	char name[32];
 	int r = collect_make_profile(s, e);
 
 	if (r < 0)
 		return r;
-	setup_init(&setup, spec->build, spec->cfg);
+	if (cfg.disk > COLLECT_PROFILE_MAX)
+		cfg.disk = COLLECT_PROFILE_MAX;
+	setup_init(&setup, spec->build, &cfg);
 	setup_mount(&setup, SETUP_DIR_INPUTS, false, "%s", spec->dir);
 	collect_profile_name(s->number, name);
 	setup_mount(&setup, PROFILE_AT, true, "%s/%s", spec->raw, name);

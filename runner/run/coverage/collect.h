@@ -21,6 +21,9 @@ enum {
 	COLLECT_FAILURES_MAX = 500, /* of a target; then the rest is left out */
 };
 
+#define COLLECT_PROFILE_MAX (UINT64_C(256) << 20) /* bytes of a process's profile */
+#define COLLECT_BYTES_MAX   (UINT64_C(4) << 30)	  /* of all; then the rest is left out */
+
 struct collect_sum {
 	uint64_t ran, failed, left_out; /* inputs */
 	uint64_t profiles;
