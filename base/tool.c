@@ -9,11 +9,13 @@
 #include "base/sys.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -62,11 +64,41 @@ void tool_env_done(struct tool_env *env)
 
 static void env_add(struct tool_env *env, const char *name, const char *value)
 {
+	assert(env->n < TOOL_ENV_MAX - TOOL_ENV_MORE - 1);
 	if (value)
 		env->v[env->n++] = xasprintf("%s=%s", name, value);
 }
 
-void tool_env_fill(struct tool_env *env, const struct owner *o)
+void tool_env_set(struct tool_env *env, const char *setting)
+{
+	size_t name = strcspn(setting, "=") + 1, i = 0;
+
+	while (i < env->n && strncmp(env->v[i], setting, name) != 0)
+		i++;
+	assert(i < TOOL_ENV_MAX - 1);
+	if (i < env->n)
+		free(env->v[i]);
+	else
+		env->n++;
+	env->v[i] = xstrdup(setting);
+}
+
+static void env_add_owner(struct tool_env *env, const struct owner *o)
+{
+	static const char *const ours[] = {
+	    "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "CCACHE_DIR"};
+
+	if (o && o->other) {
+		env_add(env, "HOME", o->home);
+		env_add(env, "USER", o->name);
+		env_add(env, "LOGNAME", o->name);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		env_add(env, ours[i], getenv(ours[i]));
+}
+
+void tool_env_fill(struct tool_env *env, const struct owner *o, const struct strv *more)
 {
 	static const char *const all[] = {"PATH",
 					  "LANG",
@@ -90,21 +122,11 @@ void tool_env_fill(struct tool_env *env, const struct owner *o)
 					  "https_proxy",
 					  "no_proxy",
 					  "SSL_CERT_FILE"};
-	static const char *const ours[] = {
-	    "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "CCACHE_DIR"};
-	_Static_assert(sizeof(all) / sizeof(all[0]) + sizeof(ours) / sizeof(ours[0]) < TOOL_ENV_MAX,
-		       "raise TOOL_ENV_MAX");
-
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		env_add(env, all[i], getenv(all[i]));
-	if (o && o->other) {
-		env_add(env, "HOME", o->home);
-		env_add(env, "USER", o->name);
-		env_add(env, "LOGNAME", o->name);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		env_add(env, ours[i], getenv(ours[i]));
+	env_add_owner(env, o);
+	for (size_t i = 0; more && i < more->n; i++)
+		tool_env_set(env, more->v[i]);
 }
 
 /* --- its end ------------------------------------------------------------------------- */
@@ -360,7 +382,7 @@ static int tool_spawn(struct running *r, const int to[2], struct err *e)
 	struct prepare p = {.dir = r->t->dir, .owner = r->t->owner, .group = r->t->group};
 	struct proc_spec spec = PROC_SPEC_INIT;
 
-	tool_env_fill(&env, r->t->owner);
+	tool_env_fill(&env, r->t->owner, r->t->env);
 	spec.argv = r->t->argv;
 	spec.env = (const char *const *)env.v;
 	spec.stdout_fd = to[r->t->out ? 0 : 1];

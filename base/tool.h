@@ -4,6 +4,7 @@
 
 #include "base/owner.h"
 #include "base/scan.h"
+#include "base/strv.h"
 
 #include <stdint.h>
 
@@ -19,7 +20,8 @@
  * SSL_CERT_FILE;
  *
  * When it runs as us, it also gets our HOME, USER, LOGNAME, TMPDIR, XDG_CACHE_HOME,
- * XDG_CONFIG_HOME and CCACHE_DIR.  Otherwise it gets the owner's HOME, USER and LOGNAME. */
+ * XDG_CONFIG_HOME and CCACHE_DIR.  Otherwise it gets the owner's HOME, USER and LOGNAME.  Values
+ * in `env` of struct tool come on top. */
 enum { TOOL_ERRORS_MAX = 16384 };
 
 typedef int tool_sink(void *arg, struct slice block, struct err *e);
@@ -51,6 +53,9 @@ struct tool {
 	const char *const *argv;   /* no shell; argv[0] is looked up in PATH without a slash */
 	int dir;		   /* descriptor of its working directory */
 	const struct owner *owner; /* from owner_open(), like dir; NULL: it runs as us */
+	/* More of its environment, at most TOOL_ENV_MORE: "NAME=value", which replaces a variable
+	 * of that name.  NULL: nothing more. */
+	const struct strv *env;
 	uint64_t time_us; /* the program is ended after this time: -ETIMEDOUT; 0: no limit */
 	/* Gets its output, block by block; when this fails, the tool is ended.  NULL: the output
 	 * is treated like its errors. */
@@ -79,13 +84,16 @@ struct tool_end {
  * left unless `stays` is set. */
 MUST_CHECK int tool_run(const struct tool *t, struct tool_end *ret, struct err *e);
 
-/* For tool_group.run: the environment of a tool of this owner.  tool_env_done() frees it. */
-enum { TOOL_ENV_MAX = 40 };
+/* For tool_group.run: the environment of a tool of this owner, with `more` (NULL: nothing) on top.
+ * tool_env_done() frees it. */
+enum { TOOL_ENV_MORE = 16, TOOL_ENV_MAX = 40 + TOOL_ENV_MORE };
 struct tool_env {
 	char *v[TOOL_ENV_MAX]; /* "NAME=value", NULL at the end */
 	size_t n;
 };
-void tool_env_fill(struct tool_env *env, const struct owner *o);
+void tool_env_fill(struct tool_env *env, const struct owner *o, const struct strv *more);
+/* Replaces the variable of that name, or adds it. */
+void tool_env_set(struct tool_env *env, const char *setting);
 void tool_env_done(struct tool_env *env);
 /* Writes the tool's errors, or all of its output, to the log and to ret->errors.  *io_logged is the
  * number of bytes so far. */

@@ -315,12 +315,12 @@ static int find_user(const struct tool *t, const char *dir, uid_t *ret_uid, gid_
 	return 0;
 }
 
-static void fill_env(struct tool_env *env)
+static void fill_env(const struct tool *t, struct tool_env *env)
 {
 	static char home[] = "/tmp", name[] = "root";
 	const struct owner inside = {.other = true, .name = name, .home = home};
 
-	tool_env_fill(env, &inside);
+	tool_env_fill(env, &inside, t->env);
 	/* As root, tar would give files to users that the cell does not have. */
 	env->v[env->n++] = xstrdup("TAR_OPTIONS=--no-same-owner");
 }
@@ -492,7 +492,7 @@ static int build_cell_start(struct building *g, const char *dir, struct err *e)
 		r = mounts_fill(g->b, g->t, dir, &see, e);
 	if (r < 0)
 		return r;
-	fill_env(&env);
+	fill_env(g->t, &env);
 	spec.n_mounts = see.n;
 	spec.env = (const char *const *)env.v;
 	return cell_start(g->host, &spec, &ops, g, &g->cell, e);

@@ -92,6 +92,40 @@ static void test_environment(void **state)
 	assert_non_null(strstr(buf_str(&out), "PATH="));
 }
 
+/* More variables come on top of ours, and of the owner's. */
+static void test_more_environment(void **state)
+{
+	static char name[] = "user", home[] = "/their/home";
+	_autostrv_ struct strv env = {0};
+	const struct owner them = {.other = true, .name = name, .home = home};
+	CLEANUP(tool_env_done) struct tool_env filled = {.n = 0};
+	_autobuf_ struct buf out = BUF_INIT(10000);
+	struct tool t = plain;
+	struct tool_end end;
+	size_t n;
+	struct err e;
+
+	(void)state;
+	strv_push(&env, "CC=clang");
+	strv_push(&env, "OUT=/a=b");
+	assert_int_equal(setenv("CC", "our-cc", 1), 0);
+	t.env = &env;
+	assert_int_equal(sh("env; echo $CC", &out, t, &end, &e), 0);
+	assert_non_null(strstr(buf_str(&out), "CC=clang\n"));
+	assert_non_null(strstr(buf_str(&out), "\nclang\n"));
+	assert_non_null(strstr(buf_str(&out), "OUT=/a=b\n"));
+	assert_null(strstr(buf_str(&out), "our-cc"));
+	tool_env_fill(&filled, &them, &env);
+	n = filled.n;
+	assert_string_equal(filled.v[n - 1], "OUT=/a=b");
+	tool_env_set(&filled, "OUT=/c");
+	assert_int_equal(filled.n, n);
+	assert_string_equal(filled.v[n - 1], "OUT=/c");
+	tool_env_set(&filled, "OU=/d"); /* another name */
+	assert_int_equal(filled.n, n + 1);
+	assert_null(filled.v[n + 1]);
+}
+
 static void own(struct owner *o)
 {
 	_autoclose_ int fd = -1;
@@ -459,10 +493,11 @@ static void test_flood(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_ends),	 CASE(test_where),     CASE(test_environment), CASE(test_owner),
-    CASE(test_terminal), CASE(test_time),      CASE(test_left_behind), CASE(test_sink_fails),
-    CASE(test_log),	 CASE(test_full_disk), CASE(test_signal),      CASE(test_no_program),
-    CASE(test_faults),	 CASE(test_group),     CASE(test_flood),       CASE(test_keyring),
+    CASE(test_ends),	   CASE(test_where),	CASE(test_environment), CASE(test_more_environment),
+    CASE(test_owner),	   CASE(test_terminal), CASE(test_time),	CASE(test_left_behind),
+    CASE(test_sink_fails), CASE(test_log),	CASE(test_full_disk),	CASE(test_signal),
+    CASE(test_no_program), CASE(test_faults),	CASE(test_group),	CASE(test_flood),
+    CASE(test_keyring),
 };
 
 UNIT_MAIN(tests)
