@@ -82,11 +82,16 @@ struct run_config {
  * file's directory.  Members that do not apply to the type are unset. */
 enum build_role { BUILD_ROLE_AUTO, BUILD_ROLE_CHECK, BUILD_ROLE_COVERAGE, BUILD_ROLE_COUNT };
 struct config_source {
-	char *type, *path;	/* runner/targets/discover.h */
-	char *variant;		/* the name of these builds; NULL: they are main builds */
-	enum build_role role;	/* AUTO: by the variant's name */
-	struct strv build;	/* the command that fills path; starts in build_dir */
-	char *build_dir;	/* set whenever build is set */
+	char *type, *path;    /* runner/targets/discover.h */
+	char *variant;	      /* the name of these builds; NULL: main builds without a name */
+	enum build_role role; /* AUTO: by the variant's name */
+	/* The names of several builds, of which this is one: `variant`.  Each is a source of its
+	 * own.  Empty: the source is not one of several. */
+	struct strv variants;
+	char *builds_dir;  /* with variants: each build fills the directory builds_dir/VARIANT */
+	bool is_main;	   /* targets of these builds are fuzzed */
+	struct strv build; /* the command that fills path; starts in build_dir */
+	char *build_dir;   /* set whenever build is set */
 	uint64_t build_time_us; /* deadline of the build */
 	bool build_as_root;	/* false: a build in a directory owned by root is refused */
 	/* Limits of the build, and of Bazel queries. */

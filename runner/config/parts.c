@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-enum { MAX_SOURCES = 64, MAX_WEBHOOKS = 16 };
+enum { MAX_SOURCES = 64, MAX_VARIANTS = 16, MAX_WEBHOOKS = 16 };
 
 const struct part config_parts[PART_COUNT] = {
     [PART_RUN] = {"run", &schema_run, offsetof(struct config, run)},
@@ -24,6 +24,13 @@ void parts_presets(struct config *c)
 		layer_presets(config_parts[i].schema, part_base(c, &config_parts[i]));
 }
 
+static void source_done(struct source_config *s)
+{
+	free(s->v.type);
+	free(s->v.builds_dir);
+	layer_done(&schema_source, s);
+}
+
 void parts_done(struct config *c)
 {
 	for (size_t i = 0; i < PART_COUNT; i++)
@@ -31,8 +38,7 @@ void parts_done(struct config *c)
 	for (size_t i = 0; i < c->n_sources; i++) {
 		struct source_config s = {.v = c->sources[i]};
 
-		free(s.v.type);
-		layer_done(&schema_source, &s);
+		source_done(&s);
 	}
 	for (size_t i = 0; i < c->n_webhooks; i++)
 		layer_done(&schema_webhook, &c->webhooks[i]);
@@ -94,6 +100,52 @@ static int check_command(const struct source_config *s, const struct origin *fro
 	return name ? where_fail(at, e, "\"%s\" without \"build\"", name) : 0;
 }
 
+/* The first name that the list has twice; NULL: none. */
+static const char *first_twice(const struct strv *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(v->v[i], v->v[k]) == 0)
+				return v->v[i];
+	return NULL;
+}
+
+/* The first of them has the main builds. */
+static int check_variants(const struct source_config *s, const struct origin *from,
+			  const struct where *up, struct err *e)
+{
+	const struct key *k = schema_find(&schema_source, "", SLICE("variants"));
+	const struct strv *v = &s->v.variants;
+	struct where at = {.up = up, .input = up->input, .key = "variants"};
+	const char *name;
+
+	assert(k);
+	if (!k || from[k - schema_source.keys].rank == 0)
+		return 0;
+	at.line = from[k - schema_source.keys].line;
+	if (strcmp(s->v.type, "bazel") == 0)
+		return where_fail(&at, e,
+				  "not for the type \"bazel\": write a source with \"variant\" and "
+				  "\"flags\" for each build");
+	if (s->v.build.n == 0)
+		return where_fail(&at, e, "\"build\" is missing, the command that makes them");
+	if (v->n == 0)
+		return where_fail(&at, e, "it names no build: write a list such as [\"address\"]");
+	if (v->n > MAX_VARIANTS)
+		return where_fail(&at, e, "more than %d of them", MAX_VARIANTS);
+	if (s->v.variant)
+		return where_fail(&at, e, "\"variant\" is set, too: keep one of the two keys");
+	name = first_twice(v);
+	if (name)
+		return where_fail(&at, e, "\"%s\" is in the list twice: name each build once",
+				  name);
+	if (strcmp(v->v[0], "coverage") == 0)
+		return where_fail(&at, e,
+				  "\"coverage\" is the first, and the first build is fuzzed: put "
+				  "\"address\" before it");
+	return 0;
+}
+
 static int check_source(const struct source_config *s, const struct origin *from,
 			const struct where *at, struct err *e)
 {
@@ -103,6 +155,8 @@ static int check_source(const struct source_config *s, const struct origin *from
 	    s->v.build_isolation != ISOLATION_CELL ? FIRST_SET(from, of_cells) : NULL;
 	int r = bazel ? check_bazel(from, at, e) : check_command(s, from, at, e);
 
+	if (r == 0)
+		r = check_variants(s, from, at, e);
 	if (r == 0 && !s->v.variant && parts_is_set(&schema_source, from, "role"))
 		return where_fail(at, e, "\"role\" without \"variant\"");
 	if (r < 0 || !name)
@@ -183,32 +237,78 @@ static int read_part(struct config *c, size_t i, const struct where *top, struct
 	return j ? layer_object(&l, j, id, ret_at, e) : 0;
 }
 
-static int read_source(struct config *c, json_t *j, uint32_t id, const struct where *at,
-		       struct err *e)
+static int read_source_once(const struct config *c, json_t *j, uint32_t id, const struct where *at,
+			    struct source_config *ret, struct err *e)
 {
 	static const char *const flags[] = {"--config=asan-fuzzer", NULL};
 	const struct key *type = schema_find(&schema_source, "", SLICE("type"));
-	struct source_config s = {0};
 	struct origin from[SCHEMA_MAX_KEYS] = {{0}};
-	struct layer l = {c, &schema_source, {.rank = RANK_FILE, .section = "discovery"}, &s, from};
+	struct layer l = {
+	    c, &schema_source, {.rank = RANK_FILE, .section = "discovery"}, ret, from};
 	int r;
 
-	layer_presets(&schema_source, &s);
+	*ret = (struct source_config){0};
+	layer_presets(&schema_source, ret);
 	r = layer_object(&l, j, id, at, e);
 	if (r == 0) {
-		s.v.type = xstrdup(type->choices[s.type]);
-		r = check_source(&s, from, at, e);
+		ret->v.type = xstrdup(type->choices[ret->type]);
+		r = check_source(ret, from, at, e);
 	}
 	if (r < 0) {
-		free(s.v.type);
-		layer_done(&schema_source, &s);
+		source_done(ret);
 		return r;
 	}
-	if (s.v.build.n > 0 && !s.v.build_dir)
-		s.v.build_dir = xstrdup(c->dir);
-	if (strcmp(s.v.type, "bazel") == 0)
-		preset_words(&s.v.bazel_flags, &schema_source, from, "flags", flags);
-	c->sources[c->n_sources++] = s.v;
+	ret->v.is_main = !ret->v.variant;
+	if (ret->v.build.n > 0 && !ret->v.build_dir)
+		ret->v.build_dir = xstrdup(c->dir);
+	if (strcmp(ret->v.type, "bazel") == 0)
+		preset_words(&ret->v.bazel_flags, &schema_source, from, "flags", flags);
+	return 0;
+}
+
+/* Makes the source its build of number i: in the directory PATH/NAME, or for a manifest,
+ * DIR/NAME/MANIFEST. */
+static void source_select(struct config_source *io, size_t i)
+{
+	bool manifest = strcmp(io->type, "manifest") == 0;
+	char *path = io->path, *slash = strrchr(path, '/');
+	const char *name = io->variants.v[i];
+	size_t n = manifest ? (size_t)(slash - path) : strlen(path);
+
+	if (n == 1 && !manifest)
+		n = 0; /* "/" */
+	io->path = xasprintf("%.*s/%s%s", (int)n, path, name, manifest ? slash : "");
+	io->builds_dir = n ? xstrndup(path, n) : xstrdup("/");
+	io->variant = xstrdup(name);
+	io->is_main = i == 0;
+	free(path);
+}
+
+/* Each of a source's `variants` becomes a source, which is built, recorded and searched by itself.
+ * The object is read again for each of them. */
+static int read_source(struct config *c, json_t *j, uint32_t id, const struct where *at,
+		       struct err *e)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < n; i++) {
+		struct source_config s;
+		int r = read_source_once(c, j, id, at, &s, e);
+
+		if (r < 0)
+			return r;
+		if (s.v.variants.n > 0) {
+			n = s.v.variants.n;
+			source_select(&s.v, i);
+		}
+		if (c->n_sources == MAX_SOURCES) {
+			source_done(&s);
+			return where_fail(at, e,
+					  "more than %d sources: each name in \"variants\" is one",
+					  MAX_SOURCES);
+		}
+		c->sources[c->n_sources++] = s.v;
+	}
 	return 0;
 }
 
@@ -231,7 +331,8 @@ static int read_webhook(struct config *c, json_t *j, uint32_t id, const struct w
 	return r;
 }
 
-/* A list of objects of the top level.  items is the offset of the array in struct config. */
+/* A list of objects of the top level.  items is the offset of the array in struct config, which has
+ * room for max. */
 struct list {
 	const char *name, *form;
 	size_t max, size, items;
@@ -255,7 +356,7 @@ static int read_list_of(struct config *c, const struct list *l, const struct whe
 		return where_fail(&at, e, "not a list: write %s", l->form);
 	if (n > l->max)
 		return where_fail(&at, e, "more than %zu of them", l->max);
-	*items = xcalloc(n + 1, l->size);
+	*items = xcalloc(l->max, l->size);
 	id = places_child(id);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct where element = {

@@ -300,6 +300,9 @@ static const struct key source_keys[] = {
      .help = "name of other builds of targets, such as \"memory\"; unset: the main builds"},
     {"role", VALUE_CHOICE, AT(v.role), .preset = "auto", .choices = roles,
      .help = "what a variant is for; auto: coverage by its name, else check"},
+    {"variants", VALUE_WORDS, AT(v.variants), .wrong = wrong_variant,
+     .help = "names of several builds, such as \"address\" and \"memory\", each made by the "
+	     "command; the first is fuzzed"},
     {"build", VALUE_WORDS, AT(v.build),
      .help = "command that fills the directory or builds the manifest's files, as a list of words; "
 	     "no shell"},

@@ -394,9 +394,9 @@ int common_group(struct common *c, const struct config_source *s, const struct t
 
 static enum target_role role_of(const struct config_source *src)
 {
-	const struct variants_known *k = src->variant ? variants_known(src->variant) : NULL;
+	const struct variants_known *k = src->is_main ? NULL : variants_known(src->variant);
 
-	if (!src->variant)
+	if (src->is_main)
 		return ROLE_MAIN;
 	if (src->role == BUILD_ROLE_AUTO)
 		return k ? k->role : ROLE_CHECK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "runner/config/config.h"
 
@@ -99,6 +100,8 @@ static void test_bounds(void **state)
 	check(text, 200001, "1: more than 65536 values");
 }
 
+#define DIRECTORY "\"discovery\": [{\"type\": \"directory\", \"path\": \"out\", "
+
 static void test_top_level(void **state)
 {
 	static const struct mistake t[] = {
@@ -144,6 +147,34 @@ static void test_top_level(void **state)
 	     "\"-\" and \"_\""},
 	    {"\"discovery\": [{\"type\": \"directory\", \"path\": \"m\", \"role\": \"check\"}]",
 	     "1: discovery[0]: \"role\" without \"variant\""},
+	    {DIRECTORY "\"build\": [\"make\"],\n\"variants\": []}]",
+	     "2: discovery[0].variants: it names no build: write a list such as [\"address\"]"},
+	    {DIRECTORY "\"build\": [\"make\"], \"variants\": \"memory\"}]",
+	     "1: discovery[0].variants: \"memory\" is not a list of words in quotes"},
+	    {DIRECTORY "\"build\": [\"make\"], \"variants\": [\"address\", \"Mem\"]}]",
+	     "1: discovery[0].variants[1]: \"Mem\" is not a name of at most 24 small letters, "
+	     "digits, \"-\" and \"_\""},
+	    {DIRECTORY "\"build\": [\"make\"], \"variants\": [\"..\"]}]",
+	     "1: discovery[0].variants[0]: \"..\" is not a name of at most 24 small letters, "
+	     "digits, \"-\" and \"_\""},
+	    {DIRECTORY "\"build\": [\"make\"], \"variants\": [\"a\", \"b\", \"a\"]}]",
+	     "1: discovery[0].variants: \"a\" is in the list twice: name each build once"},
+	    {DIRECTORY "\"build\": [\"make\"], \"variants\": [\"coverage\", \"address\"]}]",
+	     "1: discovery[0].variants: \"coverage\" is the first, and the first build is fuzzed: "
+	     "put \"address\" before it"},
+	    {DIRECTORY "\"build\": [\"make\"], \"variants\": [\"1\", \"2\", \"3\", \"4\", \"5\", "
+		       "\"6\", \"7\", \"8\", \"9\", \"10\", \"11\", \"12\", \"13\", \"14\", "
+		       "\"15\", \"16\", \"17\"]}]",
+	     "1: discovery[0].variants: more than 16 of them"},
+	    {DIRECTORY "\"variants\": [\"address\"]}]",
+	     "1: discovery[0].variants: \"build\" is missing, the command that makes them"},
+	    {DIRECTORY "\"build\": [\"make\"], \"variant\": \"x\", \"variants\": [\"memory\"]}]",
+	     "1: discovery[0].variants: \"variant\" is set, too: keep one of the two keys"},
+	    {DIRECTORY "\"build\": [\"make\"], \"role\": \"check\", \"variants\": [\"memory\"]}]",
+	     "1: discovery[0]: \"role\" without \"variant\""},
+	    {"\"discovery\": [{\"type\": \"bazel\", \"path\": \".\", \"variants\": [\"memory\"]}]",
+	     "1: discovery[0].variants: not for the type \"bazel\": write a source with "
+	     "\"variant\" and \"flags\" for each build"},
 	    {"\"discovery\": [{\"typ\": 1}]",
 	     "1: discovery[0].typ: unknown key (did you mean \"type\"?)"},
 	    {"\"defaults\": []", "1: defaults: not an object: write {\"key\": value, ...}"},
@@ -165,6 +196,21 @@ static void test_top_level(void **state)
 
 	(void)state;
 	CHECK_ALL(t, "{", "}", "");
+}
+
+/* Each name in "variants" is one of the sources. */
+static void test_too_many_sources(void **state)
+{
+	_autobuf_ struct buf text = BUF_INIT(1 << 16);
+
+	(void)state;
+	buf_puts(&text, "{\"discovery\": [");
+	for (unsigned i = 0; i < 62; i++)
+		buf_puts(&text, "{\"type\": \"directory\", \"path\": \"x\"},");
+	buf_puts(&text, "\n{\"type\": \"directory\", \"path\": \"x\", \"build\": [\"make\"],"
+			"\"variants\": [\"address\", \"undefined\", \"memory\"]}]}");
+	check(buf_str(&text), buf_slice(&text).n,
+	      "2: discovery[62]: more than 64 sources: each name in \"variants\" is one");
 }
 
 static void test_target_values(void **state)
@@ -357,10 +403,10 @@ static void test_in_globs(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_syntax),	 cmocka_unit_test(test_bounds),
-    cmocka_unit_test(test_top_level),	 cmocka_unit_test(test_target_values),
-    cmocka_unit_test(test_target_lists), cmocka_unit_test(test_too_long),
-    cmocka_unit_test(test_in_globs),
+    cmocka_unit_test(test_syntax),	  cmocka_unit_test(test_bounds),
+    cmocka_unit_test(test_top_level),	  cmocka_unit_test(test_too_many_sources),
+    cmocka_unit_test(test_target_values), cmocka_unit_test(test_target_lists),
+    cmocka_unit_test(test_too_long),	  cmocka_unit_test(test_in_globs),
 };
 
 UNIT_MAIN(tests)

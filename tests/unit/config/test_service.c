@@ -100,6 +100,54 @@ static void test_sources(void **state)
 	assert_int_equal(s[2].build_time_us, 300 * USEC_PER_SEC);
 }
 
+static void test_variants(void **state)
+{
+	_config_ struct config *c =
+	    parsed("{\"discovery\": [{\"type\": \"directory\", \"path\": \"out\", "
+		   "\"build\": [\"./build.sh\"], \"build_pids\": 99, "
+		   "\"variants\": [\"undefined\", \"coverage\", \"x-1\"]},"
+		   " {\"type\": \"manifest\", \"path\": \"/m.json\", \"build\": [\"make\"], "
+		   "\"variants\": [\"address\", \"memory\"]},"
+		   " {\"type\": \"directory\", \"path\": \"/\", \"build\": [\"make\"], "
+		   "\"variants\": [\"address\"]},"
+		   " {\"type\": \"directory\", \"path\": \"/other\", \"variant\": \"slow\"},"
+		   " {\"type\": \"directory\", \"path\": \"/plain\"}]}");
+	static const struct {
+		const char *path, *variant, *builds_dir;
+		bool is_main;
+	} want[] = {
+	    {"/etc/fuzz/out/undefined", "undefined", "/etc/fuzz/out", true},
+	    {"/etc/fuzz/out/coverage", "coverage", "/etc/fuzz/out", false},
+	    {"/etc/fuzz/out/x-1", "x-1", "/etc/fuzz/out", false},
+	    {"/address/m.json", "address", "/", true},
+	    {"/memory/m.json", "memory", "/", false},
+	    {"/address", "address", "/", true},
+	    {"/other", "slow", NULL, false},
+	    {"/plain", NULL, NULL, true},
+	};
+	const struct config_source *s;
+	size_t n;
+
+	(void)state;
+	s = config_sources(c, &n);
+	assert_int_equal(n, sizeof(want) / sizeof(want[0]));
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(s[i].path, want[i].path);
+		assert_int_equal(!s[i].variant, !want[i].variant);
+		if (want[i].variant)
+			assert_string_equal(s[i].variant, want[i].variant);
+		assert_int_equal(!s[i].builds_dir, !want[i].builds_dir);
+		if (want[i].builds_dir)
+			assert_string_equal(s[i].builds_dir, want[i].builds_dir);
+		assert_int_equal(s[i].is_main, want[i].is_main);
+	}
+	/* Each has the other keys of its object. */
+	assert_string_equal(s[2].build.v[0], "./build.sh");
+	assert_string_equal(s[2].build_dir, "/etc/fuzz");
+	assert_int_equal(s[2].build_pids, 99);
+	assert_string_equal(s[4].build.v[0], "make");
+}
+
 static void test_command_line(void **state)
 {
 	_config_ struct config *c = parsed("{}");
@@ -193,8 +241,8 @@ static void test_refused(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_nothing_said), cmocka_unit_test(test_all_said),
-    cmocka_unit_test(test_sources),	 cmocka_unit_test(test_command_line),
-    cmocka_unit_test(test_refused),
+    cmocka_unit_test(test_sources),	 cmocka_unit_test(test_variants),
+    cmocka_unit_test(test_command_line), cmocka_unit_test(test_refused),
 };
 
 UNIT_MAIN(tests)
