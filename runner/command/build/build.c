@@ -91,6 +91,8 @@ static void print_build_begin(const struct config_source *s)
 		return;
 	}
 	printf("build of %s:", escape(s->path, shown));
+	if (s->variants.n > 0)
+		printf(" SANITIZER=%s", s->variant);
 	for (size_t i = 0; i < s->build.n; i++)
 		printf(" %s", escape(s->build.v[i], shown));
 	printf("\n");

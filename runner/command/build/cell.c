@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cells/cell.h"
 #include "runner/command/common/machine.h"
+#include "runner/targets/build/build.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,12 +125,13 @@ static int add_writable(const struct builder_cell *b, const char *dir, struct mo
 {
 	const struct config_source *src = b->source;
 	const char *tree = work_tree(b->config, dir);
+	const char *out = build_output(src);
 	int r = add_mount(s, tree, true, e);
 
 	if (r == 0)
 		r = check_above(tree, e);
-	if (r == 0 && strcmp(src->type, "directory") == 0 && !is_below(src->path, tree)) {
-		r = add_mount(s, src->path, true, e);
+	if (r == 0 && out && !is_below(out, tree)) {
+		r = add_mount(s, out, true, e);
 		if (r == -ENOENT)
 			r = err_wrap(e, "a build cell makes no directory outside of its work tree");
 	}
@@ -247,8 +249,9 @@ static bool is_in(const char *path, const char *dir, bool itself)
 
 static bool can_make(const struct config *c, const struct config_source *src, const char *top)
 {
-	bool can = is_in(top, work_tree(c, src->build_dir), false) ||
-		   (strcmp(src->type, "directory") == 0 && is_in(top, src->path, true));
+	const char *out = build_output(src);
+	bool can =
+	    is_in(top, work_tree(c, src->build_dir), false) || (out && is_in(top, out, true));
 
 	for (size_t i = 0; !can && i < src->build_writable.n; i++)
 		can = is_in(top, src->build_writable.v[i], true);

@@ -268,8 +268,12 @@ static void print_build(const struct config_source *s, const char *dir, struct b
 		shell_quote(dir, out);
 		buf_puts(out, " && ");
 	}
+	if (s->variants.n > 0)
+		buf_printf(out, "SANITIZER=%s ", s->variant);
 	origin_add_words(&s->build, out);
 	buf_puts(out, dir ? ")" : "");
+	if (s->variants.n > 0)
+		buf_puts(out, " # with CC, CFLAGS, OUT, ... as in an OSS-Fuzz build");
 }
 
 /* Describes how a user builds the targets of a configured source, and in which repository, for

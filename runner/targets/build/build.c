@@ -26,6 +26,18 @@ bool build_wanted(const struct config_source *s)
 	return s->build.n > 0 || strcmp(s->type, "bazel") == 0;
 }
 
+bool build_is_again(const struct config_source *s)
+{
+	return s->variants.n > 0 && !s->is_main;
+}
+
+const char *build_output(const struct config_source *s)
+{
+	if (s->builds_dir)
+		return s->builds_dir;
+	return strcmp(s->type, "directory") == 0 ? s->path : NULL;
+}
+
 int build_check(const struct config_source *s, bool *ret_root, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -84,7 +96,8 @@ static bool build_has(const struct strv *v, const char *name)
 void build_known(const struct config_source *s, const struct discover_built *was, struct strv *ret)
 {
 	CLEANUP(target_list_done) struct target_list l = {0};
-	const struct discover_source d = {.type = s->type, .path = s->path};
+	const struct discover_source d = {
+	    .type = s->type, .path = s->path, .variant = s->variant, .role = ROLE_MAIN};
 	struct err ignored;
 
 	if (!is_of_directory(s))
@@ -122,7 +135,7 @@ void build_missing(const struct config_source *s, const struct strv *known, stru
 
 	if (io->ok || !is_of_directory(s))
 		return;
-	main = variants_main_dir(s->path);
+	main = s->variant ? NULL : variants_main_dir(s->path);
 	dir = sys_openat(AT_FDCWD, main ? main : s->path, O_PATH | O_DIRECTORY, 0);
 	for (size_t i = 0; i < known->n; i++) {
 		if (!names_target_ok(slice_of(known->v[i])) ||

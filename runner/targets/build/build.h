@@ -31,6 +31,13 @@ void build_result_done(struct build_result *r);
 /* Whether the source has a build. */
 bool build_wanted(const struct config_source *s);
 
+/* The directory that the build command fills; NULL: unknown. */
+const char *build_output(const struct config_source *s);
+
+/* Whether the source before it has the same command, build_dir and user: another of its `variants`.
+ */
+bool build_is_again(const struct config_source *s);
+
 /* Finds the user who would build the source.  -EPERM, with the remedy: no user may
  * (runner/targets/build_user.h).  *ret_root: root would.  -ENOENT: there is no such directory. */
 MUST_CHECK int build_check(const struct config_source *s, bool *ret_root, struct err *e);

@@ -182,14 +182,48 @@ static void build_command_judge(const struct config_source *s, const struct tool
 		build_command_report(s, end, ret);
 }
 
+/* Makes OUT, and an empty WORK.  The build's user does this, under the limits of the build: a push
+ * can turn the directories into links.  0 also if it fails: then *io has the reason. */
+static int make_directories(const struct tool *build, struct tool_end *end, struct build_result *io,
+			    struct err *e)
+{
+	static const char *const argv[] = {
+	    "sh", "-c", "mkdir -p -- \"$OUT\" && rm -rf -- \"$WORK\" && mkdir -p -- \"$WORK\"",
+	    NULL};
+	struct tool t = *build;
+	int r;
+
+	if (!build->env || build->env->n == 0)
+		return 0;
+	t.argv = argv;
+	r = tool_run(&t, end, e);
+	if (r == 0 && end->status != 0) {
+		struct slice errors = {end->errors, end->errors_n}, first = {"", 0};
+
+		(void)scan_line(&errors, &first);
+		build_fail(io, "the directories OUT and WORK: %.*s", (int)first.n, first.p);
+	}
+	return r;
+}
+
+static int build_command_run(const struct tool *t, struct tool_end *end, struct build_result *ret,
+			     struct err *e)
+{
+	int r = make_directories(t, end, ret, e);
+
+	return r < 0 || !ret->ok ? r : tool_run(t, end, e);
+}
+
 int build_command(const struct config_source *s, const struct tool_group *group, int log_fd,
 		  struct build_result *ret, struct err *e)
 {
+	_autostrv_ struct strv env = {0};
 	_autoclose_ int dir = -1;
 	struct owner owner;
 	struct tool_end end = {0};
 	struct tool t = {.argv = (const char *const *)s->build.v,
 			 .owner = &owner,
+			 .env = &env,
 			 .group = group,
 			 .time_us = s->build_time_us,
 			 .log_fd = log_fd,
@@ -197,9 +231,10 @@ int build_command(const struct config_source *s, const struct tool_group *group,
 	uint64_t began = clock_real_us();
 	int r = build_user_open(s->build_dir, s->build_as_root, &owner, &dir, e);
 
+	build_environment(s, &env);
 	if (r == 0) {
 		t.dir = dir;
-		r = tool_run(&t, &end, e);
+		r = build_command_run(&t, &end, ret, e);
 		owner_done(&owner);
 		ret->us = end.us;
 		ret->log_lost = end.log_lost;
@@ -208,7 +243,7 @@ int build_command(const struct config_source *s, const struct tool_group *group,
 		return r;
 	if (r < 0)
 		build_fail(ret, "%s", e->msg);
-	else
+	else if (ret->ok)
 		build_command_judge(s, &end, ret);
 	if (!ret->ok)
 		ret->failed.fresh_us = began - TICK_US;

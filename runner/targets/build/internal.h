@@ -11,6 +11,12 @@ MUST_CHECK int build_bazel(const struct config_source *s, const struct tool_grou
 MUST_CHECK int build_command(const struct config_source *s, const struct tool_group *group,
 			     int log_fd, struct build_result *ret, struct err *e);
 
+/* The environment of a source that is one of several builds: as in a build of OSS-Fuzz, with WORK
+ * beside the builds.  For other sources, nothing.  docs/discovery.md describes it. */
+void build_environment(const struct config_source *s, struct strv *ret);
+/* OSS-Fuzz's name of a machine as uname(2) names it. */
+const char *build_architecture(const char *machine);
+
 /* Marks the build as failed, with a reason that may contain any bytes. */
 void build_fail(struct build_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -111,7 +111,7 @@ int limits_open(struct limits *w, const struct config_source *s, uint64_t disk_r
 	if (r < 0)
 		return r;
 	limits_add(w, dir, disk_reserve);
-	limits_add(w, s->path, disk_reserve);
+	limits_add(w, s->builds_dir ? s->builds_dir : s->path, disk_reserve);
 	for (size_t i = 0; i < s->build_writable.n; i++)
 		limits_add(w, s->build_writable.v[i], disk_reserve);
 	add_bazel(w, s, disk_reserve);
