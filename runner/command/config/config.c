@@ -251,7 +251,8 @@ static int check_builds(const struct config *c, json_t *as_root)
 	for (size_t i = 0; i < n; i++) {
 		bool root = false;
 		struct err e;
-		int r = build_wanted(&v[i]) ? build_check(&v[i], &root, &e) : 0;
+		bool asked = build_wanted(&v[i]) && !build_is_again(&v[i]);
+		int r = asked ? build_check(&v[i], &root, &e) : 0;
 
 		if (r == -EPERM)
 			return fail(EXIT_USAGE, "%s", escape(e.msg, shown));

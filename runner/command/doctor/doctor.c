@@ -371,7 +371,8 @@ static void add_builds(struct doctor *d)
 		char reason[ESCAPE_MAX], text[ESCAPE_MAX + 40];
 		bool root = false;
 		struct err why;
-		int x = build_wanted(&v[i]) ? build_check(&v[i], &root, &why) : 0;
+		bool asked = build_wanted(&v[i]) && !build_is_again(&v[i]);
+		int x = asked ? build_check(&v[i], &root, &why) : 0;
 
 		if (x == -EPERM)
 			doctor_add(all, "build-refused", HEALTH_ERROR, escape(why.msg, reason),
