@@ -408,18 +408,42 @@ static bool has_missing(const struct discover_source *s)
 	return s->built && s->built->labels.n > 0 && strcmp(s->type, "directory") == 0;
 }
 
+/* Whether the last build of a variant failed.  The main builds are fuzzed without it. */
+static bool is_failed_variant(const struct discover_source *s)
+{
+	return s->variant && s->role != ROLE_MAIN && s->built && s->built->fresh_us;
+}
+
+static int discover_read(const struct discover_source *s, source_fn *fn, struct target_list *ret,
+			 struct err *e)
+{
+	int r = discover_as_owner(s, fn, ret, e);
+
+	if (r == -ENOENT && has_missing(s)) /* a failed build removed the directory */
+		return 0;
+	if (r < 0 && is_failed_variant(s)) {
+		target_list_done(ret);
+		if (r != -ENOENT)
+			list_note(ret, (struct place){.dir = s->path}, true, "not used: %s",
+				  e->msg);
+		return 0;
+	}
+	return r;
+}
+
 static int discover_add_source(const struct discover_source *s, source_fn *fn,
 			       struct target_list *io, struct err *e)
 {
 	CLEANUP(target_list_done) struct target_list fresh = {0};
-	int r = discover_as_owner(s, fn, &fresh, e);
+	int r = discover_read(s, fn, &fresh, e);
 
-	if (r == -ENOENT && has_missing(s)) /* a failed build removed the directory */
-		r = 0;
 	if (r == 0 && s->built && s->built->fresh_us)
 		set_old_apart(s, &fresh);
 	if (r == 0 && has_missing(s))
 		r = add_missing(s, io, &fresh, e);
+	if (r == 0 && fresh.n == 0 && is_failed_variant(s))
+		list_note(&fresh, (struct place){.dir = s->path}, true,
+			  "the build of the variant '%s' failed and made no target", s->variant);
 	if (r == 0 && s->variant)
 		set_variant(s, &fresh);
 	for (size_t i = 0; r == 0 && s->shown_build && i < fresh.n; i++)

@@ -197,6 +197,65 @@ static void test_configured(void **state)
 	assert_string_equal(builds_of("a_fuzzer"), "main check:fast");
 }
 
+/* The main build as one of several: it has its name, and other directories beside it do not count.
+ */
+static void test_named_main(void **state)
+{
+	char path[200];
+	struct discover_source s = {
+	    .type = "directory", .path = path, .variant = "address", .role = ROLE_MAIN};
+	struct err e;
+
+	(void)state;
+	add_program("address", "a_fuzzer");
+	add_program("memory", "a_fuzzer");
+	snprintf(path, sizeof(path), "%s/address", d.path);
+	assert_int_equal(discover_add(&s, &l, &e), 0);
+	variants_join(&l);
+	assert_string_equal(builds_of("a_fuzzer"), "address");
+}
+
+/* A variant's build failed and left nothing, or something that is no directory: the main builds are
+ * fuzzed.  Without a failed build this is an error. */
+static void test_failed(void **state)
+{
+	char path[200];
+	struct discover_built built = {.fresh_us = 1};
+	struct discover_source s = {.type = "directory",
+				    .path = path,
+				    .variant = "memory",
+				    .role = ROLE_CHECK,
+				    .built = &built};
+	struct err e;
+
+	(void)state;
+	add_program("address", "a_fuzzer");
+	add_source("address");
+	snprintf(path, sizeof(path), "%s/memory", d.path);
+	assert_int_equal(discover_add(&s, &l, &e), 0);
+	expect_note(&l, "/memory", true,
+		    "the build of the variant 'memory' failed and made no target");
+	tree_file(&d, "memory", "a file");
+	assert_int_equal(discover_add(&s, &l, &e), 0);
+	assert_int_equal(count_warnings(&l), 3);
+	assert_string_equal(builds_of("a_fuzzer"), "address");
+	s.built = NULL;
+	assert_int_equal(discover_add(&s, &l, &e), -ENOTDIR);
+	s.built = &built;
+	s.role = ROLE_MAIN;
+	assert_int_equal(discover_add(&s, &l, &e), -ENOTDIR);
+	/* Targets of an earlier build are named one by one. */
+	strv_push(&built.labels, "a_fuzzer");
+	strv_push(&built.whys, "the build failed and did not make it");
+	assert_int_equal(unlinkat(d.fd, "memory", 0), 0);
+	s.role = ROLE_CHECK;
+	assert_int_equal(discover_add(&s, &l, &e), 0);
+	variants_join(&l);
+	assert_string_equal(builds_of("a_fuzzer"), "address check:memory");
+	assert_non_null(variants_find(&l, "a_fuzzer@memory")->unbuilt);
+	discover_built_done(&built);
+}
+
 static void test_twice(void **state)
 {
 	char path[200];
@@ -259,6 +318,8 @@ static const struct CMUnitTest tests[] = {
     TEST(test_taken),
     TEST(test_other_users),
     TEST(test_configured),
+    TEST(test_named_main),
+    TEST(test_failed),
     TEST(test_twice),
     TEST(test_long_name),
     TEST(test_wrong),
