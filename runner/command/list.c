@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "runner/command/command.h"
 #include "runner/command/common/answer.h"
+#include "runner/command/common/session.h"
 #include "runner/targets/variants.h"
 
 #include <fnmatch.h>
@@ -12,12 +13,12 @@
 #include <string.h>
 
 struct list_args {
-	struct common common;
+	struct session session;
 	bool json, all;
 };
 
 static const struct option_spec specs[] = {
-    COMMON_OPTIONS(struct list_args, common),
+    COMMON_OPTIONS(struct list_args, session.common),
     {"json", NULL, "print JSON", OPTION_AT(struct list_args, json)},
     {"all", NULL, "also corpora, build commands, and files that were not taken",
      OPTION_AT(struct list_args, all)},
@@ -25,12 +26,12 @@ static const struct option_spec specs[] = {
 
 static bool list_wanted(const struct list_args *a, const struct target *t)
 {
-	return !a->common.filter || fnmatch(a->common.filter, t->name, 0) == 0;
+	return !a->session.common.filter || fnmatch(a->session.common.filter, t->name, 0) == 0;
 }
 
 static void print_notes(const struct list_args *a)
 {
-	const struct target_list *l = &a->common.targets;
+	const struct target_list *l = &a->session.common.targets;
 	char text[ESCAPE_MAX];
 
 	for (size_t i = 0; i < l->n_notes; i++)
@@ -90,7 +91,7 @@ static void list_add_name(struct strv *io, const char *name)
  * have. */
 static void list_print_variants(const struct list_args *a)
 {
-	const struct target_list *l = &a->common.targets;
+	const struct target_list *l = &a->session.common.targets;
 	_autostrv_ struct strv all = {0};
 
 	for (size_t i = 0; i < l->n; i++)
@@ -101,8 +102,7 @@ static void list_print_variants(const struct list_args *a)
 
 		if (!list_wanted(a, t))
 			continue;
-		if (t->variant)
-			list_print_wrong(t);
+		list_print_wrong(t);
 		for (size_t k = 0; k < t->n_variants; k++)
 			list_print_wrong(&t->variants[k]);
 		for (size_t k = 0; k < all.n; k++)
@@ -128,7 +128,7 @@ static void list_print_target(const struct target *t)
 
 static void list_print_text(const struct list_args *a)
 {
-	const struct target_list *l = &a->common.targets;
+	const struct target_list *l = &a->session.common.targets;
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct target *t = &l->v[i];
@@ -180,7 +180,7 @@ static json_t *list_target_json(const struct target *t)
 
 static int list_print_json(const struct list_args *a)
 {
-	const struct target_list *l = &a->common.targets;
+	const struct target_list *l = &a->session.common.targets;
 	_autojson_ json_t *all = json_pack("{s:[], s:[]}", "targets", "notes");
 
 	for (size_t i = 0; i < l->n; i++)
@@ -206,15 +206,17 @@ int command_list(int argc, char **argv)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "list: unexpected '%s'", argv[at]);
-	r = common_load_config(&a.common);
+	r = session_load(&a.session);
 	if (r == EXIT_DONE)
-		r = common_find_targets(&a.common);
+		r = session_builds(&a.session);
+	if (r == EXIT_DONE)
+		r = common_find_targets(&a.session.common);
 	if (r == EXIT_DONE && a.json)
 		r = list_print_json(&a);
 	else if (r == EXIT_DONE)
 		list_print_text(&a);
-	if (r == EXIT_DONE && a.common.targets.partial)
+	if (r == EXIT_DONE && a.session.common.targets.partial)
 		r = EXIT_NOT_FUZZED;
-	common_done(&a.common);
+	session_close(&a.session);
 	return r;
 }

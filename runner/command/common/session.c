@@ -44,8 +44,7 @@ static void print_warnings(const struct target_list *l)
 static int open_state(struct session *s, enum state_use use);
 static int open_if_there(struct session *s);
 
-/* Reads the results of the last build of each source. */
-static int read_builds(struct session *s)
+int session_builds(struct session *s)
 {
 	struct common *c = &s->common;
 	const struct config_source *v = config_sources(c->config, &c->n_built);
@@ -134,7 +133,7 @@ int session_recall(struct session *s)
 int session_find(struct session *s)
 {
 	struct common *c = &s->common;
-	int r = read_builds(s);
+	int r = session_builds(s);
 	struct err e;
 
 	if (r == EXIT_DONE)

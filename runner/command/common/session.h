@@ -24,6 +24,8 @@ struct session {
 int session_load(struct session *s);
 /* Sets a key like the command-line option `option`. value NULL: does nothing. */
 int session_set(struct session *s, const char *key, const char *value, const char *option);
+/* Reads the results of the last build of each source, for common_find_targets(). */
+int session_builds(struct session *s);
 /* Like session_plan(), but prints no warnings, and accepts an empty plan. */
 int session_find(struct session *s);
 /* Finds the targets that --filter selects and resolves their configuration (s->plan). Targets that
