@@ -120,3 +120,101 @@ found_by() {
 	[ "$(found_by)" = 'sanitizers_fuzzer asan, sanitizers_fuzzer@undefined ubsan' ]
 	[ ! -e "$STATE/stats/checked/sanitizers_fuzzer@memory.json" ]
 }
+
+# project [KEY VALUE...]: a project with one build script, as OSS-Fuzz's are, and a source for its
+# builds.  It writes its environment into WORK.  A file broken-NAME breaks that build.
+project() {
+	TREE=$WORK/src/project
+	mkdir -p "$TREE"
+	cp "$BATS_TEST_DIRNAME/../targets/"{sanitizers_variant.c,planted.h} "$TREE"
+	cat >"$TREE/build.sh" <<-'END'
+		#!/bin/sh -eu
+		[ -z "$(ls "$WORK")" ]
+		env >"$WORK/env"
+		if [ -e "broken-$SANITIZER" ]; then
+			echo "a.c:1: error: no $SANITIZER" >&2
+			exit 1
+		fi
+		# As configure scripts do.
+		echo 'int main(void) { return 0; }' >"$WORK/conftest.c"
+		$CC $CFLAGS "$WORK/conftest.c" -o "$WORK/conftest"
+		"$WORK/conftest"
+		$CC $CFLAGS -D_GNU_SOURCE -c "$SRC/project/sanitizers_variant.c" -o "$WORK/target.o"
+		$CXX $CXXFLAGS $LIB_FUZZING_ENGINE "$WORK/target.o" -o "$OUT/sanitizers_fuzzer"
+	END
+	chmod 0755 "$TREE/build.sh"
+	jq --arg tree "$TREE" '.discovery = [{type: "directory", path: ($tree + "/out"), build: ["./build.sh"],
+		build_dir: $tree, variants: ["address", "undefined", "memory", "coverage"]} + $more]' \
+		--argjson more "$1" "$STATE/config.json" >"$WORK/c"
+	mv "$WORK/c" "$STATE/config.json"
+}
+
+cell() { # COMMAND [OPTION...]
+	run timeout $((300 * SLOW)) "$FUZZCELL" "$1" --state-dir "$STATE" "${@:2}" 3>&-
+	echo "$output"
+}
+
+# bats test_tags=host,slow
+@test "one command builds the variants, and a run uses all of them" {
+	config '"minimize_time": "off"' '"check_share": 0.9'
+	project '{"build_as_root": true}'
+	have UUx MMx
+	env -u CC -u CXX CFLAGS=-Dours timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" \
+		--max-fuzzer-time "$((4 * TIMES))s" 3>&-
+	[ "$(found_by)" = 'sanitizers_fuzzer asan, sanitizers_fuzzer@memory msan, sanitizers_fuzzer@undefined ubsan' ]
+	cell list --all
+	[ "$status" -eq 0 ]
+	[[ $output == *'address coverage check:memory check:undefined'* ]]
+	[[ $output == *'build   SANITIZER=address ./build.sh # with CC, CFLAGS, OUT'* ]]
+	[[ $output != *warning* ]] # each program has its sanitizer, or the coverage mapping
+	grep -qx "SRC=$WORK/src" "$TREE/out/.work/memory/env"
+	grep -qx "OUT=$TREE/out/memory" "$TREE/out/.work/memory/env"
+	grep -qx 'CC=clang' "$TREE/out/.work/memory/env"
+	[ "$(grep -c Dours "$TREE/out/.work/memory/env")" -eq 0 ]
+}
+
+# bats test_tags=host,slow
+@test "a variant that does not build is named, and the others are built and fuzzed" {
+	project '{"build_as_root": true}'
+	touch "$TREE/broken-memory"
+	cell build
+	[ "$status" -eq 5 ]
+	[[ $output == *"build of $TREE/out/memory: SANITIZER=memory ./build.sh"*'error: no memory'* ]]
+	[[ $output == *"$TREE/out/memory: the build of the variant 'memory' failed and made no target"* ]]
+	[[ $output == *'1 target can be fuzzed'* ]]
+	cell list
+	[ "$status" -eq 0 ]
+	[[ $output == *'address coverage check:undefined'* ]]
+	[[ $output == *"the build of the variant 'memory' failed and made no target"* ]]
+	cell run --plain --max-fuzzer-time 2s
+	[ "$status" -eq 5 ]
+	[[ $output == *"the build of the variant 'memory' failed"*'sanitizers_fuzzer started'* ]]
+	[[ $output == *'0 not fuzzed; a build failed'* ]]
+	# A program of an earlier build is not used.
+	rm "$TREE/broken-memory"
+	cell build
+	[ "$status" -eq 0 ]
+	touch "$TREE/broken-memory"
+	sleep 0.2
+	cell build
+	[ "$status" -eq 5 ]
+	cell list
+	[[ $output == *'check:memory!'* ]]
+	[[ $output == *'warning: sanitizers_fuzzer@memory: the build failed, and this is an older one'* ]]
+}
+
+# bats test_tags=host
+@test "build cells make the variants" {
+	project '{"build_isolation": "cell", "build_memory": "1GiB"}'
+	chmod 0755 "$WORK/src"
+	chown -R 4321:4321 "$TREE"
+	cell build
+	cat "$STATE"/logs/build-*.log
+	[ "$status" -eq 0 ]
+	[[ $output == *'1 target can be fuzzed'* ]]
+	cell list
+	[[ $output == *'address coverage check:memory check:undefined'* ]]
+	[[ $output != *warning* ]]
+	[ -z "$(find "$TREE" ! -user 4321 -print -quit)" ]
+	grep -qx "WORK=$TREE/out/.work/memory" "$TREE/out/.work/memory/env"
+}
