@@ -27,7 +27,8 @@ ARG PACKAGES=
 RUN apt-get -q update && \
 	DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
 		ca-certificates crun git openssh-client libarchive13 libcgroup2 libcurl4 \
-		libexpat1 libjansson4 libmd0 libmicrohttpd12 libseccomp2 libssl3 libstdc++6 libsystemd0 mount \
+		libexpat1 libjansson4 libmd0 libmicrohttpd12 libseccomp2 libssl3 libstdc++6 libsystemd0 \
+		libyaml-0-2 mount \
 		$SYMBOLIZER $PACKAGES && \
 	rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log
 COPY --from=build /install/ /

@@ -21,7 +21,7 @@ B       ?= build
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
 
-PACKAGES := libsystemd jansson libseccomp libcgroup libarchive libmd libcurl libcrypto expat libmicrohttpd
+PACKAGES := libsystemd jansson libseccomp libcgroup libarchive libmd libcurl libcrypto expat libmicrohttpd yaml-0.1
 
 WARN    := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion \
            -Wformat=2 -Wundef -Wvla -Wcast-qual -Wwrite-strings -Wpointer-arith \

@@ -145,6 +145,7 @@ only libsystemd 'systemd/.*' 'base/(loop|journal)\.c'
 only libmd 'sha[0-9]*\.h|md[0-9]*\.h|rmd160\.h' 'base/digest\.c'
 only libcurl 'curl/.*' 'runner/publish/http/http\.c'
 only libmicrohttpd 'microhttpd\.h' 'runner/serve/http\.c'
+only libyaml 'yaml\.h' 'runner/config/project\.c'
 only libexpat 'expat\.h' 'runner/targets/bazel/graph\.c'
 # What reads hostile archives is not what writes ours.
 only libarchive 'archive(_entry)?\.h' '(runner/targets/seeds|base/pack)\.c'

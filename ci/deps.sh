@@ -16,7 +16,7 @@ set -eu
 # https server is trusted.  git: pushes, and in-tree corpora.
 build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev libsystemd-dev
 	libarchive-dev libmd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libmicrohttpd-dev
-	crun git ca-certificates'
+	libyaml-dev crun git ca-certificates'
 # llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, in the version of `clang`.
 # dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"

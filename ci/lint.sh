@@ -13,7 +13,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 export B
 flags=(-std=c11 -I. -D_GNU_SOURCE '-DFUZZCELL_VERSION="lint"' '-DINIT_FILE="LICENSE"' -DANALYSE)
 read -r -a package_flags < <(pkg-config --cflags libsystemd jansson libseccomp libcgroup libarchive libmd \
-	libcurl libcrypto expat libmicrohttpd)
+	libcurl libcrypto expat libmicrohttpd yaml-0.1)
 flags+=("${package_flags[@]}")
 
 n=0

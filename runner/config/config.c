@@ -318,10 +318,13 @@ static int config_read_all(struct config *c, struct err *e)
 	return r < 0 ? r : read_sections(c, &top, e);
 }
 
-int config_parse(struct slice text, const char *name, struct config **ret, struct err *e)
+static int config_read(struct slice text, const char *name, bool projects, struct config **ret,
+		       struct err *e)
 {
 	CLEANUP(config_free_p) struct config *c = xcalloc(1, sizeof(*c));
 	int r = init_config(c, name, e);
+
+	c->reads_projects = projects;
 	if (r == 0)
 		r = config_read_text(c, text, e);
 	if (r == 0)
@@ -329,6 +332,11 @@ int config_parse(struct slice text, const char *name, struct config **ret, struc
 	if (r == 0)
 		*ret = take_ptr(&c);
 	return r;
+}
+
+int config_parse(struct slice text, const char *name, struct config **ret, struct err *e)
+{
+	return config_read(text, name, false, ret, e);
 }
 
 int config_load(const char *path, struct config **ret, struct err *e)
@@ -342,7 +350,7 @@ int config_load(const char *path, struct config **ret, struct err *e)
 	r = fs_read(AT_FDCWD, path, CONFIG_MAX_BYTES, &text, &n, e);
 	if (r < 0)
 		return err_wrap(e, "read the configuration");
-	return config_parse((struct slice){text, n}, path, ret, e);
+	return config_read((struct slice){text, n}, path, true, ret, e);
 }
 
 /* --- accessors ------------------------------------------------------------- */

@@ -88,10 +88,16 @@ struct config_source {
 	/* The names of several builds, of which this is one: `variant`.  Each is a source of its
 	 * own.  Empty: the source is not one of several. */
 	struct strv variants;
-	char *builds_dir;  /* with variants: each build fills the directory builds_dir/VARIANT */
-	bool is_main;	   /* targets of these builds are fuzzed */
-	struct strv build; /* the command that fills path; starts in build_dir */
-	char *build_dir;   /* set whenever build is set */
+	char *builds_dir; /* with variants: each build fills the directory builds_dir/VARIANT */
+	bool is_main;	  /* targets of these builds are fuzzed */
+	/* Type "oss-fuzz": the directory with project.yaml and build.sh.  Each of its builds is a
+	 * source of the type "directory". */
+	char *project_dir;
+	struct strv project_notes; /* of the main build: what project.yaml names and is ignored */
+	/* Why the source cannot be used (a mistake in project.yaml), for users; NULL: it can. */
+	char *broken;
+	struct strv build;	/* the command that fills path; starts in build_dir */
+	char *build_dir;	/* set whenever build is set */
 	uint64_t build_time_us; /* deadline of the build */
 	bool build_as_root;	/* false: a build in a directory owned by root is refused */
 	/* Limits of the build, and of Bazel queries. */
@@ -188,9 +194,11 @@ struct serve_config {
 
 struct config;
 
-/* path NULL: the built-in values, without any discovery. */
+/* path NULL: the built-in values, without any discovery.  Reads the project.yaml of each source of
+ * the type "oss-fuzz": a mistake there is no error here, but makes the source `broken`. */
 MUST_CHECK int config_load(const char *path, struct config **ret, struct err *e);
-/* Like config_load() for a file of that name with this content (tests, fuzzing). */
+/* Like config_load() for a file of that name with this content (tests, fuzzing).  Opens no file:
+ * sources of the type "oss-fuzz" are `broken`. */
 MUST_CHECK int config_parse(struct slice text, const char *name, struct config **ret,
 			    struct err *e);
 void config_free(struct config *c); /* NULL is fine */

@@ -40,6 +40,7 @@ struct config {
 	char *name, *dir, *cwd;
 	struct input file, command_line;
 	json_t *root; /* NULL: no file */
+	bool reads_projects;
 	struct places places;
 	struct section *sections; /* "defaults", then the globs in the file's order */
 	size_t n_sections;

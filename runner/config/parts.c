@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a configuration's sources, webhooks and GitHub; refuses contradictions. */
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "runner/config/layers.h"
+#include "runner/config/project.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,6 +30,9 @@ static void source_done(struct source_config *s)
 {
 	free(s->v.type);
 	free(s->v.builds_dir);
+	free(s->v.project_dir);
+	strv_done(&s->v.project_notes);
+	free(s->v.broken);
 	layer_done(&schema_source, s);
 }
 
@@ -78,6 +83,26 @@ static int check_bazel(const struct origin *from, const struct where *at, struct
 				 "(use \"flags\")",
 				 name)
 		    : 0;
+}
+
+static int check_project(const struct source_config *s, const struct origin *from,
+			 const struct where *at, struct err *e)
+{
+	static const char *const of_others[] = {"build", "variant", "variants",	       "role",
+						"bazel", "query",   "startup_options", "flags"};
+	const char *name = FIRST_SET(from, of_others);
+
+	if (name)
+		return where_fail(
+		    at, e,
+		    "\"%s\" is not for the type \"oss-fuzz\", which runs build.sh once for "
+		    "each sanitizer in project.yaml",
+		    name);
+	return s->v.build_dir
+		   ? 0
+		   : where_fail(at, e,
+				"\"build_dir\" is missing, the directory with the sources "
+				"of the project");
 }
 
 static int check_command(const struct source_config *s, const struct origin *from,
@@ -150,10 +175,11 @@ static int check_source(const struct source_config *s, const struct origin *from
 			const struct where *at, struct err *e)
 {
 	static const char *const of_cells[] = {"build_network", "build_writable"};
-	bool bazel = strcmp(s->v.type, "bazel") == 0;
 	const char *name =
 	    s->v.build_isolation != ISOLATION_CELL ? FIRST_SET(from, of_cells) : NULL;
-	int r = bazel ? check_bazel(from, at, e) : check_command(s, from, at, e);
+	int r = strcmp(s->v.type, "bazel") == 0	     ? check_bazel(from, at, e)
+		: strcmp(s->v.type, "oss-fuzz") == 0 ? check_project(s, from, at, e)
+						     : check_command(s, from, at, e);
 
 	if (r == 0)
 		r = check_variants(s, from, at, e);
@@ -284,11 +310,75 @@ static void source_select(struct config_source *io, size_t i)
 	free(path);
 }
 
-/* Each of a source's `variants` becomes a source, which is built, recorded and searched by itself.
- * The object is read again for each of them. */
+static void copy_words(const struct strv *from, struct strv *to)
+{
+	for (size_t i = 0; i < from->n; i++)
+		strv_push(to, from->v[i]);
+}
+
+/* Below the sources, so that a build cell may write there. */
+#define PROJECT_BUILDS ".fuzzcell-builds"
+
+/* Makes the source of a project one with a build command and variants.  p NULL: the source stays as
+ * it is. */
+static void source_of_project(struct config_source *io, const struct project *p, size_t i)
+{
+	strv_push(&io->build, "bash");
+	strv_push(&io->build, "-eu");
+	strv_pushf(&io->build, "%s/" PROJECT_SCRIPT, io->path);
+	if (!p)
+		return;
+	io->project_dir = io->path;
+	io->path = xasprintf("%s/" PROJECT_BUILDS, io->build_dir);
+	free(io->type);
+	io->type = xstrdup("directory");
+	copy_words(&p->sanitizers, &io->variants);
+	if (i == 0)
+		copy_words(&p->notes, &io->project_notes);
+}
+
+struct projects {
+	struct project p;
+	char *broken;
+};
+
+static void projects_done(struct projects *s)
+{
+	project_done(&s->p);
+	free(s->broken);
+}
+
+static void source_read_project(const struct config *c, const char *dir, struct projects *ret)
+{
+	struct err e;
+
+	if (!c->reads_projects)
+		ret->broken = xasprintf("%s/" PROJECT_FILE " was not read", dir);
+	else if (project_read(dir, &ret->p, &e) < 0)
+		ret->broken = xstrdup(e.msg);
+}
+
+/* Makes it the build of number i of the source, and returns how many there are. */
+static size_t source_split(const struct config *c, struct config_source *io, size_t i,
+			   struct projects *project)
+{
+	if (strcmp(io->type, "oss-fuzz") == 0) {
+		if (i == 0)
+			source_read_project(c, io->path, project);
+		source_of_project(io, project->broken ? NULL : &project->p, i);
+		io->broken = project->broken ? xstrdup(project->broken) : NULL;
+	}
+	if (io->variants.n > 0)
+		source_select(io, i);
+	return io->variants.n > 0 ? io->variants.n : 1;
+}
+
+/* Each of a source's builds becomes a source, which is built, recorded and searched by itself.  The
+ * object is read again for each of them. */
 static int read_source(struct config *c, json_t *j, uint32_t id, const struct where *at,
 		       struct err *e)
 {
+	CLEANUP(projects_done) struct projects project = {.broken = NULL};
 	size_t n = 1;
 
 	for (size_t i = 0; i < n; i++) {
@@ -297,14 +387,10 @@ static int read_source(struct config *c, json_t *j, uint32_t id, const struct wh
 
 		if (r < 0)
 			return r;
-		if (s.v.variants.n > 0) {
-			n = s.v.variants.n;
-			source_select(&s.v, i);
-		}
+		n = source_split(c, &s.v, i, &project);
 		if (c->n_sources == MAX_SOURCES) {
 			source_done(&s);
-			return where_fail(at, e,
-					  "more than %d sources: each name in \"variants\" is one",
+			return where_fail(at, e, "more than %d sources: each build is one",
 					  MAX_SOURCES);
 		}
 		c->sources[c->n_sources++] = s.v;

@@ -218,3 +218,40 @@ cell() { # COMMAND [OPTION...]
 	[ -z "$(find "$TREE" ! -user 4321 -print -quit)" ]
 	grep -qx "WORK=$TREE/out/.work/memory" "$TREE/out/.work/memory/env"
 }
+
+# bats test_tags=host,slow
+@test "a project of OSS-Fuzz is built with the sanitizers of its project.yaml" {
+	project '{"build_isolation": "cell"}'
+	mkdir "$WORK/oss"
+	mv "$TREE/build.sh" "$WORK/oss"
+	printf '%s\n' 'language: c' 'sanitizers:' '- memory:' '    experimental: True' '- address' \
+		'fuzzing_engines: [libfuzzer, afl]' >"$WORK/oss/project.yaml"
+	jq --arg oss "$WORK/oss" '.discovery = [.discovery[0] | del(.build, .variants) |
+		.type = "oss-fuzz" | .path = $oss]' "$STATE/config.json" >"$WORK/c"
+	mv "$WORK/c" "$STATE/config.json"
+	chmod 0755 "$WORK/src"
+	chown -R 4321:4321 "$TREE"
+	cell config check
+	[ "$status" -eq 0 ]
+	[[ $output == *'project.yaml:6: fuzzing_engines: "afl" is ignored: fuzzcell runs libFuzzer'* ]]
+	cell build
+	cat "$STATE"/logs/build-*.log
+	[ "$status" -eq 0 ]
+	[[ $output == *'SANITIZER=address'*'SANITIZER=memory'*'1 target can be fuzzed'* ]]
+	cell list
+	[[ $output == *'address check:memory'* ]]
+	[[ $output != *warning* ]]
+	[ -z "$(find "$TREE" ! -user 4321 -print -quit)" ]
+	# A mistake names its place; a script that another user can change is not executed.
+	echo 'language: go' >"$WORK/oss/project.yaml"
+	cell build
+	[ "$status" -eq 6 ]
+	[[ $output == *"$WORK/oss/project.yaml:1: language: \"go\" is not supported"* ]]
+	echo 'language: c' >"$WORK/oss/project.yaml"
+	chown 4322 "$WORK/oss/build.sh"
+	cell config check
+	[ "$status" -eq 2 ]
+	[[ $output == *"build.sh' is under the control of another user (4322)"* ]]
+	cell build
+	[ "$status" -eq 6 ]
+}

@@ -29,7 +29,7 @@ PACKAGES=(
 	systemd systemd-sysv udev dbus kmod
 	ca-certificates crun bats jq strace procps util-linux iproute2 zip unzip busybox-static
 	git libarchive13 libcgroup2 libcurl4 libexpat1 libjansson4 libmd0 libmicrohttpd12
-	libseccomp2 libssl3 libstdc++6 libsystemd0
+	libseccomp2 libssl3 libstdc++6 libsystemd0 libyaml-0-2
 )
 
 # Modules for the root disk; ext4 is built in.

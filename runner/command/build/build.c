@@ -81,6 +81,8 @@ static void print_build_begin(const struct config_source *s)
 {
 	char shown[ESCAPE_MAX];
 
+	for (size_t i = 0; i < s->project_notes.n; i++)
+		printf("note: %s\n", escape(s->project_notes.v[i], shown));
 	if (s->build.n == 0) {
 		printf("build of %s: %s build", escape(s->path, shown),
 		       s->bazel ? s->bazel : "bazel");
@@ -245,8 +247,8 @@ static int build(struct args *a)
 
 	if (r == EXIT_DONE && !builds_wanted(s))
 		return fail(EXIT_USAGE,
-			    "nothing to build: no source is of the type \"bazel\" or has "
-			    "a \"build\" command (docs/discovery.md)");
+			    "nothing to build: no source is of the type \"bazel\" or "
+			    "\"oss-fuzz\", or has a \"build\" command (docs/discovery.md)");
 	if (r == EXIT_DONE)
 		r = session_lock(s);
 	if (r != EXIT_DONE)

@@ -223,6 +223,18 @@ static int add_host(const struct builder_cell *b, struct mounts *s, struct err *
 	return r;
 }
 
+/* A script outside of the work tree is read-only, and so are the files beside it.  Mounts of
+ * directories in it come later, and cover it. */
+static int add_project(const struct builder_cell *b, const char *dir, struct mounts *s,
+		       struct err *e)
+{
+	const char *project = b->source->project_dir;
+
+	return project && !is_below(project, work_tree(b->config, dir))
+		   ? add_mount(s, project, false, e)
+		   : 0;
+}
+
 /* dir: where the build starts.  -EPERM: the build could write files that programs outside of the
  * cell read (the owner's home directory, the repository). mounts_done() frees, also after a
  * failure. */
@@ -231,6 +243,8 @@ static int mounts_fill(const struct builder_cell *b, const struct tool *t, const
 {
 	int r = add_host(b, ret, e);
 
+	if (r == 0)
+		r = add_project(b, dir, ret, e);
 	if (r == 0)
 		r = add_writable(b, dir, ret, e);
 	if (r == 0)

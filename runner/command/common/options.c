@@ -427,7 +427,11 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	size_t n;
 	const struct config_source *all = config_sources(c->config, &n);
 	struct err e;
-	int r = strcmp(src->type, "bazel") == 0 ? common_group(c, src, &s.group) : EXIT_DONE;
+	int r;
+
+	if (src->broken)
+		return fail(EXIT_USAGE, "%s", src->broken);
+	r = strcmp(src->type, "bazel") == 0 ? common_group(c, src, &s.group) : EXIT_DONE;
 
 	if (r == EXIT_DONE && origin_find(src, &build, &top, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);

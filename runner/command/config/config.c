@@ -241,6 +241,14 @@ static const struct option_spec specs[] = {
     {"json", NULL, "print JSON", OPTION_AT(struct config_args, json)},
 };
 
+static void print_project_notes(const struct config_source *s)
+{
+	char shown[ESCAPE_MAX];
+
+	for (size_t i = 0; i < s->project_notes.n; i++)
+		printf("note: %s\n", escape(s->project_notes.v[i], shown));
+}
+
 /* Lists the builds that `fuzzcell build` would refuse, and those that would run as root. */
 static int check_builds(const struct config *c, json_t *as_root)
 {
@@ -254,6 +262,7 @@ static int check_builds(const struct config *c, json_t *as_root)
 		bool asked = build_wanted(&v[i]) && !build_is_again(&v[i]);
 		int r = asked ? build_check(&v[i], &root, &e) : 0;
 
+		print_project_notes(&v[i]);
 		if (r == -EPERM)
 			return fail(EXIT_USAGE, "%s", escape(e.msg, shown));
 		if (r < 0 || !root)

@@ -2,18 +2,23 @@
 #include "runner/targets/build/build.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/sys.h"
+#include "runner/config/project.h"
 #include "runner/targets/build/internal.h"
 #include "runner/targets/build_user.h"
 #include "runner/targets/names.h"
 #include "runner/targets/variants.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void build_result_done(struct build_result *r)
 {
@@ -38,6 +43,25 @@ const char *build_output(const struct config_source *s)
 	return strcmp(s->type, "directory") == 0 ? s->path : NULL;
 }
 
+int build_check_script(const struct config_source *s, const struct owner *o, struct err *e)
+{
+	_autofree_ char *script = NULL;
+	struct rights r;
+	int rc;
+
+	if (!s->project_dir)
+		return 0;
+	script = xasprintf("%s/" PROJECT_SCRIPT, s->project_dir);
+	rc = rights_of(script, &r, e);
+	if (rc < 0 || !r.other || (!r.mixed && o->other && o->uid == r.uid))
+		return rc;
+	return err_set(
+	    e, EPERM,
+	    "'%s' is under the control of another user (%u) than the build's (%u): give its "
+	    "directory to the build's user or to root (chown -R)",
+	    script, (unsigned)r.uid, o->other ? (unsigned)o->uid : (unsigned)geteuid());
+}
+
 int build_check(const struct config_source *s, bool *ret_root, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -48,8 +72,9 @@ int build_check(const struct config_source *s, bool *ret_root, struct err *e)
 	if (r < 0)
 		return r;
 	*ret_root = o.root;
+	r = build_check_script(s, &o, e);
 	owner_done(&o);
-	return 0;
+	return r;
 }
 
 void build_fail(struct build_result *r, const char *fmt, ...)
@@ -71,6 +96,11 @@ int build_source(const struct config_source *s, const struct tool_group *group, 
 	int r;
 
 	*ret = (struct build_result){.ok = true};
+	if (s->broken) {
+		build_fail(ret, "%s", s->broken);
+		ret->failed.fresh_us = clock_real_us();
+		return 0;
+	}
 	r = strcmp(s->type, "bazel") == 0 ? build_bazel(s, group, log_fd, ret, e)
 					  : build_command(s, group, log_fd, ret, e);
 	if (r < 0)

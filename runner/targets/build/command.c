@@ -234,7 +234,9 @@ int build_command(const struct config_source *s, const struct tool_group *group,
 	build_environment(s, &env);
 	if (r == 0) {
 		t.dir = dir;
-		r = build_command_run(&t, &end, ret, e);
+		r = build_check_script(s, &owner, e);
+		if (r == 0)
+			r = build_command_run(&t, &end, ret, e);
 		owner_done(&owner);
 		ret->us = end.us;
 		ret->log_lost = end.log_lost;

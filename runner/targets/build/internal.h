@@ -11,6 +11,11 @@ MUST_CHECK int build_bazel(const struct config_source *s, const struct tool_grou
 MUST_CHECK int build_command(const struct config_source *s, const struct tool_group *group,
 			     int log_fd, struct build_result *ret, struct err *e);
 
+/* -EPERM, with the remedy: a user other than root and the build's user controls the script of the
+ * project.  0 for other sources. */
+MUST_CHECK int build_check_script(const struct config_source *s, const struct owner *o,
+				  struct err *e);
+
 /* The environment of a source that is one of several builds: as in a build of OSS-Fuzz, with WORK
  * beside the builds.  For other sources, nothing.  docs/discovery.md describes it. */
 void build_environment(const struct config_source *s, struct strv *ret);

@@ -141,7 +141,7 @@ static void test_top_level(void **state)
 	    {"\"discovery\": [{\"path\": \"m\"}]", "1: discovery[0]: \"type\" is missing"},
 	    {"\"discovery\": [{\"type\": \"cmake\", \"path\": \"m\"}]",
 	     "1: discovery[0].type: \"cmake\" is not known here (use \"directory\", "
-	     "\"manifest\" or \"bazel\")"},
+	     "\"manifest\", \"bazel\" or \"oss-fuzz\")"},
 	    {"\"discovery\": [{\"type\": \"directory\", \"path\": \"m\", \"variant\": \"A\"}]",
 	     "1: discovery[0].variant: \"A\" is not a name of at most 24 small letters, digits, "
 	     "\"-\" and \"_\""},
@@ -175,6 +175,17 @@ static void test_top_level(void **state)
 	    {"\"discovery\": [{\"type\": \"bazel\", \"path\": \".\", \"variants\": [\"memory\"]}]",
 	     "1: discovery[0].variants: not for the type \"bazel\": write a source with "
 	     "\"variant\" and \"flags\" for each build"},
+	    {"\"discovery\": [{\"type\": \"oss-fuzz\", \"path\": \"p\", \"build\": [\"make\"]}]",
+	     "1: discovery[0]: \"build\" is not for the type \"oss-fuzz\", which runs build.sh "
+	     "once "
+	     "for each sanitizer in project.yaml"},
+	    {"\"discovery\": [{\"type\": \"oss-fuzz\", \"path\": \"p\", \"variants\": "
+	     "[\"memory\"]}]",
+	     "1: discovery[0]: \"variants\" is not for the type \"oss-fuzz\", which runs build.sh "
+	     "once for each sanitizer in project.yaml"},
+	    {"\"discovery\": [{\"type\": \"oss-fuzz\", \"path\": \"p\"}]",
+	     "1: discovery[0]: \"build_dir\" is missing, the directory with the sources of the "
+	     "project"},
 	    {"\"discovery\": [{\"typ\": 1}]",
 	     "1: discovery[0].typ: unknown key (did you mean \"type\"?)"},
 	    {"\"defaults\": []", "1: defaults: not an object: write {\"key\": value, ...}"},
@@ -210,7 +221,7 @@ static void test_too_many_sources(void **state)
 	buf_puts(&text, "\n{\"type\": \"directory\", \"path\": \"x\", \"build\": [\"make\"],"
 			"\"variants\": [\"address\", \"undefined\", \"memory\"]}]}");
 	check(buf_str(&text), buf_slice(&text).n,
-	      "2: discovery[62]: more than 64 sources: each name in \"variants\" is one");
+	      "2: discovery[62]: more than 64 sources: each build is one");
 }
 
 static void test_target_values(void **state)

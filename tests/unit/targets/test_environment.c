@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "runner/targets/build/internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -191,11 +192,38 @@ static void test_no_directories(void **state)
 	tree_done(&t);
 }
 
+/* Root runs no script of another user, and a user runs no script of a third one. */
+static void test_script(void **state)
+{
+	struct config_source s = of(builds[1]);
+	struct owner root = {.root = true}, user = {.other = true, .uid = 4321};
+	struct tree t;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(build_check_script(&s, &root, &e), 0); /* no project */
+	if (geteuid() != 0)
+		skip();
+	tree_make(&t);
+	s.project_dir = t.path;
+	tree_file(&t, "build.sh", "");
+	assert_int_equal(build_check_script(&s, &root, &e), 0);
+	assert_int_equal(build_check_script(&s, &user, &e), 0);
+	assert_int_equal(fchownat(t.fd, "build.sh", 4321, 4321, 0), 0);
+	assert_int_equal(build_check_script(&s, &user, &e), 0);
+	assert_int_equal(build_check_script(&s, &root, &e), -EPERM);
+	assert_non_null(strstr(e.msg, "/build.sh' is under the control of another user (4321) than "
+				      "the build's (0): give its directory to"));
+	user.uid = 4322;
+	assert_int_equal(build_check_script(&s, &user, &e), -EPERM);
+	tree_done(&t);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_values),	   cmocka_unit_test(test_one_build),
     cmocka_unit_test(test_flags),	   cmocka_unit_test(test_architecture),
     cmocka_unit_test(test_above),	   cmocka_unit_test(test_directories),
-    cmocka_unit_test(test_no_directories),
+    cmocka_unit_test(test_no_directories), cmocka_unit_test(test_script),
 };
 
 UNIT_MAIN(tests)
