@@ -122,9 +122,63 @@ int candidates_load(int dirfd, const char *file, struct candidates *ret, struct 
 	return 0;
 }
 
+/* --- reading a corpus in its place -------------------------------------------- */
+
+enum {
+	READABLE = 0444,
+	READABLE_DIR = 0005,
+	MODE_MADE = 0750, /* as state_open_corpus() makes it */
+	MODE_OPEN = 0755,
+};
+
+/* Whether the file is a candidate under its name, and a cell can read it. */
+static bool shard_is_plain(const char *name, const struct stat *st)
+{
+	return candidates_name_ok(name) && S_ISREG(st->st_mode) &&
+	       (st->st_mode & READABLE) == READABLE && (uint64_t)st->st_size <= WORKDIR_INPUT_MAX;
+}
+
+int shard_list_plain(int dir, struct candidates *to, bool *ret_plain, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, ".");
+	const struct dirent *ent;
+	struct stat st;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open the inputs");
+	*ret_plain = true;
+	while (r == 0 && *ret_plain && (ent = sys_readdir(d))) {
+		if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0)
+			continue;
+		if (fstatat(dir, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return err_sys(e, "look at '%s'", ent->d_name);
+		*ret_plain = shard_is_plain(ent->d_name, &st);
+		if (*ret_plain)
+			r = candidates_add(to, ent->d_name, (uint64_t)st.st_size, e);
+	}
+	if (r == 0 && *ret_plain && errno)
+		r = err_sys(e, "list the inputs");
+	candidates_sort(to);
+	return r;
+}
+
+bool shard_open_to_cells(int corpus)
+{
+	struct stat st, all;
+
+	if (fstat(corpus, &st) < 0)
+		return false;
+	if ((st.st_mode & READABLE_DIR) == READABLE_DIR)
+		return true;
+	return (st.st_mode & 07777) == MODE_MADE && st.st_uid == geteuid() &&
+	       fstatat(corpus, "..", &all, 0) == 0 && !(all.st_mode & S_IXOTH) &&
+	       fchmod(corpus, MODE_OPEN) == 0;
+}
+
 /* --- the stage ------------------------------------------------------------ */
 
-enum { TREE_DEPTH = 8, READABLE = 0444, MODE_DIR = 0755 };
+enum { TREE_DEPTH = 8, MODE_DIR = 0755 };
 
 /* Errors that belong to the file.  All others are ours or the disk's, and must stop a merge. */
 static bool is_files_fault(int code)

@@ -65,6 +65,13 @@ MUST_CHECK int shard_stage(int from_dirfd, const char *dir, int stage, struct st
 MUST_CHECK int shard_stage_file(int from_dirfd, const char *name, int stage, struct stage_sum *io,
 				char hex[STORE_NAME], struct err *e);
 
+/* Adds the files of a directory that are candidates under their names and that cells can read.
+ * *ret_plain false: it has other files, too, and the list is not complete.  Sorts the list. */
+MUST_CHECK int shard_list_plain(int dir, struct candidates *to, bool *ret_plain, struct err *e);
+/* Whether a cell's user may read the corpus.  It needs the mode bits for others.  They are set here
+ * if the directory of all corpora keeps others out.  A mode that a user chose stays. */
+bool shard_open_to_cells(int corpus);
+
 /* Lists the stage; -E2BIG above CANDIDATES_MAX. */
 MUST_CHECK int shard_list(int stage, struct candidates *ret, struct err *e);
 

@@ -186,29 +186,40 @@ static int coverage_fresh_dir(int work, const char *name, struct err *e)
 	return r == 0 ? fs_mkdirs(work, name, MODE_DIR, e) : r;
 }
 
-static int coverage_stage(const struct coverage *c, int work, struct err *e)
+static int coverage_open_corpus(const struct coverage *c, int *ret, struct err *e)
+{
+	return state_open_corpus(c->env->state, c->spec.build->of, ret, e);
+}
+
+/* Cells read the corpus in its place if they can, else a directory of links.  Result: "direct", or
+ * nothing. */
+static int coverage_stage(const struct coverage *c, int work, struct buf *out, struct err *e)
 {
 	_autoclose_ int corpus = -1, stage = -1;
-	struct candidates all = {0};
+	_autocandidates_ struct candidates all = {0};
 	struct stage_sum sum = {0};
-	int r = coverage_fresh_dir(work, "corpus", e);
+	bool plain = false;
+	int r = coverage_fresh_dir(work, "raw", e);
 
 	if (r == 0)
-		r = coverage_fresh_dir(work, "raw", e);
+		r = coverage_fresh_dir(work, "corpus", e);
 	if (r == 0)
-		r = state_open_corpus(c->env->state,
-				      c->spec.build->of ? c->spec.build->of : c->spec.build->name,
-				      &corpus, e);
+		r = coverage_open_corpus(c, &corpus, e);
 	if (r == 0)
-		r = fs_open_dir(work, "corpus", &stage, e);
+		r = shard_list_plain(corpus, &all, &plain, e);
+	if (r < 0)
+		return r;
+	if (plain && shard_open_to_cells(corpus)) {
+		buf_puts(out, "direct");
+		return candidates_save(work, "list", &all, e);
+	}
+	candidates_done(&all);
+	r = fs_open_dir(work, "corpus", &stage, e);
 	if (r == 0)
 		r = shard_stage(corpus, ".", stage, &sum, e);
 	if (r == 0)
 		r = shard_list(stage, &all, e);
-	if (r == 0)
-		r = candidates_save(work, "list", &all, e);
-	candidates_done(&all);
-	return r;
+	return r == 0 ? candidates_save(work, "list", &all, e) : r;
 }
 
 static int coverage_task_stage(void *arg, struct buf *out, struct err *e)
@@ -217,10 +228,9 @@ static int coverage_task_stage(void *arg, struct buf *out, struct err *e)
 	_autoclose_ int work = -1;
 	int r = fs_open_dir(AT_FDCWD, c->work, &work, e);
 
-	(void)out;
 	if (r == 0)
 		r = coverage_fresh_dir(work, "out", e);
-	return r < 0 || c->joins ? r : coverage_stage(c, work, e);
+	return r < 0 || c->joins ? r : coverage_stage(c, work, out, e);
 }
 
 static void coverage_on_staged(void *arg, struct slice result, const char *failed)
@@ -229,7 +239,10 @@ static void coverage_on_staged(void *arg, struct slice result, const char *faile
 	_autoclose_ int work = -1;
 	struct err e;
 
-	(void)result;
+	if (slice_eq(result, SLICE("direct"))) {
+		free(c->corpus);
+		c->corpus = xasprintf("%s/corpus/%s", c->env->state->path, c->spec.build->of);
+	}
 	if (!failed && !c->joins &&
 	    (fs_open_dir(AT_FDCWD, c->work, &work, &e) < 0 ||
 	     candidates_load(work, "list", &c->inputs, &e) < 0))

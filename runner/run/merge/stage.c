@@ -17,52 +17,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MODE_OURS = 0750, MODE_STAGE = 0755, IDENTITY_MAX = 512, COMMAND_MAX = 1 << 20 };
+enum {
+	READABLE = 0444,
+	MODE_OURS = 0750,
+	MODE_STAGE = 0755,
+	IDENTITY_MAX = 512,
+	COMMAND_MAX = 1 << 20
+};
 
 /* --- reading the corpus itself --------------------------------------------- */
 
 /* If cells can read the corpus itself, no stage is made and removed.  For small inputs that takes a
  * third of a merge's time. */
-
-enum {
-	READABLE = 0444,
-	READABLE_DIR = 0005,
-	MODE_MADE = 0750, /* as state_open_corpus() makes it */
-	MODE_OPEN = 0755,
-};
-
-/* Whether the file is a candidate under its name, and a cell can read it. */
-static bool merge_direct_is_plain(const char *name, const struct stat *st)
-{
-	return candidates_name_ok(name) && S_ISREG(st->st_mode) &&
-	       (st->st_mode & READABLE) == READABLE && (uint64_t)st->st_size <= WORKDIR_INPUT_MAX;
-}
-
-/* *ret_plain false: the directory has other files, too. */
-static int list_plain(int dir, struct candidates *to, bool *ret_plain, struct err *e)
-{
-	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, ".");
-	const struct dirent *ent;
-	struct stat st;
-	int r = 0;
-
-	if (!d)
-		return err_sys(e, "open the inputs");
-	*ret_plain = true;
-	while (r == 0 && *ret_plain && (ent = sys_readdir(d))) {
-		if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0)
-			continue;
-		if (fstatat(dir, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return err_sys(e, "look at '%s'", ent->d_name);
-		*ret_plain = merge_direct_is_plain(ent->d_name, &st);
-		if (*ret_plain)
-			r = candidates_add(to, ent->d_name, (uint64_t)st.st_size, e);
-	}
-	if (r == 0 && *ret_plain && errno)
-		r = err_sys(e, "list the inputs");
-	candidates_sort(to);
-	return r;
-}
 
 /* Whether the corpus has all seeds.  The seeds of a job are in one directory, which is read here.
  * Other seeds need a stage: they are a user's files, or in an archive. */
@@ -80,25 +46,10 @@ static int seeds_are_in(const struct merge *m, const struct candidates *corpus, 
 	}
 	r = fs_open_dir(AT_FDCWD, m->seeds, &fd, e);
 	if (r == 0)
-		r = list_plain(fd, &seeds, ret, e);
+		r = shard_list_plain(fd, &seeds, ret, e);
 	for (size_t i = 0; r == 0 && *ret && i < seeds.n; i++)
 		*ret = candidates_find(corpus, seeds.v[i].name, seeds.v[i].size) != NULL;
 	return r;
-}
-
-/* A cell has its own user, which needs the mode bits for others.  They are set only if the
- * directory of all corpora keeps others out.  A mode that a user chose stays. */
-static bool is_open_to_cells(int corpus)
-{
-	struct stat st, all;
-
-	if (fstat(corpus, &st) < 0)
-		return false;
-	if ((st.st_mode & READABLE_DIR) == READABLE_DIR)
-		return true;
-	return (st.st_mode & 07777) == MODE_MADE && st.st_uid == geteuid() &&
-	       fstatat(corpus, "..", &all, 0) == 0 && !(all.st_mode & S_IXOTH) &&
-	       fchmod(corpus, MODE_OPEN) == 0;
 }
 
 /* True: the corpus holds all candidates and nothing else, and a cell's user may read it.
@@ -111,10 +62,10 @@ static int merge_list_direct(const struct merge *m, int corpus, struct candidate
 
 	*ret = false;
 	if (r == 0 && !waits)
-		r = list_plain(corpus, all, ret, e);
+		r = shard_list_plain(corpus, all, ret, e);
 	if (r == 0 && *ret)
 		r = seeds_are_in(m, all, ret, e);
-	if (r < 0 || (*ret && !is_open_to_cells(corpus)))
+	if (r < 0 || (*ret && !shard_open_to_cells(corpus)))
 		*ret = false;
 	if (!*ret)
 		candidates_done(all);
