@@ -13,6 +13,7 @@
 #   7. live view: its cost for a run of 64 cells, and for the viewer
 #   8. memory: fuzzcell's own, while 64 cells fail, flood their logs and fuzz
 #   9. parser: its speed for real crash reports
+#  10. coverage: the report of ten thousand inputs, against running them bare
 #
 # usage: [B=build] [PAIRS=21] [RUNS=400000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
@@ -275,7 +276,12 @@ parser() {
 	[[ ! -d $reports ]] || "$B/bench/parse" "$reports"/*.txt
 }
 
-for part in throughput start idle triage merge dashboard live memory parser; do
+coverage() {
+	echo '10. coverage: the report of 10,000 inputs, against running them bare in one process for each core (aim: 1.3 times as long)'
+	B=$B tests/bench/coverage.sh
+}
+
+for part in throughput start idle triage merge dashboard live memory parser coverage; do
 	n=$((${n:-0} + 1))
 	[[ ${ONLY:-$n} != "$n" ]] || "$part"
 done

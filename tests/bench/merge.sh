@@ -13,6 +13,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tests/bench/calc.sh
 . tests/bench/calc.sh
+# shellcheck source=tests/bench/variants.sh
+. tests/bench/variants.sh
 B=$(realpath "${B:-build}")
 pairs=${PAIRS:-3}
 inputs=${INPUTS:-10000}
@@ -22,34 +24,6 @@ trap 'rm -rf "$tmp"' EXIT
 chmod 0755 "$tmp"
 mkdir "$tmp/targets" "$tmp/found"
 cp "$B/fuzz/$name" "$tmp/targets/"
-
-# variants LENGTH: the found inputs, and new inputs joined from pieces of them, named by content.
-variants() {
-	perl -MDigest::SHA=sha1_hex -e '
-		my ($from, $to, $n, $most) = @ARGV;
-		my (@found, %seen);
-		srand(1);
-		sub put {
-			my $name = sha1_hex($_[0]);
-			return if $seen{$name}++;
-			open(my $f, ">:raw", "$to/$name") or die;
-			print $f $_[0];
-		}
-		for my $file (sort glob "$from/*") {
-			open(my $f, "<:raw", $file) or die;
-			local $/;
-			push @found, scalar <$f>;
-		}
-		put(substr($_, 0, $most)) for @found;
-		while (keys %seen < $n) {
-			my ($text, $want) = ("", 1 + int(rand($most)));
-			while (length $text < $want) {
-				my $one = $found[rand @found];
-				$text .= substr($one, rand(length $one), 1 + rand(length $one));
-			}
-			put(substr($text, 0, $want));
-		}' "$tmp/found" "$1" "$inputs" "$2"
-}
 
 state() { # DIR: a fresh state directory with this corpus
 	rm -rf "$tmp/state"
@@ -88,7 +62,7 @@ one_pair() { # CORPUS: sets bare and ours
 compare() { # LENGTH
 	local corpus=$tmp/corpus-$1 i all own got
 	mkdir "$corpus"
-	variants "$corpus" "$1"
+	variants "$tmp/found" "$corpus" "$inputs" "$1"
 	echo "   $inputs inputs of up to $1 bytes, $(du -sh --apparent-size "$corpus" | cut -f1):"
 	: >"$tmp/ratios"
 	for i in $(seq "$pairs"); do
