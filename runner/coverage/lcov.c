@@ -41,9 +41,20 @@ void lcov_done(struct lcov *l)
 
 /* --- one record ---------------------------------------------------------------- */
 
+/* The part of a name that is kept: it ends at a NUL byte. */
+static struct slice lcov_name(struct slice s)
+{
+	size_t n = s.n < LCOV_NAME_MAX ? s.n : LCOV_NAME_MAX;
+	const char *end = n > 0 ? memchr(s.p, '\0', n) : NULL;
+
+	return (struct slice){s.p, end ? (size_t)(end - s.p) : n};
+}
+
 static char *lcov_text(struct slice s)
 {
-	return xasprintf("%.*s", (int)(s.n < LCOV_NAME_MAX ? s.n : LCOV_NAME_MAX), s.p);
+	struct slice name = lcov_name(s);
+
+	return xasprintf("%.*s", (int)name.n, name.p);
 }
 
 static bool lcov_begin_file(struct lcov_reader *r, struct slice path)
@@ -106,24 +117,20 @@ static bool lcov_read_function(struct lcov_reader *r, struct slice s)
 	return true;
 }
 
-static bool lcov_is_named(const struct lcov_function *fn, struct slice name)
-{
-	return strlen(fn->name) == (name.n < LCOV_NAME_MAX ? name.n : LCOV_NAME_MAX) &&
-	       strncmp(fn->name, name.p, strlen(fn->name)) == 0;
-}
-
 /* "FNDA:count,name", in the order of the FN records.  A name without an FN nearby is ignored. */
 static bool lcov_read_count(struct lcov_reader *r, struct slice s)
 {
 	struct lcov_file *f = r->file;
+	struct slice name;
 	uint64_t count;
 
 	if (!scan_u64(&s, 10, UINT64_MAX, &count) || !lcov_comma(&s))
 		return false;
+	name = lcov_name(s);
 	for (size_t i = 0; i < f->n_functions && i < NEARBY; i++) {
 		size_t at = (r->next_fnda + i) % f->n_functions;
 
-		if (!lcov_is_named(&f->functions[at], s))
+		if (!slice_eq(slice_of(f->functions[at].name), name))
 			continue;
 		f->functions[at].count = count;
 		r->next_fnda = at + 1;

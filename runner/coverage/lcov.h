@@ -24,7 +24,7 @@ struct lcov_line {
 };
 
 struct lcov_function {
-	char *name; /* owned; may hold any bytes but newlines */
+	char *name; /* owned; may hold any bytes but newlines and NUL */
 	uint32_t line;
 	uint64_t count;
 };

@@ -288,6 +288,20 @@ static void test_long_names(void **state)
 	assert_int_equal(l.v[0].functions[0].count, 3);
 }
 
+/* A name ends at a NUL byte, and its count is found all the same. */
+static void test_nul(void **state)
+{
+	static const char text[] = "SF:a\0b\nFN:1,f\0g\nFNDA:3,f\0g\nend_of_record\n";
+	_autolcov_ struct lcov l = {0};
+	struct err e;
+
+	(void)state;
+	assert_int_equal(lcov_parse((struct slice){text, sizeof(text) - 1}, &l, &e), 0);
+	assert_string_equal(l.v[0].path, "a");
+	assert_string_equal(l.v[0].functions[0].name, "f");
+	assert_int_equal(l.v[0].functions[0].count, 3);
+}
+
 static void test_many(void **state)
 {
 	enum { MANY = 5000 };
@@ -372,6 +386,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_outside_of_a_file),
     cmocka_unit_test(test_limits_of_numbers),
     cmocka_unit_test(test_long_names),
+    cmocka_unit_test(test_nul),
     cmocka_unit_test(test_many),
     cmocka_unit_test(test_function_at),
     cmocka_unit_test(test_function_end),
