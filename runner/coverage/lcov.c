@@ -153,6 +153,14 @@ static bool lcov_read_line(struct lcov_reader *r, struct slice s)
 	return true;
 }
 
+/* Removes a condition with only one outcome in the text: nothing is known about the other. */
+static void lcov_drop_half(struct lcov_reader *r)
+{
+	if (r->half)
+		r->file->n_branches--;
+	r->half = false;
+}
+
 /* "BRDA:line,block,branch,taken": two records for a condition, true and false.  "-": it was never
  * evaluated. */
 static bool lcov_read_branch(struct lcov_reader *r, struct slice s)
@@ -170,6 +178,7 @@ static bool lcov_read_branch(struct lcov_reader *r, struct slice s)
 		r->half = false;
 		return true;
 	}
+	lcov_drop_half(r);
 	f->branches = lcov_room(f->branches, f->n_branches, &r->cap_branches, sizeof(*f->branches));
 	f->branches[f->n_branches++] = (struct lcov_branch){.line = line, .yes = taken};
 	r->at = line;
@@ -217,6 +226,7 @@ static bool lcov_end_file(struct lcov_reader *r)
 
 	if (!f)
 		return false;
+	lcov_drop_half(r);
 	if (f->n_lines > 0)
 		lcov_join_lines(f);
 	if (f->n_functions > 0)

@@ -127,6 +127,19 @@ static void test_branch_blocks_again(void **state)
 	branch_is(&l.v[0].branches[1], 7, 3, 4);
 }
 
+/* One outcome alone does not show that the other never came. */
+static void test_branch_without_its_pair(void **state)
+{
+	_autolcov_ struct lcov l = parsed_lcov(
+	    "SF:a\nBRDA:1,0,0,5\nBRDA:2,0,0,1\nBRDA:2,0,1,2\nBRDA:3,0,0,7\nBRDA:3,1,1,8\n"
+	    "end_of_record\nSF:b\nBRDA:3,1,1,9\nend_of_record\n");
+
+	(void)state;
+	assert_int_equal(l.v[0].n_branches, 1);
+	branch_is(&l.v[0].branches[0], 2, 1, 2);
+	assert_int_equal(l.v[1].n_branches, 0);
+}
+
 static void test_files(void **state)
 {
 	_autolcov_ struct lcov l = parsed_lcov("SF:a\nFN:1,f\nFNDA:1,f\nDA:1,1\nend_of_record\n"
@@ -378,6 +391,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names_with_one_begin),
     cmocka_unit_test(test_branches),
     cmocka_unit_test(test_branch_blocks_again),
+    cmocka_unit_test(test_branch_without_its_pair),
     cmocka_unit_test(test_files),
     cmocka_unit_test(test_nothing),
     cmocka_unit_test(test_unknown_records),
