@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { NEARBY = 64 };
+enum { NEARBY = 64, ROOM_FIRST = 16 };
 
 /* What is known while a tracefile is read. */
 struct lcov_reader {
 	struct lcov l;
 	struct lcov_file *file; /* the section; NULL: outside of one */
-	size_t cap_lines, cap_functions, cap_branches;
+	size_t cap_files, cap_lines, cap_functions, cap_branches;
 	size_t records;
 	uint64_t block;	  /* of the branch that was read last */
 	uint32_t at;	  /* its line */
@@ -57,13 +57,28 @@ static char *lcov_text(struct slice s)
 	return xasprintf("%.*s", (int)name.n, name.p);
 }
 
+/* Grows an array to hold one element more. */
+static void *lcov_room(void *v, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return v;
+	*cap = *cap ? *cap * 2 : ROOM_FIRST;
+	return xreallocarray(v, *cap, size);
+}
+
+/* Gives back what an array has more than its n elements. */
+static void *lcov_fit(void *v, size_t n, size_t size)
+{
+	return n > 0 ? xreallocarray(v, n, size) : v;
+}
+
 static bool lcov_begin_file(struct lcov_reader *r, struct slice path)
 {
 	struct lcov *l = &r->l;
 
-	if (r->file || path.n == 0)
+	if (r->file || path.n == 0 || ++r->records > LCOV_RECORDS_MAX)
 		return false;
-	l->v = xreallocarray(l->v, l->n + 1, sizeof(*l->v));
+	l->v = lcov_room(l->v, l->n, &r->cap_files, sizeof(*l->v));
 	r->file = &l->v[l->n++];
 	*r->file = (struct lcov_file){.path = lcov_text(path)};
 	r->cap_lines = r->cap_functions = r->cap_branches = r->next_fnda = 0;
@@ -84,15 +99,6 @@ static bool lcov_number(struct slice *io, uint32_t *ret)
 		return false;
 	*ret = (uint32_t)n;
 	return true;
-}
-
-/* Grows an array to hold one element more. */
-static void *lcov_room(void *v, size_t n, size_t *cap, size_t size)
-{
-	if (n < *cap)
-		return v;
-	*cap = *cap ? *cap * 2 : 64;
-	return xreallocarray(v, *cap, size);
 }
 
 /* "FN:line,name"; newer tools may write the last line as well: "FN:line,end,name". */
@@ -231,6 +237,9 @@ static bool lcov_end_file(struct lcov_reader *r)
 		lcov_join_lines(f);
 	if (f->n_functions > 0)
 		qsort(f->functions, f->n_functions, sizeof(*f->functions), lcov_by_start);
+	f->lines = lcov_fit(f->lines, f->n_lines, sizeof(*f->lines));
+	f->functions = lcov_fit(f->functions, f->n_functions, sizeof(*f->functions));
+	f->branches = lcov_fit(f->branches, f->n_branches, sizeof(*f->branches));
 	r->file = NULL;
 	return true;
 }

@@ -14,7 +14,7 @@
  * names its files and functions. */
 
 enum {
-	LCOV_RECORDS_MAX = 20 * 1000 * 1000, /* lines, functions and branches of a tracefile */
+	LCOV_RECORDS_MAX = 20 * 1000 * 1000, /* files, lines, functions, branches of a tracefile */
 	LCOV_NAME_MAX = 4096,		     /* bytes of a path or a function's name */
 };
 
