@@ -19,12 +19,12 @@ enum { LISTING_LINES_MAX = 20 * 1000 * 1000 };
 
 struct listing_file {
 	struct slice path;
-	struct slice *lines; /* [0] is line 1; empty: not in the listing */
-	size_t n;
+	struct slice *lines; /* [0] is line 1 */
+	size_t n;	     /* at least 1 */
 };
 
 struct listing {
-	struct listing_file *v;
+	struct listing_file *v; /* by path; files without lines are left out */
 	size_t n;
 };
 #define _autolisting_ CLEANUP(listing_done) /* include base/cleanup.h */
@@ -34,7 +34,7 @@ void listing_done(struct listing *l);
  * NULL.  What is not understood is left out. */
 void listing_parse(struct slice text, const char *only, struct listing *ret);
 
-/* The file's text; NULL: it is not there. */
+/* The file's text, the first if there are several; NULL: it is not there. */
 const struct listing_file *listing_find(const struct listing *l, const char *path);
 /* "": there is no such line. */
 struct slice listing_line(const struct listing_file *f, uint32_t line);

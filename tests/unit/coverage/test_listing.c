@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
+#include "base/buf.h"
 #include "base/memory.h"
 #include "tests/unit/coverage/parsed.h"
 
@@ -59,6 +60,7 @@ static void test_files(void **state)
 	assert_null(listing_find(&l, "/src/a.c")); /* without a line */
 	assert_null(listing_find(&l, "/src/"));
 	assert_null(listing_find(&l, ""));
+	assert_int_equal(l.n, 3);
 }
 
 /* llvm-cov may print a header although there is only one file. */
@@ -68,6 +70,7 @@ static void test_one_file_with_header(void **state)
 
 	(void)state;
 	line_is(&l, "/src/a.c", 1, "a1");
+	assert_int_equal(l.n, 1);
 }
 
 static void test_no_text(void **state)
@@ -77,6 +80,7 @@ static void test_no_text(void **state)
 
 	(void)state;
 	assert_null(listing_find(&none, "/src/a.c"));
+	assert_int_equal(none.n, 0);
 	assert_int_equal(lost.n, 0); /* a line of no file */
 }
 
@@ -191,6 +195,30 @@ static void test_hostile(void **state)
 	assert_int_equal(l.n, 0);
 }
 
+/* Every file is found at once: with a search from the first file, this takes minutes. */
+static void test_many_files(void **state)
+{
+	enum { MANY = 60000 };
+	struct buf b = BUF_INIT(1 << 24);
+	struct listing l;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		buf_printf(&b, "/src/%06d.c:\n1|1|%d\n", (i * 7919) % MANY, i);
+	listing_parse(buf_slice(&b), NULL, &l);
+	assert_int_equal(l.n, MANY);
+	for (int round = 0; round < 10; round++)
+		for (int i = 0; i < MANY; i++) {
+			char path[32], line[16];
+
+			snprintf(path, sizeof(path), "/src/%06d.c", (i * 7919) % MANY);
+			snprintf(line, sizeof(line), "%d", i);
+			line_is(&l, path, 1, line);
+		}
+	listing_done(&l);
+	buf_done(&b);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_one_file),
     cmocka_unit_test(test_files),
@@ -202,6 +230,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_order),
     cmocka_unit_test(test_sub_views),
     cmocka_unit_test(test_hostile),
+    cmocka_unit_test(test_many_files),
 };
 
 UNIT_MAIN(tests)
