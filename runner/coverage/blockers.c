@@ -50,17 +50,47 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Where the parameters begin, outside of template arguments; the length without one. */
+/* Whether what follows a closing parenthesis names something inside of it: "f(int) const::Local",
+ * "(anonymous namespace)::f". */
+static bool name_goes_on(const char *rest)
+{
+	static const char *const words[] = {" const", " volatile"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strncmp(rest, words[i], strlen(words[i])) == 0)
+			rest += strlen(words[i]);
+	return strncmp(rest, "::", 2) == 0;
+}
+
+/* Where the parameters begin, outside of template arguments; the length without any. */
 static size_t name_parameters(const char *s, size_t n)
 {
-	int depth = 0;
+	int arguments = 0, depth = 0;
+	size_t open = n;
 
 	for (size_t i = 0; i < n; i++) {
-		depth += (s[i] == '<') - (s[i] == '>');
-		if (s[i] == '(' && depth == 0 && i > 0)
-			return i;
+		if (depth == 0)
+			arguments += (s[i] == '<') - (s[i] == '>');
+		if (arguments != 0)
+			continue;
+		if (s[i] == '(' && depth++ == 0)
+			open = i;
+		if (s[i] == ')' && depth > 0 && --depth == 0 && !name_goes_on(s + i + 1))
+			return open;
 	}
-	return n;
+	return depth > 0 ? open : n;
+}
+
+/* Source text does not call an operator of C++ by its name: "R::operator bool() const". */
+static bool name_is_operator(const char *function)
+{
+	static const char word[] = "operator";
+
+	for (const char *p = function; (p = strstr(p, word)); p++)
+		if ((p == function || !is_word(p[-1])) && p[strlen(word)] &&
+		    !is_word(p[strlen(word)]))
+			return true;
+	return false;
 }
 
 /* Steps back over the template arguments that end before `end`. */
@@ -80,6 +110,8 @@ struct slice blockers_call_name(const char *function)
 	size_t end = name_without_arguments(function, name_parameters(function, strlen(function)));
 	size_t from = end;
 
+	if (name_is_operator(function))
+		return SLICE("");
 	while (from > 0 && is_word(function[from - 1]))
 		from--;
 	return (struct slice){function + from, end - from < BLOCKERS_NAME_MAX ? end - from : 0};

@@ -405,6 +405,68 @@ static void test_huge_counts(void **state)
 /* --- names
  * ----------------------------------------------------------------------------------------- */
 
+static void test_names(void **state)
+{
+	static const struct {
+		const char *function, *name;
+	} cases[] = {
+	    {"main", "main"},
+	    {"a.c:f", "f"},
+	    {"src/a.c;f_1", "f_1"},
+	    {"f()", "f"},
+	    {"ns::un(int)", "un"},
+	    {"ns::Reader<int>::parse(char*) const", "parse"},
+	    {"int ns::tp<int>(int)", "tp"},
+	    {"double ns::tp<std::vector<int, std::allocator<int> > >(double)", "tp"},
+	    {"void f<void (*)(int)>(void (*)(int))", "f"},
+	    {"std::vector<int, std::allocator<int> > ns::make(std::pair<int, int> const&)", "make"},
+	    {"(anonymous namespace)::f(int)", "f"},
+	    {"b.cc:(anonymous namespace)::f()", "f"},
+	    {"int (anonymous namespace)::tp<int>(int)", "tp"},
+	    {"ns::(anonymous namespace)::R<(anonymous namespace)::E>::get() const", "get"},
+	    {"b.cc:(anonymous namespace)::R<int>::R(int)", "R"},
+	    {"b.cc:(anonymous namespace)::R<int>::~R()", "R"},
+	    {"f(int)::Local::bar(char)", "bar"},
+	    {"C::f(int) const::Local::bar(char)", "bar"},
+	    {"f(void (*)(int))", "f"},
+	    /* Source text does not call these by a name. */
+	    {"main::$_0::operator()(int) const", ""},
+	    {"f(int)::$_0::operator()(int) const", ""},
+	    {"R<int>::operator<(R<int> const&) const", ""},
+	    {"std::ostream& operator<< <char>(std::ostream&, char)", ""},
+	    {"R::operator->() const", ""},
+	    {"R::operator bool() const", ""},
+	    {"operator new(unsigned long)", ""},
+	    /* Words of C that only look like it. */
+	    {"operator", "operator"},
+	    {"my_operator", "my_operator"},
+	    {"operators(int)", "operators"},
+	    {"a.c:operator_of", "operator_of"},
+	    /* Damaged. */
+	    {"", ""},
+	    {"(", ""},
+	    {"()", ""},
+	    {")", ""},
+	    {"<>", ""},
+	    {">", ""},
+	    {"f(int", "f"},
+	    {"(anonymous namespace)", ""},
+	    {"(anonymous namespace)::", ""},
+	    {"f<", ""},
+	    {"a.c:", ""},
+	    {"\xff\xfe", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct slice name = blockers_call_name(cases[i].function);
+
+		if (!slice_eq(name, slice_of(cases[i].name)))
+			fail_msg("%s: '%.*s' is not '%s'", cases[i].function, (int)name.n, name.p,
+				 cases[i].name);
+	}
+}
+
 static void test_long_name(void **state)
 {
 	char name[BLOCKERS_NAME_MAX + 1];
@@ -439,6 +501,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ranking),
     cmocka_unit_test(test_ranking_of_equals),
     cmocka_unit_test(test_huge_counts),
+    cmocka_unit_test(test_names),
     cmocka_unit_test(test_long_name),
 };
 
