@@ -319,6 +319,9 @@ struct scope {
 	const struct lcov_function *fn;
 	struct candidate_branch *v; /* by line */
 	size_t n, cap;
+	size_t branch;	    /* of the file: the next one of the walk */
+	uint32_t evaluated; /* the last line so far with a condition that was; 0: none */
+	uint32_t before;    /* the last reached line so far, or the first of its condition */
 };
 
 static bool is_one_sided(const struct lcov_branch *b)
@@ -353,37 +356,52 @@ static struct candidate_branch *scope_last(struct scope *s, uint32_t from, uint3
 	return NULL;
 }
 
-/* The condition that blocks the unreached lines that begin at `line`; `before` is the last reached
- * line.  A body follows its condition; an else branch, and what follows an early return, follow a
- * body. */
-static struct candidate_branch *scope_blocker(struct scope *s, uint32_t before, uint32_t line)
+/* The condition that blocks the unreached lines that begin at `line`.  A body follows its
+ * condition; an else branch, and what follows an early return, follow a body. */
+static struct candidate_branch *scope_blocker(struct scope *s, uint32_t line)
 {
 	struct candidate_branch *c = scope_last(s, line, line, true); /* a switch's label */
 
 	if (!c)
-		c = scope_last(s, before, line, true);
+		c = scope_last(s, s->before, line, true);
 	if (!c)
 		c = scope_last(s, 0, line, false);
 	return c ? c : scope_last(s, 0, line, true);
+}
+
+/* Walks over a reached line.  If only operands stand in it that were never evaluated, it belongs to
+ * a condition that began in a line before: "a &&\n b". */
+static void scope_pass(struct scope *s, uint32_t line)
+{
+	const struct lcov_file *f = s->file;
+	bool has_branch = false;
+
+	for (; s->branch < f->n_branches && f->branches[s->branch].line <= line; s->branch++) {
+		const struct lcov_branch *b = &f->branches[s->branch];
+
+		has_branch |= b->line == line;
+		if (b->line == line && (b->yes > 0 || b->no > 0))
+			s->evaluated = line;
+	}
+	s->before = has_branch && s->evaluated > 0 ? s->evaluated : line;
 }
 
 static void scope_walk(struct scope *s, uint32_t end)
 {
 	const struct lcov_file *f = s->file;
 	struct candidate_branch *c = NULL;
-	uint32_t before = s->fn->line;
 	bool inside = false;
 
 	for (size_t i = line_from(f, s->fn->line); i < f->n_lines && f->lines[i].line <= end; i++) {
 		uint32_t line = f->lines[i].line;
 
 		if (f->lines[i].count > 0) {
-			before = line;
+			scope_pass(s, line);
 			inside = false;
 			continue;
 		}
 		if (!inside || scope_last(s, line, line, true))
-			c = scope_blocker(s, before, line);
+			c = scope_blocker(s, line);
 		inside = true;
 		if (!c)
 			continue;
@@ -415,11 +433,12 @@ static void scope_take(const struct scope *s, const struct candidate_branch *c)
 static void scope_find(struct finder *f, const struct lcov_file *file,
 		       const struct lcov_function *fn, size_t *io_branch)
 {
-	struct scope s = {.f = f, .file = file, .fn = fn};
+	struct scope s = {.f = f, .file = file, .fn = fn, .before = fn->line};
 	uint32_t end = lcov_function_end(file, fn);
 
 	while (*io_branch < file->n_branches && file->branches[*io_branch].line < fn->line)
 		++*io_branch;
+	s.branch = *io_branch;
 	for (; *io_branch < file->n_branches && file->branches[*io_branch].line <= end;
 	     ++*io_branch) {
 		if (!is_one_sided(&file->branches[*io_branch]))

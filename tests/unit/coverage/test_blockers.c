@@ -83,7 +83,25 @@ static void test_switch(void **state)
 	code_blocks(&c, 2, 9, true, 2, 0);
 }
 
-/* The operand that failed is the last one that was evaluated. */
+/* As clang 14 counts: the lines of a condition have the count of its first line, and an operand
+ * that was not evaluated has no outcome. */
+static void test_condition_over_lines(void **state)
+{
+	_autocode_ struct code c = CODE_INIT;
+
+	(void)state;
+	code_add(&c, "/a.c",
+		 "FN:1,f\nFNDA:9,f\nBRDA:2,0,0,9\nBRDA:2,0,1,0\nBRDA:4,0,0,0\nBRDA:4,0,1,9\n"
+		 "BRDA:5,0,0,-\nBRDA:5,0,1,-\nBRDA:6,0,0,-\nBRDA:6,0,1,-\nBRDA:6,1,2,-\n"
+		 "BRDA:6,1,3,-\n",
+		 "9|void f(int x) {\n9|\tif (x)\n9|\t\tx++;\n9|\tif (x == 1 &&\n9|\t    y == 2 &&\n"
+		 "9|\t    (z || a))\n0|\t\tg(x);\n9|}\n");
+	code_find(&c, true);
+	assert_int_equal(c.n, 1);
+	code_blocks(&c, 0, 4, true, 1, 0);
+}
+
+/* The failing operand is the last evaluated one. */
 static void test_last_operand(void **state)
 {
 	_autocode_ struct code c = CODE_INIT;
@@ -485,6 +503,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_early_return),
     cmocka_unit_test(test_no_blocker),
     cmocka_unit_test(test_switch),
+    cmocka_unit_test(test_condition_over_lines),
     cmocka_unit_test(test_last_operand),
     cmocka_unit_test(test_nested),
     cmocka_unit_test(test_functions_apart),
