@@ -235,12 +235,26 @@ static const struct lcov_function *function_next(const struct lcov_file *f, size
 	return first;
 }
 
+/* The first reached line behind the first line of an unreached function: of the function around it,
+ * if it is a lambda or in a local class.  0: there is none. */
+static uint32_t function_leaves(const struct lcov_file *file, const struct lcov_function *fn)
+{
+	uint32_t end = lcov_function_end(file, fn);
+
+	for (size_t i = line_from(file, fn->line); i < file->n_lines && file->lines[i].line <= end;
+	     i++)
+		if (file->lines[i].line > fn->line && file->lines[i].count > 0)
+			return file->lines[i].line;
+	return 0;
+}
+
 static void node_add(struct finder *f, const struct lcov_file *file, const struct lcov_function *fn)
 {
+	uint32_t leaves = function_leaves(file, fn);
 	struct node node = {.file = file,
 			    .name = blockers_call_name(fn->name),
 			    .line = fn->line,
-			    .end = lcov_function_end(file, fn)};
+			    .end = leaves ? leaves - 1 : lcov_function_end(file, fn)};
 
 	for (size_t i = line_from(file, node.line);
 	     i < file->n_lines && file->lines[i].line <= node.end; i++)
@@ -386,13 +400,13 @@ static void scope_pass(struct scope *s, uint32_t line)
 	s->before = has_branch && s->evaluated > 0 ? s->evaluated : line;
 }
 
-static void scope_walk(struct scope *s, uint32_t end)
+static void scope_walk(struct scope *s, uint32_t from, uint32_t end)
 {
 	const struct lcov_file *f = s->file;
 	struct candidate_branch *c = NULL;
 	bool inside = false;
 
-	for (size_t i = line_from(f, s->fn->line); i < f->n_lines && f->lines[i].line <= end; i++) {
+	for (size_t i = line_from(f, from); i < f->n_lines && f->lines[i].line <= end; i++) {
 		uint32_t line = f->lines[i].line;
 
 		if (f->lines[i].count > 0) {
@@ -430,13 +444,14 @@ static void scope_take(const struct scope *s, const struct candidate_branch *c)
 	f->found[f->n_found++] = b;
 }
 
+/* The function's lines in a range. */
 static void scope_find(struct finder *f, const struct lcov_file *file,
-		       const struct lcov_function *fn, size_t *io_branch)
+		       const struct lcov_function *fn, uint32_t from, uint32_t end,
+		       size_t *io_branch)
 {
-	struct scope s = {.f = f, .file = file, .fn = fn, .before = fn->line};
-	uint32_t end = lcov_function_end(file, fn);
+	struct scope s = {.f = f, .file = file, .fn = fn, .before = from};
 
-	while (*io_branch < file->n_branches && file->branches[*io_branch].line < fn->line)
+	while (*io_branch < file->n_branches && file->branches[*io_branch].line < from)
 		++*io_branch;
 	s.branch = *io_branch;
 	for (; *io_branch < file->n_branches && file->branches[*io_branch].line <= end;
@@ -450,7 +465,7 @@ static void scope_find(struct finder *f, const struct lcov_file *file,
 		s.n++;
 	}
 	if (s.n > 0)
-		scope_walk(&s, end);
+		scope_walk(&s, from, end);
 	for (size_t i = 0; i < s.n; i++) {
 		scope_take(&s, &s.v[i]);
 		free(s.v[i].calls.v);
@@ -471,6 +486,7 @@ static int blocker_by_lines(const void *a, const void *b)
 
 static void blockers_of_file(struct finder *f, struct lcov_file *file)
 {
+	const struct lcov_function *outer = NULL; /* the last reached function */
 	size_t branch = 0;
 
 	if (file->n_branches > 0)
@@ -478,9 +494,12 @@ static void blockers_of_file(struct finder *f, struct lcov_file *file)
 	for (size_t at = 0; at < file->n_functions;) {
 		bool reached;
 		const struct lcov_function *fn = function_next(file, &at, &reached);
+		uint32_t from = reached ? fn->line : function_leaves(file, fn);
 
 		if (reached)
-			scope_find(f, file, fn, &branch);
+			outer = fn;
+		if (outer && from > 0)
+			scope_find(f, file, outer, from, lcov_function_end(file, fn), &branch);
 	}
 }
 

@@ -356,6 +356,26 @@ static void test_nothing(void **state)
 /* --- lambdas -----------------------------------------------------------------------------------
  */
 
+/* A function that begins inside of another one and was not reached: the lines behind it are those
+ * of the outer function. */
+static void test_lambda(void **state)
+{
+	_autocode_ struct code c = CODE_INIT;
+
+	(void)state;
+	code_add(
+	    &c, "/a.cc",
+	    "FN:1,f(int)\nFN:2,f(int)::$_0::operator()(int) const\nFN:9,g(int)\nFNDA:5,f(int)\n"
+	    "FNDA:0,f(int)::$_0::operator()(int) const\nFNDA:0,g(int)\nBRDA:5,0,0,0\n"
+	    "BRDA:5,0,1,5\n",
+	    "5|void f(int x) {\n5|\tauto l = [](int x) {\n0|\t\tg(x);\n5|\t};\n5|\tif (x == 1)\n"
+	    "0|\t\tx++;\n5|}\n-|\n0|void g(int x) {\n0|}\n");
+	code_find(&c, true);
+	assert_int_equal(c.n, 1);
+	code_blocks(&c, 0, 5, true, 1, 0);
+	assert_string_equal(c.v[0].function->name, "f(int)");
+}
+
 /* --- ranking -------------------------------------------------------------------------------------
  */
 
@@ -517,6 +537,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_instances),
     cmocka_unit_test(test_no_source),
     cmocka_unit_test(test_nothing),
+    cmocka_unit_test(test_lambda),
     cmocka_unit_test(test_ranking),
     cmocka_unit_test(test_ranking_of_equals),
     cmocka_unit_test(test_huge_counts),
