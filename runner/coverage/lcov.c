@@ -76,7 +76,7 @@ static bool lcov_begin_file(struct lcov_reader *r, struct slice path)
 {
 	struct lcov *l = &r->l;
 
-	if (r->file || path.n == 0 || ++r->records > LCOV_RECORDS_MAX)
+	if (r->file || lcov_name(path).n == 0 || ++r->records > LCOV_RECORDS_MAX)
 		return false;
 	l->v = lcov_room(l->v, l->n, &r->cap_files, sizeof(*l->v));
 	r->file = &l->v[l->n++];

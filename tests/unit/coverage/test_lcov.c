@@ -305,7 +305,7 @@ static void test_long_names(void **state)
 static void test_nul(void **state)
 {
 	static const char text[] = "SF:a\0b\nFN:1,f\0g\nFNDA:3,f\0g\nend_of_record\n";
-	_autolcov_ struct lcov l = {0};
+	_autolcov_ struct lcov l = {0}, empty = {0};
 	struct err e;
 
 	(void)state;
@@ -313,6 +313,7 @@ static void test_nul(void **state)
 	assert_string_equal(l.v[0].path, "a");
 	assert_string_equal(l.v[0].functions[0].name, "f");
 	assert_int_equal(l.v[0].functions[0].count, 3);
+	assert_int_equal(lcov_parse(SLICE("SF:\0a\nend_of_record\n"), &empty, &e), -EBADMSG);
 }
 
 static void test_many(void **state)
