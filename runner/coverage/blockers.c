@@ -138,20 +138,29 @@ static int node_by_name(const void *a, const void *b)
 				  : (x->line > y->line) - (x->line < y->line);
 }
 
-/* The first node with this name; n_nodes: there is none. */
-static size_t node_find(const struct finder *f, struct slice name)
+/* The first node of this name, in this file or behind it; NULL: in any file.  A node of another
+ * name if there is none, or n_nodes. */
+static size_t node_find(const struct finder *f, struct slice name, const struct lcov_file *file)
 {
 	size_t from = 0, to = f->n_nodes;
 
 	while (from < to) {
 		size_t mid = from + (to - from) / 2;
+		int r = name_compare(f->nodes[mid].name, name);
 
-		if (name_compare(f->nodes[mid].name, name) < 0)
+		if (r < 0 || (r == 0 && file && f->nodes[mid].file < file))
 			from = mid + 1;
 		else
 			to = mid;
 	}
-	return from < f->n_nodes && slice_eq(f->nodes[from].name, name) ? from : f->n_nodes;
+	return from;
+}
+
+static bool node_is(const struct finder *f, size_t at, struct slice name,
+		    const struct lcov_file *file)
+{
+	return at < f->n_nodes && slice_eq(f->nodes[at].name, name) &&
+	       (!file || f->nodes[at].file == file);
 }
 
 static void calls_add(struct calls *c, size_t node)
@@ -169,17 +178,14 @@ static void calls_add(struct calls *c, size_t node)
 static void calls_add_name(const struct finder *f, const struct lcov_file *file, struct slice name,
 			   struct calls *io)
 {
-	size_t first = node_find(f, name), n = 0;
-	bool here = false;
+	size_t at = node_find(f, name, file);
 
-	for (size_t i = first; i < f->n_nodes && slice_eq(f->nodes[i].name, name); i++)
-		here |= f->nodes[i].file == file;
-	for (size_t i = first;
-	     i < f->n_nodes && slice_eq(f->nodes[i].name, name) && n < NAMESAKES_MAX; i++)
-		if (!here || f->nodes[i].file == file) {
-			calls_add(io, i);
-			n++;
-		}
+	if (!node_is(f, at, name, file)) {
+		file = NULL;
+		at = node_find(f, name, NULL);
+	}
+	for (size_t n = 0; n < NAMESAKES_MAX && node_is(f, at + n, name, file); n++)
+		calls_add(io, at + n);
 }
 
 /* Every "name(" of a line. */

@@ -3,7 +3,10 @@
 
 #include "tests/unit/coverage/code.h"
 
-/* --- conditions ------------------------------------------------------------------------ */
+#include <time.h>
+
+/* --- conditions
+ * ------------------------------------------------------------------------ */
 
 static void test_never_true(void **state)
 {
@@ -11,7 +14,8 @@ static void test_never_true(void **state)
 
 	(void)state;
 	code_add(&c, "/a.c", "FN:1,f\nFNDA:5,f\nBRDA:2,0,0,0\nBRDA:2,0,1,5\n",
-		 "5|void f(int x) {\n5|\tif (x == 1) {\n0|\t\tx++;\n-|\n0|\t\ty(x);\n0|\t}\n5|}\n");
+		 "5|void f(int x) {\n5|\tif (x == 1) "
+		 "{\n0|\t\tx++;\n-|\n0|\t\ty(x);\n0|\t}\n5|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 1);
 	code_blocks(&c, 0, 2, true, 3, 0);
@@ -38,11 +42,12 @@ static void test_early_return(void **state)
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
-	code_add(
-	    &c, "/a.c",
-	    "FN:1,f\nFNDA:7,f\nBRDA:2,0,0,3\nBRDA:2,0,1,4\nBRDA:4,0,0,4\nBRDA:4,0,1,0\n",
-	    "7|void f(int x) {\n7|\tif (x > 4)\n3|\t\treturn;\n4|\tif (x != 77)\n4|\t\treturn;\n"
-	    "0|\tx++;\n0|\tx--;\n0|}\n");
+	code_add(&c, "/a.c",
+		 "FN:1,f\nFNDA:7,f\nBRDA:2,0,0,3\nBRDA:2,0,1,4\nBRDA:4,0,0,4\nBRDA:4,"
+		 "0,1,0\n",
+		 "7|void f(int x) {\n7|\tif (x > 4)\n3|\t\treturn;\n4|\tif (x != "
+		 "77)\n4|\t\treturn;\n"
+		 "0|\tx++;\n0|\tx--;\n0|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 1);
 	code_blocks(&c, 0, 4, false, 3, 0);
@@ -55,26 +60,31 @@ static void test_no_blocker(void **state)
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
-	code_add(
-	    &c, "/a.c",
-	    "FN:1,f\nFNDA:5,f\nBRDA:2,0,0,2\nBRDA:2,0,1,3\nBRDA:4,0,0,-\nBRDA:4,0,1,-\n"
-	    "BRDA:5,0,0,0\nBRDA:5,0,1,3\n",
-	    "5|void f(int x) {\n5|\tif (x)\n2|\t\treturn;\n3|\tx++;\n3|\tif (x) return;\n3|}\n");
+	code_add(&c, "/a.c",
+		 "FN:1,f\nFNDA:5,f\nBRDA:2,0,0,2\nBRDA:2,0,1,3\nBRDA:4,0,0,-\nBRDA:4,"
+		 "0,1,-\n"
+		 "BRDA:5,0,0,0\nBRDA:5,0,1,3\n",
+		 "5|void f(int x) {\n5|\tif (x)\n2|\t\treturn;\n3|\tx++;\n3|\tif (x) "
+		 "return;\n3|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 0); /* and nothing is behind line 5 */
 }
 
-/* The labels of a switch are conditions: each blocks the lines to the next one. */
+/* The labels of a switch are conditions: each blocks the lines to the next one.
+ */
 static void test_switch(void **state)
 {
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
 	code_add(&c, "/a.c",
-		 "FN:1,f\nFNDA:9,f\nBRDA:3,0,0,0\nBRDA:3,0,1,9\nBRDA:5,0,0,0\nBRDA:5,0,1,9\n"
+		 "FN:1,f\nFNDA:9,f\nBRDA:3,0,0,0\nBRDA:3,0,1,9\nBRDA:5,0,0,0\nBRDA:5,"
+		 "0,1,9\n"
 		 "BRDA:9,0,0,0\nBRDA:9,0,1,9\nBRDA:11,0,0,9\nBRDA:11,0,1,0\n",
-		 "9|void f(int x) {\n9|\tswitch (x) {\n0|\tcase 1:\n0|\t\treturn;\n0|\tcase 2:\n"
-		 "0|\t\tx++;\n0|\t\tx++;\n0|\t\tbreak;\n0|\tcase 3:\n0|\t\tx--;\n9|\tdefault:\n"
+		 "9|void f(int x) {\n9|\tswitch (x) {\n0|\tcase "
+		 "1:\n0|\t\treturn;\n0|\tcase 2:\n"
+		 "0|\t\tx++;\n0|\t\tx++;\n0|\t\tbreak;\n0|\tcase "
+		 "3:\n0|\t\tx--;\n9|\tdefault:\n"
 		 "9|\t\tbreak;\n9|\t}\n9|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 3);
@@ -83,18 +93,20 @@ static void test_switch(void **state)
 	code_blocks(&c, 2, 9, true, 2, 0);
 }
 
-/* As clang 14 counts: the lines of a condition have the count of its first line, and an operand
- * that was not evaluated has no outcome. */
+/* As clang 14 counts: the lines of a condition have the count of its first
+ * line, and an operand that was not evaluated has no outcome. */
 static void test_condition_over_lines(void **state)
 {
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
 	code_add(&c, "/a.c",
-		 "FN:1,f\nFNDA:9,f\nBRDA:2,0,0,9\nBRDA:2,0,1,0\nBRDA:4,0,0,0\nBRDA:4,0,1,9\n"
+		 "FN:1,f\nFNDA:9,f\nBRDA:2,0,0,9\nBRDA:2,0,1,0\nBRDA:4,0,0,0\nBRDA:4,0,1,"
+		 "9\n"
 		 "BRDA:5,0,0,-\nBRDA:5,0,1,-\nBRDA:6,0,0,-\nBRDA:6,0,1,-\nBRDA:6,1,2,-\n"
 		 "BRDA:6,1,3,-\n",
-		 "9|void f(int x) {\n9|\tif (x)\n9|\t\tx++;\n9|\tif (x == 1 &&\n9|\t    y == 2 &&\n"
+		 "9|void f(int x) {\n9|\tif (x)\n9|\t\tx++;\n9|\tif (x == 1 &&\n9|\t    y "
+		 "== 2 &&\n"
 		 "9|\t    (z || a))\n0|\t\tg(x);\n9|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 1);
@@ -107,12 +119,13 @@ static void test_last_operand(void **state)
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
-	code_add(
-	    &c, "/a.c",
-	    "FN:1,f\nFNDA:9,f\nBRDA:2,0,0,5\nBRDA:2,0,1,4\nBRDA:3,0,0,0\nBRDA:3,0,1,5\n"
-	    "BRDA:4,0,0,-\nBRDA:4,0,1,-\n",
-	    "9|void f(int x) {\n9|\tif (x == 1 &&\n9|\t    y == 2 &&\n9|\t    z)\n0|\t\tg(x);\n"
-	    "9|}\n");
+	code_add(&c, "/a.c",
+		 "FN:1,f\nFNDA:9,f\nBRDA:2,0,0,5\nBRDA:2,0,1,4\nBRDA:3,0,0,0\nBRDA:3,"
+		 "0,1,5\n"
+		 "BRDA:4,0,0,-\nBRDA:4,0,1,-\n",
+		 "9|void f(int x) {\n9|\tif (x == 1 &&\n9|\t    y == 2 &&\n9|\t    "
+		 "z)\n0|\t\tg(x);\n"
+		 "9|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 1);
 	code_blocks(&c, 0, 3, true, 1, 0);
@@ -123,12 +136,13 @@ static void test_nested(void **state)
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
-	code_add(
-	    &c, "/a.c",
-	    "FN:1,f\nFNDA:9,f\nBRDA:2,0,0,0\nBRDA:2,0,1,9\nBRDA:3,0,0,-\nBRDA:3,0,1,-\n"
-	    "BRDA:7,0,0,4\nBRDA:7,0,1,5\nBRDA:8,0,0,0\nBRDA:8,0,1,4\n",
-	    "9|void f(int x) {\n9|\tif (x == 1) {\n0|\t\tif (y)\n0|\t\t\tz();\n0|\t\tz();\n9|\t}\n"
-	    "9|\tif (x == 2) {\n4|\t\tif (y)\n0|\t\t\tz();\n4|\t}\n9|}\n");
+	code_add(&c, "/a.c",
+		 "FN:1,f\nFNDA:9,f\nBRDA:2,0,0,0\nBRDA:2,0,1,9\nBRDA:3,0,0,-\nBRDA:3,"
+		 "0,1,-\n"
+		 "BRDA:7,0,0,4\nBRDA:7,0,1,5\nBRDA:8,0,0,0\nBRDA:8,0,1,4\n",
+		 "9|void f(int x) {\n9|\tif (x == 1) {\n0|\t\tif "
+		 "(y)\n0|\t\t\tz();\n0|\t\tz();\n9|\t}\n"
+		 "9|\tif (x == 2) {\n4|\t\tif (y)\n0|\t\t\tz();\n4|\t}\n9|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 2);
 	code_blocks(&c, 0, 2, true, 3, 0);
@@ -141,50 +155,74 @@ static void test_functions_apart(void **state)
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
-	code_add(
-	    &c, "/a.c",
-	    "FN:1,f\nFN:4,g\nFN:7,h\nFNDA:5,f\nFNDA:3,g\nFNDA:0,h\nBRDA:2,0,0,5\nBRDA:2,0,1,0\n"
-	    "BRDA:8,0,0,-\nBRDA:8,0,1,-\n",
-	    "5|void f(int x) {\n5|\tif (x) x++;\n5|}\n3|void g(int x) {\n3|\texit(0);\n0|}\n"
-	    "0|void h(int x) {\n0|\tif (x)\n0|\t\tx++;\n0|}\n");
+	code_add(&c, "/a.c",
+		 "FN:1,f\nFN:4,g\nFN:7,h\nFNDA:5,f\nFNDA:3,g\nFNDA:0,h\nBRDA:2,0,0,"
+		 "5\nBRDA:2,0,1,0\n"
+		 "BRDA:8,0,0,-\nBRDA:8,0,1,-\n",
+		 "5|void f(int x) {\n5|\tif (x) x++;\n5|}\n3|void g(int x) "
+		 "{\n3|\texit(0);\n0|}\n"
+		 "0|void h(int x) {\n0|\tif (x)\n0|\t\tx++;\n0|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 0);
 }
 
-/* --- calls --------------------------------------------------------------------------------- */
+/* --- calls
+ * ---------------------------------------------------------------------------------
+ */
 
 /* As clang 14 and llvm-cov 14 wrote it, but for the directory. */
 static const char real_trace[] =
-    "SF:/src/a.c\nFN:43,LLVMFuzzerTestOneInput\nFN:18,a.c:parse\nFN:13,a.c:second\nFN:6,a.c:deep\n"
-    "FNDA:3001,LLVMFuzzerTestOneInput\nFNDA:3001,a.c:parse\nFNDA:0,a.c:second\nFNDA:0,a.c:deep\n"
-    "FNF:4\nFNH:2\nDA:6,0\nDA:7,0\nDA:8,0\nDA:9,0\nDA:10,0\nDA:13,0\nDA:14,0\nDA:15,0\nDA:18,3001\n"
-    "DA:19,3001\nDA:20,0\nDA:21,3001\nDA:22,3001\nDA:23,3001\nDA:24,0\nDA:25,3001\nDA:26,0\n"
-    "DA:27,0\nDA:28,0\nDA:29,0\nDA:30,0\nDA:31,3001\nDA:32,3001\nDA:33,3001\nDA:34,3001\n"
-    "DA:35,3001\nDA:36,0\nDA:37,0\nDA:38,3001\nDA:39,3001\nDA:43,3001\nDA:44,3001\nDA:45,3001\n"
-    "DA:46,3001\nBRDA:7,0,0,-\nBRDA:7,0,1,-\nBRDA:19,0,0,0\nBRDA:19,0,1,3001\nBRDA:21,0,0,0\n"
-    "BRDA:21,0,1,3001\nBRDA:22,0,0,-\nBRDA:22,0,1,-\nBRDA:23,0,0,-\nBRDA:23,0,1,-\n"
-    "BRDA:23,1,2,-\nBRDA:23,1,3,-\nBRDA:26,0,0,0\nBRDA:26,0,1,3001\nBRDA:28,0,0,0\n"
-    "BRDA:28,0,1,3001\nBRDA:31,0,0,3001\nBRDA:31,0,1,0\nBRDA:34,0,0,3001\nBRDA:34,0,1,0\nBRF:20\n"
+    "SF:/src/"
+    "a.c\nFN:43,LLVMFuzzerTestOneInput\nFN:18,a.c:parse\nFN:13,a.c:second\nFN:"
+    "6,a.c:deep\n"
+    "FNDA:3001,LLVMFuzzerTestOneInput\nFNDA:3001,a.c:parse\nFNDA:0,a.c:"
+    "second\nFNDA:0,a.c:deep\n"
+    "FNF:4\nFNH:2\nDA:6,0\nDA:7,0\nDA:8,0\nDA:9,0\nDA:10,0\nDA:13,0\nDA:14,"
+    "0\nDA:15,0\nDA:18,3001\n"
+    "DA:19,3001\nDA:20,0\nDA:21,3001\nDA:22,3001\nDA:23,3001\nDA:24,0\nDA:25,"
+    "3001\nDA:26,0\n"
+    "DA:27,0\nDA:28,0\nDA:29,0\nDA:30,0\nDA:31,3001\nDA:32,3001\nDA:33,"
+    "3001\nDA:34,3001\n"
+    "DA:35,3001\nDA:36,0\nDA:37,0\nDA:38,3001\nDA:39,3001\nDA:43,3001\nDA:44,"
+    "3001\nDA:45,3001\n"
+    "DA:46,3001\nBRDA:7,0,0,-\nBRDA:7,0,1,-\nBRDA:19,0,0,0\nBRDA:19,0,1,"
+    "3001\nBRDA:21,0,0,0\n"
+    "BRDA:21,0,1,3001\nBRDA:22,0,0,-\nBRDA:22,0,1,-\nBRDA:23,0,0,-\nBRDA:23,0,"
+    "1,-\n"
+    "BRDA:23,1,2,-\nBRDA:23,1,3,-\nBRDA:26,0,0,0\nBRDA:26,0,1,3001\nBRDA:28,0,"
+    "0,0\n"
+    "BRDA:28,0,1,3001\nBRDA:31,0,0,3001\nBRDA:31,0,1,0\nBRDA:34,0,0,3001\nBRDA:"
+    "34,0,1,0\nBRF:20\n"
     "BRH:7\nLF:34\nLH:17\nend_of_record\n";
 static const char real_listing[] =
     "    1|       |#include <stdint.h>\n    2|       |#include <stddef.h>\n"
-    "    3|       |#include <stdlib.h>\n    4|       |\n    5|       |static int deep(int x)\n"
-    "    6|      0|{\n    7|      0|\tif (x > 3)\n    8|      0|\t\treturn deep(x - 1);\n"
+    "    3|       |#include <stdlib.h>\n    4|       |\n    5|       |static "
+    "int deep(int x)\n"
+    "    6|      0|{\n    7|      0|\tif (x > 3)\n    8|      0|\t\treturn "
+    "deep(x - 1);\n"
     "    9|      0|\treturn x;\n   10|      0|}\n   11|       |\n"
     "   12|       |static int second(const uint8_t *d)\n   13|      0|{\n"
     "   14|      0|\treturn deep(d[0]) + 1;\n   15|      0|}\n   16|       |\n"
-    "   17|       |static int parse(const uint8_t *d, size_t n)\n   18|  3.00k|{\n"
-    "   19|  3.00k|\tif (n < 2)\n   20|      0|\t\treturn -1;\n   21|  3.00k|\tif (d[0] == 'I' &&\n"
+    "   17|       |static int parse(const uint8_t *d, size_t n)\n   18|  "
+    "3.00k|{\n"
+    "   19|  3.00k|\tif (n < 2)\n   20|      0|\t\treturn -1;\n   21|  "
+    "3.00k|\tif (d[0] == 'I' &&\n"
     "   22|  3.00k|\t    d[1] == 'C' &&\n   23|  3.00k|\t    (d[1] || d[0]))\n"
     "   24|      0|\t\treturn second(d);\n   25|  3.00k|\tswitch (d[0]) {\n"
-    "   26|      0|\tcase 'a':\n   27|      0|\t\treturn 1;\n   28|      0|\tcase 'b':\n"
-    "   29|      0|\t\tsecond(d);\n   30|      0|\t\treturn 2;\n   31|  3.00k|\tdefault:\n"
+    "   26|      0|\tcase 'a':\n   27|      0|\t\treturn 1;\n   28|      "
+    "0|\tcase 'b':\n"
+    "   29|      0|\t\tsecond(d);\n   30|      0|\t\treturn 2;\n   31|  "
+    "3.00k|\tdefault:\n"
     "   32|  3.00k|\t\tbreak;\n   33|  3.00k|\t}\n   34|  3.00k|\tif (n > 1)\n"
-    "   35|  3.00k|\t\tn++;\n   36|      0|\telse\n   37|      0|\t\tn = second(d);\n"
+    "   35|  3.00k|\t\tn++;\n   36|      0|\telse\n   37|      0|\t\tn = "
+    "second(d);\n"
     "   38|  3.00k|\treturn (int)n;\n   39|  3.00k|}\n   40|       |\n"
-    "   41|       |int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);\n"
-    "   42|       |int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)\n"
-    "   43|  3.00k|{\n   44|  3.00k|\tparse(data, size);\n   45|  3.00k|\treturn 0;\n"
+    "   41|       |int LLVMFuzzerTestOneInput(const uint8_t *data, size_t "
+    "size);\n"
+    "   42|       |int LLVMFuzzerTestOneInput(const uint8_t *data, size_t "
+    "size)\n"
+    "   43|  3.00k|{\n   44|  3.00k|\tparse(data, size);\n   45|  "
+    "3.00k|\treturn 0;\n"
     "   46|  3.00k|}\n";
 
 static void test_real(void **state)
@@ -204,7 +242,8 @@ static void test_real(void **state)
 	slice_is(c.v[0].text, "\tcase 'b':");
 }
 
-/* A function that two calls lead to counts once; so does a function that calls itself. */
+/* A function that two calls lead to counts once; so does a function that calls
+ * itself. */
 static void test_chain(void **state)
 {
 	_autocode_ struct code c = CODE_INIT;
@@ -223,14 +262,16 @@ static void test_chain(void **state)
 	code_blocks(&c, 0, 2, true, 1 + 3 + 2 + 3, 3);
 }
 
-/* What a reached function calls in an unreached line, and a call in the condition's own line. */
+/* What a reached function calls in an unreached line, and a call in the
+ * condition's own line. */
 static void test_call_in_the_line(void **state)
 {
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
 	code_add(&c, "/a.c", "FN:1,f\nFN:4,g\nFNDA:5,f\nFNDA:0,g\nBRDA:2,0,0,0\nBRDA:2,0,1,5\n",
-		 "5|void f(int x) {\n5|\tif (x == 1) g(x);\n5|}\n0|void g(int x) {\n0|}\n");
+		 "5|void f(int x) {\n5|\tif (x == 1) g(x);\n5|}\n0|void g(int x) "
+		 "{\n0|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 1);
 	code_blocks(&c, 0, 2, true, 2, 1);
@@ -256,24 +297,25 @@ static void test_words_that_are_no_calls(void **state)
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
-	code_add(
-	    &c, "/a.c", "FN:1,f\nFN:5,g\nFNDA:5,f\nFNDA:0,g\nBRDA:2,0,0,0\nBRDA:2,0,1,5\n",
-	    "5|void f(int x) {\n5|\tif (x == 1)\n0|\t\tgg(x), g2(), x = g, _g(1), g[(1)], g;\n5|}\n"
-	    "0|void g(int x) {\n0|}\n");
+	code_add(&c, "/a.c", "FN:1,f\nFN:5,g\nFNDA:5,f\nFNDA:0,g\nBRDA:2,0,0,0\nBRDA:2,0,1,5\n",
+		 "5|void f(int x) {\n5|\tif (x == 1)\n0|\t\tgg(x), g2(), x = g, "
+		 "_g(1), g[(1)], g;\n5|}\n"
+		 "0|void g(int x) {\n0|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 1);
 	code_blocks(&c, 0, 2, true, 1, 0);
 }
 
-/* "name" and "(" in different lines: not seen, and no access beyond the line. */
+/* "name" and "(" in different lines: not seen, and no access beyond the line.
+ */
 static void test_end_of_line(void **state)
 {
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
-	code_add(
-	    &c, "/a.c", "FN:1,f\nFN:6,g\nFNDA:5,f\nFNDA:0,g\nBRDA:2,0,0,0\nBRDA:2,0,1,5\n",
-	    "5|void f(int x) {\n5|\tif (x == 1)\n0|\t\tg\n0|\t\t(x);\n5|}\n0|void g(int x) {\n");
+	code_add(&c, "/a.c", "FN:1,f\nFN:6,g\nFNDA:5,f\nFNDA:0,g\nBRDA:2,0,0,0\nBRDA:2,0,1,5\n",
+		 "5|void f(int x) {\n5|\tif (x == "
+		 "1)\n0|\t\tg\n0|\t\t(x);\n5|}\n0|void g(int x) {\n");
 	code_find(&c, true);
 	code_blocks(&c, 0, 2, true, 2, 0);
 }
@@ -310,17 +352,19 @@ static void test_namesakes(void **state)
 	assert_string_equal(c.v[2].file->path, "/a.c");
 }
 
-/* Instances of a template begin at one line: they count as one function, which was reached if one
- * of them was. */
+/* Instances of a template begin at one line: they count as one function, which
+ * was reached if one of them was. */
 static void test_instances(void **state)
 {
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
 	code_add(&c, "/a.cc",
-		 "FN:1,f\nFN:5,void g<int>(int)\nFN:5,void g<char>(char)\nFN:8,void h<int>(int)\n"
+		 "FN:1,f\nFN:5,void g<int>(int)\nFN:5,void g<char>(char)\nFN:8,void "
+		 "h<int>(int)\n"
 		 "FN:8,void h<char>(char)\nFNDA:5,f\nFNDA:0,void g<int>(int)\n"
-		 "FNDA:0,void g<char>(char)\nFNDA:0,void h<int>(int)\nFNDA:1,void h<char>(char)\n"
+		 "FNDA:0,void g<char>(char)\nFNDA:0,void h<int>(int)\nFNDA:1,void "
+		 "h<char>(char)\n"
 		 "BRDA:2,0,0,0\nBRDA:2,0,1,5\nBRDA:9,0,0,0\nBRDA:9,0,1,1\nBRDA:9,0,0,-\n"
 		 "BRDA:9,0,1,-\n",
 		 "5|void f(int x) {\n5|\tif (x == 1)\n0|\t\tg(x), h(x);\n5|}\n"
@@ -353,30 +397,33 @@ static void test_nothing(void **state)
 	assert_int_equal(c.n, 0);
 }
 
-/* --- lambdas -----------------------------------------------------------------------------------
+/* --- lambdas
+ * -----------------------------------------------------------------------------------
  */
 
-/* A function that begins inside of another one and was not reached: the lines behind it are those
- * of the outer function. */
+/* A function that begins inside of another one and was not reached: the lines
+ * behind it are those of the outer function. */
 static void test_lambda(void **state)
 {
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
-	code_add(
-	    &c, "/a.cc",
-	    "FN:1,f(int)\nFN:2,f(int)::$_0::operator()(int) const\nFN:9,g(int)\nFNDA:5,f(int)\n"
-	    "FNDA:0,f(int)::$_0::operator()(int) const\nFNDA:0,g(int)\nBRDA:5,0,0,0\n"
-	    "BRDA:5,0,1,5\n",
-	    "5|void f(int x) {\n5|\tauto l = [](int x) {\n0|\t\tg(x);\n5|\t};\n5|\tif (x == 1)\n"
-	    "0|\t\tx++;\n5|}\n-|\n0|void g(int x) {\n0|}\n");
+	code_add(&c, "/a.cc",
+		 "FN:1,f(int)\nFN:2,f(int)::$_0::operator()(int) "
+		 "const\nFN:9,g(int)\nFNDA:5,f(int)\n"
+		 "FNDA:0,f(int)::$_0::operator()(int) const\nFNDA:0,g(int)\nBRDA:5,0,0,0\n"
+		 "BRDA:5,0,1,5\n",
+		 "5|void f(int x) {\n5|\tauto l = [](int x) "
+		 "{\n0|\t\tg(x);\n5|\t};\n5|\tif (x == 1)\n"
+		 "0|\t\tx++;\n5|}\n-|\n0|void g(int x) {\n0|}\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 1);
 	code_blocks(&c, 0, 5, true, 1, 0);
 	assert_string_equal(c.v[0].function->name, "f(int)");
 }
 
-/* --- ranking -------------------------------------------------------------------------------------
+/* --- ranking
+ * -------------------------------------------------------------------------------------
  */
 
 static void test_ranking(void **state)
@@ -430,18 +477,60 @@ static void test_huge_counts(void **state)
 	_autocode_ struct code c = CODE_INIT;
 
 	(void)state;
-	code_add(
-	    &c, "/a.c",
-	    "FN:1,f\nFNDA:18446744073709551615,f\nBRDA:2,0,0,0\n"
-	    "BRDA:2,0,1,18446744073709551615\n",
-	    "18446744073709551615|void f(int x) {\n18446744073709551615|\tif (x)\n0|\t\tx++;\n");
+	code_add(&c, "/a.c",
+		 "FN:1,f\nFNDA:18446744073709551615,f\nBRDA:2,0,0,0\n"
+		 "BRDA:2,0,1,18446744073709551615\n",
+		 "18446744073709551615|void f(int x) {\n18446744073709551615|\tif "
+		 "(x)\n0|\t\tx++;\n");
 	code_find(&c, true);
 	assert_int_equal(c.n, 1);
 	assert_true(c.v[0].evaluated == UINT64_MAX);
 }
 
+/* --- much of everything
+ * -----------------------------------------------------------------------------
+ */
+
+/* A text of about a MiB takes less than a second, here with room for a
+ * sanitizer and a slow machine.  In quadratic time it takes many minutes. */
+static void find_quickly(struct code *c)
+{
+	clock_t began = clock();
+
+	code_find(c, true);
+	assert_true((clock() - began) / CLOCKS_PER_SEC < 60);
+}
+
+static void repeat(struct buf *b, const char *text, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		buf_puts(b, text);
+}
+
+static void test_many_namesakes(void **state)
+{
+	enum { MANY = 45000 };
+	_autocode_ struct code c = CODE_INIT;
+	struct buf records = BUF_INIT(1 << 21), lines = BUF_INIT(1 << 21);
+
+	(void)state;
+	buf_puts(&records, "FN:1,f\nFNDA:1,f\nBRDA:1,0,0,0\nBRDA:1,0,1,1\n");
+	buf_puts(&lines, "1|if (x)\n0|");
+	repeat(&lines, "g(", 4 * MANY);
+	buf_puts(&lines, "\n");
+	for (unsigned i = 0; i < MANY; i++)
+		buf_printf(&records, "FN:%u,g\n", i + 3);
+	code_add(&c, "/a.c", buf_str(&records), buf_str(&lines));
+	buf_done(&records);
+	buf_done(&lines);
+	find_quickly(&c);
+	assert_int_equal(c.n, 1);
+	code_blocks(&c, 0, 1, true, 1, 8); /* at most so many namesakes */
+}
+
 /* --- names
- * ----------------------------------------------------------------------------------------- */
+ * -----------------------------------------------------------------------------------------
+ */
 
 static void test_names(void **state)
 {
@@ -457,7 +546,9 @@ static void test_names(void **state)
 	    {"int ns::tp<int>(int)", "tp"},
 	    {"double ns::tp<std::vector<int, std::allocator<int> > >(double)", "tp"},
 	    {"void f<void (*)(int)>(void (*)(int))", "f"},
-	    {"std::vector<int, std::allocator<int> > ns::make(std::pair<int, int> const&)", "make"},
+	    {"std::vector<int, std::allocator<int> > ns::make(std::pair<int, int> "
+	     "const&)",
+	     "make"},
 	    {"(anonymous namespace)::f(int)", "f"},
 	    {"b.cc:(anonymous namespace)::f()", "f"},
 	    {"int (anonymous namespace)::tp<int>(int)", "tp"},
@@ -541,6 +632,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ranking),
     cmocka_unit_test(test_ranking_of_equals),
     cmocka_unit_test(test_huge_counts),
+    cmocka_unit_test(test_many_namesakes),
     cmocka_unit_test(test_names),
     cmocka_unit_test(test_long_name),
 };
