@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/coverage/blockers.h"
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 
 #include <ctype.h>
@@ -39,7 +40,7 @@ static void *finder_room(void *v, size_t n, size_t *cap, size_t size)
 {
 	if (n < *cap)
 		return v;
-	*cap = *cap ? *cap * 2 : 64;
+	*cap = *cap ? *cap * 2 : 8;
 	return xreallocarray(v, *cap, size);
 }
 
@@ -308,13 +309,15 @@ static size_t walk_push(struct finder *f, const struct calls *c, size_t n)
 	return n;
 }
 
-/* Adds the functions that the calls lead to. */
-static void blocker_add_calls(struct finder *f, const struct calls *c, struct blocker *io)
+/* Adds the functions that two lists of calls lead to. */
+static void blocker_add_calls(struct finder *f, const struct calls *a, const struct calls *b,
+			      struct blocker *io)
 {
 	size_t n;
 
 	f->walk++;
-	n = walk_push(f, c, 0);
+	n = walk_push(f, a, 0);
+	n = walk_push(f, b, n);
 	while (n > 0) {
 		const struct node *node = &f->nodes[f->todo[--n]];
 
@@ -330,7 +333,9 @@ static void blocker_add_calls(struct finder *f, const struct calls *c, struct bl
 struct candidate_branch {
 	const struct lcov_branch *b;
 	uint64_t lines;
-	struct calls calls;
+	struct calls calls;   /* of the unreached lines */
+	struct calls in_line; /* of the condition's own line; the first condition has them */
+	size_t first;	      /* the first condition in this line */
 };
 
 struct scope {
@@ -430,6 +435,21 @@ static void scope_walk(struct scope *s, uint32_t from, uint32_t end)
 	}
 }
 
+/* A body can stand in the condition's line. */
+static void scope_add(struct scope *s, const struct lcov_branch *b)
+{
+	struct candidate_branch *c;
+
+	s->v = finder_room(s->v, s->n, &s->cap, sizeof(*s->v));
+	c = &s->v[s->n];
+	*c = (struct candidate_branch){.b = b, .first = s->n};
+	if (s->n > 0 && c[-1].b->line == b->line)
+		c->first = c[-1].first;
+	else
+		calls_add_line(s->f, s->file, b->line, &c->in_line);
+	s->n++;
+}
+
 static void scope_take(const struct scope *s, const struct candidate_branch *c)
 {
 	struct finder *f = s->f;
@@ -443,7 +463,7 @@ static void scope_take(const struct scope *s, const struct candidate_branch *c)
 	    .lines = c->lines,
 	};
 
-	blocker_add_calls(f, &c->calls, &b);
+	blocker_add_calls(f, &c->calls, &s->v[c->first].in_line, &b);
 	if (b.lines == 0)
 		return;
 	f->found = finder_room(f->found, f->n_found, &f->cap_found, sizeof(*f->found));
@@ -464,17 +484,15 @@ static void scope_find(struct finder *f, const struct lcov_file *file,
 	     ++*io_branch) {
 		if (!is_one_sided(&file->branches[*io_branch]))
 			continue;
-		s.v = finder_room(s.v, s.n, &s.cap, sizeof(*s.v));
-		s.v[s.n] = (struct candidate_branch){.b = &file->branches[*io_branch]};
-		/* A body can stand in the condition's line. */
-		calls_add_line(f, file, s.v[s.n].b->line, &s.v[s.n].calls);
-		s.n++;
+		scope_add(&s, &file->branches[*io_branch]);
 	}
 	if (s.n > 0)
 		scope_walk(&s, from, end);
-	for (size_t i = 0; i < s.n; i++) {
+	for (size_t i = 0; i < s.n; i++)
 		scope_take(&s, &s.v[i]);
+	for (size_t i = 0; i < s.n; i++) {
 		free(s.v[i].calls.v);
+		free(s.v[i].in_line.v);
 	}
 	free(s.v);
 }
@@ -518,13 +536,27 @@ static void finder_done(struct finder *f)
 	free(f->text);
 }
 
+/* Each text belongs to one file, so that it is read once. */
+static void finder_take_text(struct finder *f, const struct listing *text)
+{
+	_autofree_ bool *taken = xcalloc(text->n + 1, sizeof(*taken));
+
+	f->text = xcalloc(f->l->n + 1, sizeof(const struct listing_file *));
+	for (size_t i = 0; i < f->l->n; i++) {
+		const struct listing_file *file = listing_find(text, f->l->v[i].path);
+
+		if (!file || taken[file - text->v])
+			continue;
+		taken[file - text->v] = true;
+		f->text[i] = file;
+	}
+}
+
 void blockers_find(struct lcov *l, const struct listing *text, struct blocker **ret, size_t *ret_n)
 {
 	struct finder f = {.l = l};
 
-	f.text = xcalloc(l->n + 1, sizeof(const struct listing_file *));
-	for (size_t i = 0; i < l->n; i++)
-		f.text[i] = listing_find(text, l->v[i].path);
+	finder_take_text(&f, text);
 	nodes_find(&f);
 	nodes_read_calls(&f);
 	f.todo = xcalloc(f.n_nodes + 1, sizeof(*f.todo));

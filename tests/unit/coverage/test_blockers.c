@@ -528,6 +528,41 @@ static void test_many_namesakes(void **state)
 	code_blocks(&c, 0, 1, true, 1, 8); /* at most so many namesakes */
 }
 
+static void test_many_conditions_in_a_long_line(void **state)
+{
+	enum { MANY = 15000 };
+	_autocode_ struct code c = CODE_INIT;
+	struct buf records = BUF_INIT(1 << 21), lines = BUF_INIT(1 << 21);
+
+	(void)state;
+	buf_puts(&records, "FN:1,f\nFNDA:1,f\nFN:2,g\n");
+	repeat(&records, "BRDA:1,0,0,0\nBRDA:1,0,1,1\n", MANY);
+	buf_puts(&lines, "1|");
+	repeat(&lines, "g(", 20 * MANY);
+	buf_puts(&lines, "\n0|void g(void) {}\n");
+	code_add(&c, "/a.c", buf_str(&records), buf_str(&lines));
+	buf_done(&records);
+	buf_done(&lines);
+	find_quickly(&c);
+	assert_int_equal(c.n, BLOCKERS_MAX);
+	for (size_t i = 0; i < c.n; i++)
+		code_blocks(&c, i, 1, true, 1, 1);
+}
+
+static void test_many_sections_of_a_file(void **state)
+{
+	enum { MANY = 14000 };
+	_autocode_ struct code c = CODE_INIT;
+
+	(void)state;
+	repeat(&c.trace, "SF:/a\nFN:1,f\nDA:1,0\nend_of_record\n", MANY);
+	buf_puts(&c.listing, "/a:\n1|0|");
+	repeat(&c.listing, "f(", 20 * MANY);
+	buf_puts(&c.listing, "\n");
+	find_quickly(&c);
+	assert_int_equal(c.n, 0);
+}
+
 /* --- names
  * -----------------------------------------------------------------------------------------
  */
@@ -633,6 +668,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ranking_of_equals),
     cmocka_unit_test(test_huge_counts),
     cmocka_unit_test(test_many_namesakes),
+    cmocka_unit_test(test_many_conditions_in_a_long_line),
+    cmocka_unit_test(test_many_sections_of_a_file),
     cmocka_unit_test(test_names),
     cmocka_unit_test(test_long_name),
 };
