@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMESAKES_MAX = 8, CALLS_MAX = 512, BACK_MAX = 1000 };
+enum {
+	NAMESAKES_MAX = 8,
+	CALLS_MAX = 512,
+	BACK_MAX = 1000,
+	STEPS_MAX = 300 * 1000 * 1000, /* calls that all walks follow together: a second or two */
+};
 
 /* Unreached functions (of finder.nodes) that a piece of source text calls; v is owned. */
 struct calls {
@@ -33,7 +38,9 @@ struct finder {
 	size_t n_nodes, cap_nodes;
 	struct blocker *found;
 	size_t n_found, cap_found;
-	size_t walk, *todo; /* the functions that a walk has yet to visit */
+	size_t walk, *todo; /* the functions that a walk visits */
+	size_t walks;	    /* that are still to come, at most */
+	uint64_t steps;	    /* for these */
 };
 
 static void *finder_room(void *v, size_t n, size_t *cap, size_t size)
@@ -298,7 +305,12 @@ static void nodes_read_calls(struct finder *f)
 	}
 }
 
-/* Has the walk visit the functions that it has not seen. */
+static bool is_one_sided(const struct lcov_branch *b)
+{
+	return (b->yes == 0) != (b->no == 0);
+}
+
+/* Has the walk visit the functions that it has not seen, behind the n others. */
 static size_t walk_push(struct finder *f, const struct calls *c, size_t n)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -309,22 +321,36 @@ static size_t walk_push(struct finder *f, const struct calls *c, size_t n)
 	return n;
 }
 
-/* Adds the functions that two lists of calls lead to. */
+/* The steps of the next walk: the same for each, and what the walks before it left. */
+static uint64_t walk_begin(struct finder *f)
+{
+	uint64_t steps = f->walks > 0 ? f->steps / f->walks : 0;
+
+	f->walks -= f->walks > 0;
+	f->steps -= steps;
+	f->walk++;
+	return steps;
+}
+
+/* Adds the functions that two lists of calls lead to, the nearest first. */
 static void blocker_add_calls(struct finder *f, const struct calls *a, const struct calls *b,
 			      struct blocker *io)
 {
-	size_t n;
+	uint64_t steps = walk_begin(f);
+	size_t n = walk_push(f, a, 0);
 
-	f->walk++;
-	n = walk_push(f, a, 0);
 	n = walk_push(f, b, n);
-	while (n > 0) {
-		const struct node *node = &f->nodes[f->todo[--n]];
+	for (size_t i = 0; i < n; i++) {
+		const struct node *node = &f->nodes[f->todo[i]];
 
 		io->functions++;
 		io->lines += node->lines;
+		if (node->calls.n + 1 > steps)
+			continue;
+		steps -= node->calls.n + 1;
 		n = walk_push(f, &node->calls, n);
 	}
+	f->steps += steps;
 }
 
 /* --- conditions of reached functions --------------------------------------------------------- */
@@ -348,11 +374,6 @@ struct scope {
 	uint32_t evaluated; /* the last line so far with a condition that was; 0: none */
 	uint32_t before;    /* the last reached line so far, or the first of its condition */
 };
-
-static bool is_one_sided(const struct lcov_branch *b)
-{
-	return (b->yes == 0) != (b->no == 0);
-}
 
 static int branch_by_line(const void *a, const void *b)
 {
@@ -560,6 +581,10 @@ void blockers_find(struct lcov *l, const struct listing *text, struct blocker **
 	nodes_find(&f);
 	nodes_read_calls(&f);
 	f.todo = xcalloc(f.n_nodes + 1, sizeof(*f.todo));
+	f.steps = STEPS_MAX;
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < l->v[i].n_branches; k++)
+			f.walks += is_one_sided(&l->v[i].branches[k]);
 	for (size_t i = 0; i < l->n; i++)
 		blockers_of_file(&f, &l->v[i]);
 	if (f.n_found > 0)

@@ -13,6 +13,9 @@
  * call through a pointer is not seen, and without source text no call is.  A function that nothing
  * calls is behind no condition.
  *
+ * In a program with very many conditions and calls, not all calls are followed.  The numbers behind
+ * a condition can then be too low; near functions come before far ones.
+ *
  * Which condition blocks a line is read from the order of lines, not from a graph of the program:
  * in code with jumps it can be a neighbour. */
 

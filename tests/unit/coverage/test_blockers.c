@@ -563,6 +563,31 @@ static void test_many_sections_of_a_file(void **state)
 	assert_int_equal(c.n, 0);
 }
 
+/* Of a long chain, not all functions are counted for each of many conditions.
+ */
+static void test_many_walks(void **state)
+{
+	enum { MANY = 30000 };
+	_autocode_ struct code c = CODE_INIT;
+	struct buf records = BUF_INIT(1 << 22), lines = BUF_INIT(1 << 22);
+
+	(void)state;
+	buf_puts(&records, "FN:1,f\nFNDA:1,f\n");
+	repeat(&records, "BRDA:2,0,0,0\nBRDA:2,0,1,1\n", MANY);
+	buf_puts(&lines, "1|void f(int y) {\n1|if (y) g0();\n");
+	for (unsigned i = 0; i < MANY; i++) {
+		buf_printf(&records, "FN:%u,g%u\n", i + 3, i);
+		buf_printf(&lines, "0|void g%u(void) { g%u(); }\n", i, i + 1);
+	}
+	code_add(&c, "/a.c", buf_str(&records), buf_str(&lines));
+	buf_done(&records);
+	buf_done(&lines);
+	find_quickly(&c);
+	assert_int_equal(c.n, BLOCKERS_MAX);
+	assert_true(c.v[0].functions > 1000 && c.v[0].functions < MANY);
+	assert_int_equal(c.v[0].functions, c.v[0].lines);
+}
+
 /* --- names
  * -----------------------------------------------------------------------------------------
  */
@@ -670,6 +695,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_many_namesakes),
     cmocka_unit_test(test_many_conditions_in_a_long_line),
     cmocka_unit_test(test_many_sections_of_a_file),
+    cmocka_unit_test(test_many_walks),
     cmocka_unit_test(test_names),
     cmocka_unit_test(test_long_name),
 };
