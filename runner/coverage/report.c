@@ -117,13 +117,15 @@ static int report_read(int out, struct report_detail *ret, struct err *e)
 	return r;
 }
 
-/* A line of source text, without the blanks around it. */
+/* A line of source text, without the blanks and the carriage return around it. */
 static json_t *report_source(struct slice line)
 {
 	char text[SOURCE_MAX + 1];
 	size_t n;
 
 	scan_blanks(&line);
+	while (line.n > 0 && strchr(" \t\r", line.p[line.n - 1]) && line.p[line.n - 1])
+		line.n--;
 	n = line.n < SOURCE_MAX ? line.n : SOURCE_MAX;
 	memcpy(text, line.p, n);
 	text[n] = '\0';

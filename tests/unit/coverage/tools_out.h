@@ -33,9 +33,9 @@
 #define TOOLS_TRACE                                                                         \
 	"SF:/src/a.c\nFN:1,f\nFN:4,a.c:g\nFNDA:1,f\nFNDA:0,a.c:g\nDA:1,1\nDA:2,1\nDA:3,0\n" \
 	"DA:4,0\nDA:5,0\nBRDA:2,0,0,0\nBRDA:2,0,1,1\nend_of_record\n"
-#define TOOLS_LISTING                                                                          \
-	"    1|      1|void f(int x) {\n    2|      1|\tif (x == 1)\n    3|      0|\t\tg(x); " \
-	"}\n"                                                                                  \
+#define TOOLS_LISTING                                                                              \
+	"    1|      1|void f(int x) {\n    2|      1|\tif (x == 1)  \r\n    3|      0|\t\tg(x); " \
+	"}\n"                                                                                      \
 	"    4|      0|void g(int x) {\n    5|      0|}\n\n"
 
 /* Makes the directory, and opens it; close() it.  NULL: the file is missing. */
