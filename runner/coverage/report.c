@@ -132,12 +132,18 @@ static json_t *report_source(struct slice line)
 	return report_text(text);
 }
 
+/* llvm-cov writes counts near UINT64_MAX when it subtracted more than there was. */
+static json_int_t report_count(uint64_t n)
+{
+	return n < INT64_MAX ? (json_int_t)n : INT64_MAX;
+}
+
 static json_t *report_blocker(const struct blocker *b)
 {
 	return json_pack("{s:o, s:I, s:o, s:o, s:b, s:I, s:I, s:I}", "path",
 			 report_text(b->file->path), "line", (json_int_t)b->line, "function",
 			 report_text(b->function->name), "source", report_source(b->text),
-			 "missing", b->missing, "evaluated", (json_int_t)b->evaluated, "lines",
+			 "missing", b->missing, "evaluated", report_count(b->evaluated), "lines",
 			 (json_int_t)b->lines, "functions", (json_int_t)b->functions);
 }
 

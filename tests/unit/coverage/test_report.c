@@ -254,6 +254,21 @@ static void test_long_source(void **state)
 	assert_int_equal(strlen(text_at(json_object_get(j, "blockers"), 0, "source")), 160);
 }
 
+/* llvm-cov writes such counts when a counter was decremented below 0. */
+static void test_huge_count(void **state)
+{
+	_autoclose_ int out =
+	    tools_out("out", good,
+		      "SF:/src/a.c\nFN:1,f\nFNDA:1,f\nDA:1,1\nDA:2,0\nBRDA:1,0,0,0\n"
+		      "BRDA:1,0,1,18446744073709551615\nend_of_record\n",
+		      "");
+	_autojson_ json_t *j = tools_report(out, -1, &tools_facts);
+	const json_t *b = json_array_get(json_object_get(j, "blockers"), 0);
+
+	(void)state;
+	assert_int_equal(json_get_u64(b, "evaluated"), INT64_MAX);
+}
+
 /* --- the report before ---------------------------------------------------------------------------
  */
 
@@ -401,6 +416,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_names_that_are_not_utf8),
     CASE(test_target_that_is_not_utf8),
     CASE(test_long_source),
+    CASE(test_huge_count),
     CASE(test_change),
     CASE(test_no_change),
     CASE(test_damaged_before),
