@@ -293,6 +293,18 @@ static void test_cut_line(void **state)
 	history_is("10 ? 20 30 ");
 }
 
+/* Two reports in a second, and a clock that was set back. */
+static void test_clock(void **state)
+{
+	(void)state;
+	put_changes(10, "abc", "f", "");
+	put_changes(10, "abc", "g", "");
+	history_is("10 10 ");
+	put(5);
+	put(6);
+	history_is("10 10 5 6 ");
+}
+
 /* A report that another program damaged does not prevent the next one. */
 static void test_damaged_report(void **state)
 {
@@ -587,6 +599,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_missing_line),
     CASE(test_missing_history),
     CASE(test_cut_line),
+    CASE(test_clock),
     CASE(test_damaged_report),
     CASE(test_kills),
     CASE(test_failures),
