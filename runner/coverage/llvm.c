@@ -122,15 +122,19 @@ static int llvm_missing(const char *rootfs, unsigned version, unsigned older, st
 
 int llvm_find(const char *rootfs, unsigned version, struct llvm *ret, struct err *e)
 {
+	struct llvm other;
+
 	for (unsigned v = version; v > 0 && v <= VERSION_MAX; v++)
 		if (llvm_take(rootfs, v, ret))
 			return 0;
 	for (unsigned v = VERSION_MAX; v >= VERSION_LEAST; v--) {
-		if (!llvm_take(rootfs, v, ret))
+		if (!llvm_take(rootfs, v, &other))
 			continue;
-		if (version == 0)
+		if (version == 0) {
+			*ret = other;
 			return 0;
-		llvm_done(ret);
+		}
+		llvm_done(&other);
 		return llvm_missing(rootfs, version, v, e);
 	}
 	/* A distribution with one LLVM; llvm-profdata refuses a profile that it cannot read. */
