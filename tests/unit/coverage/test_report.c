@@ -181,6 +181,17 @@ static void test_no_lines(void **state)
 	    "", "", ENODATA, "-fprofile-instr-generate");
 }
 
+/* A profile of another program: its counters belong to nothing. */
+static void test_no_line_reached(void **state)
+{
+	(void)state;
+	refused(TOOLS_JSON("{\"lines\": " TOOLS_MEASURE(0, 9) ", \"functions\": " M_OK
+							      ", \"regions\": " M_OK
+							      ", \"branches\": " M_OK "}",
+			   ""),
+		"", "", EBADMSG, "no line was reached");
+}
+
 static void test_many_files(void **state)
 {
 	struct buf b = BUF_INIT(64 << 20);
@@ -412,6 +423,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_missing_files),
     CASE(test_links),
     CASE(test_no_lines),
+    CASE(test_no_line_reached),
     CASE(test_many_files),
     CASE(test_names_that_are_not_utf8),
     CASE(test_target_that_is_not_utf8),

@@ -477,6 +477,148 @@ static void test_names(void **state)
 	assert_int_equal(report, -1);
 }
 
+/* --- pages
+ * ---------------------------------------------------------------------------------------- */
+
+/* The page's text, or "" with its error in *r. */
+static const char *page(const char *path, char text[64], int *r)
+{
+	_autoclose_ int fd = -1;
+	struct err e;
+	ssize_t n;
+
+	*r = shelf_open_page(&state_of, "t", slice_of(path), &fd, &e);
+	n = *r == 0 ? read(fd, text, 63) : 0;
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+static void make_pages(void)
+{
+	_autoclose_ int out = tools_out("out", NULL, TOOLS_TRACE, NULL);
+
+	make_dirs(out, "html/src/a");
+	scratch_write(out, "html/index.html", "index");
+	scratch_write(out, "html/src/a/b.html", "b");
+	put(10);
+}
+
+static void test_page(void **state)
+{
+	char text[64];
+	int r;
+
+	(void)state;
+	make_pages();
+	assert_string_equal(page("index.html", text, &r), "index");
+	assert_int_equal(r, 0);
+	assert_string_equal(page("src/a/b.html", text, &r), "b");
+	assert_int_equal(r, 0);
+}
+
+/* A client of the dashboard chooses the path, and pages can be replaced by links. */
+static void test_refused_pages(void **state)
+{
+	static const char *const paths[] = {
+	    "",
+	    "/",
+	    ".",
+	    "..",
+	    "/index.html",
+	    "../report.json",
+	    "./index.html",
+	    "src/../index.html",
+	    "src//a/b.html",
+	    "src/a/b.html/",
+	    "missing",
+	    "src/missing/b.html",
+	    "index.html/x",
+	    "a\nb",
+	};
+	_autofree_ char *longest = xmalloc(5001);
+	char text[64];
+	int r;
+
+	(void)state;
+	make_pages();
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		assert_string_equal(page(paths[i], text, &r), "");
+		if (r >= 0)
+			fail_msg("'%s' was opened", paths[i]);
+	}
+	memset(longest, 'x', 5000);
+	longest[5000] = '\0';
+	(void)page(longest, text, &r);
+	assert_int_equal(r, -ENOENT);
+	memset(longest + 4000, '/', 1);
+	(void)page(longest, text, &r);
+	assert_int_equal(r, -ENOENT);
+	assert_int_equal(symlinkat("../report.json", dir.fd, "coverage/t/html/link"), 0);
+	assert_int_equal(symlinkat("..", dir.fd, "coverage/t/html/up"), 0);
+	assert_int_equal(mkfifoat(dir.fd, "coverage/t/html/fifo", 0644), 0);
+	(void)page("link", text, &r);
+	assert_int_equal(r, -ELOOP);
+	(void)page("up/report.json", text, &r);
+	assert_true(r < 0);
+	(void)page("fifo", text, &r);
+	assert_int_equal(r, -EINVAL);
+}
+
+struct paths {
+	char all[256];
+	int answer;
+};
+
+static int on_page(void *arg, const char *path, struct err *e)
+{
+	struct paths *p = arg;
+	size_t n = strlen(p->all);
+
+	snprintf(p->all + n, sizeof(p->all) - n, "%s ", path);
+	return p->answer < 0 ? err_set(e, -p->answer, "enough") : 0;
+}
+
+static void test_each_page(void **state)
+{
+	struct paths none = {.answer = 0}, all = {.answer = 0}, first = {.answer = -EINTR};
+	struct err e;
+
+	(void)state;
+	state_of = (struct state){.dirfd = dir.fd, .lock_fd = -1};
+	assert_int_equal(shelf_each_page(&state_of, "t", on_page, &none, &e), 0);
+	assert_string_equal(none.all, "");
+	make_pages();
+	assert_int_equal(symlinkat("..", dir.fd, "coverage/t/html/up"), 0);
+	assert_int_equal(mkfifoat(dir.fd, "coverage/t/html/fifo", 0644), 0);
+	assert_int_equal(shelf_each_page(&state_of, "t", on_page, &all, &e), 0);
+	assert_non_null(strstr(all.all, "index.html "));
+	assert_non_null(strstr(all.all, "src/a/b.html "));
+	assert_int_equal(strlen(all.all), strlen("index.html src/a/b.html "));
+	assert_int_equal(shelf_each_page(&state_of, "t", on_page, &first, &e), -EINTR);
+}
+
+static void test_summary(void **state)
+{
+	_autojson_ json_t *none = NULL, *summary = NULL;
+	json_t *damaged = NULL;
+	struct err e;
+
+	(void)state;
+	state_of = (struct state){.dirfd = dir.fd, .lock_fd = -1};
+	assert_int_equal(shelf_summary(&state_of, "t", &none, &e), 0);
+	assert_null(none);
+	put_changes(10, "abc", "f", "g");
+	assert_int_equal(shelf_summary(&state_of, "t", &summary, &e), 0);
+	assert_int_equal(json_get_u64(summary, "time"), 10);
+	assert_int_equal(json_array_size(json_object_get(summary, "newly")), 1);
+	scratch_write(dir.fd, "coverage/t/summary.json", "{");
+	assert_true(shelf_summary(&state_of, "t", &damaged, &e) < 0);
+	assert_null(damaged);
+	assert_int_equal(unlinkat(dir.fd, "coverage/t/summary.json", 0), 0);
+	assert_int_equal(shelf_summary(&state_of, "t", &damaged, &e), 0);
+	assert_null(damaged);
+}
+
 /* --- what changed
  * ------------------------------------------------------------------------------------ */
 
@@ -606,6 +748,10 @@ static const struct CMUnitTest tests[] = {
     CASE(test_copies),
     CASE(test_copy_over_links),
     CASE(test_names),
+    CASE(test_page),
+    CASE(test_refused_pages),
+    CASE(test_each_page),
+    CASE(test_summary),
     CASE(test_changes_by_time),
     CASE(test_changes_by_commit),
     CASE(test_totals_of_changes),
