@@ -109,6 +109,19 @@ struct crash_report {
 	size_t raw_frames; /* number of frames before runtime frames were left out */
 };
 
+/* Where a failure is, to compare reports of two sanitizers.  Each reports a bug in its own words,
+ * so signature and bug differ.  These keys are "" if the failure has no such place
+ * (crash_report.bug), or if its type is none that two sanitizers report: then it is never the same
+ * bug. */
+struct crash_place {
+	/* Of the family of the type (memory errors, null pointers, divisions, values that were not
+	 * written), and of function, file name and line of the first application frame. */
+	char at[CRASH_KEY_HEX];
+	/* Of function and file name of the frame that called it; "": it is not known. */
+	char caller[CRASH_KEY_HEX];
+};
+void crash_place_of(const struct crash_report *r, struct crash_place *ret);
+
 void crash_report_done(struct crash_report *r); /* frees; r is empty again */
 
 /* All zero: the defaults. */

@@ -372,6 +372,64 @@ void report_bug_key(struct crash_report *r)
 	key_hash(&k, r->bug);
 }
 
+/* --- the place ------------------------------------------------------------- */
+
+/* A wrong family hides a bug: an integer overflow on the line of a bad read is another bug. */
+static const char *place_family(const struct crash_report *r)
+{
+	static const struct {
+		enum crash_kind kind;
+		const char *type; /* its beginning */
+		const char *family;
+	} types[] = {
+	    {CRASH_UBSAN, "Index-out-of-bounds", "memory"},
+	    {CRASH_UBSAN, "Object-size", "memory"},
+	    {CRASH_UBSAN, "Null-dereference", "null"},
+	    {CRASH_ASAN, "Null-dereference", "null"},
+	    {CRASH_UBSAN, "Divide-by-zero", "divide"},
+	    {CRASH_ASAN, "Floating-point-exception", "divide"},
+	    {CRASH_UBSAN, "Invalid-bool-value", "value"},
+	    {CRASH_UBSAN, "Invalid-enum-value", "value"},
+	    {CRASH_MSAN, "Use-of-uninitialized-value", "value"},
+	};
+
+	if (*memory_class(r))
+		return "memory";
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (r->kind == types[i].kind &&
+		    text_begins(slice_of(r->type), slice_of(types[i].type)))
+			return types[i].family;
+	return "";
+}
+
+/* Unlike in crash_report.bug, an inlined function is a place: one source line is compared. */
+static void place_add(struct key *k, const struct crash_frame *f)
+{
+	key_add(k, slice_of(f->name));
+	key_add(k, text_basename(slice_of(f->file)));
+}
+
+void crash_place_of(const struct crash_report *r, struct crash_place *ret)
+{
+	const struct crash_frame *f = r->frames;
+	const char *family = has_place(r) ? place_family(r) : "";
+	struct key at = {.n = 0}, caller = {.n = 0};
+	char line[32];
+
+	*ret = (struct crash_place){0};
+	if (!*family || r->n_frames == 0 || !f[0].has_function || !f[0].file[0] || f[0].line == 0)
+		return;
+	key_add(&at, slice_of(family));
+	place_add(&at, &f[0]);
+	snprintf(line, sizeof(line), "%llu", (unsigned long long)f[0].line);
+	key_add(&at, slice_of(line));
+	key_hash(&at, ret->at);
+	if (r->n_frames == 1 || !f[1].has_function)
+		return;
+	place_add(&caller, &f[1]);
+	key_hash(&caller, ret->caller);
+}
+
 /* --- the raw key ---------------------------------------------------------- */
 
 /* False: there is no raw key.  There is no frame, or a frame has no offset in a module: then it was

@@ -483,7 +483,88 @@ static void a_failure_without_a_place_has_no_bug(void **state)
 	    0, "0x11", "f", "a.c:7") AT(1, "0x22", "g", "a.c:8"));
 }
 
+/* --- the place -------------------------------------------------------------- */
+
+static struct crash_place place(const char *text)
+{
+	struct crash_report r = parse(text);
+	struct crash_place p;
+
+	crash_place_of(&r, &p);
+	crash_report_done(&r);
+	return p;
+}
+
+static void same_place(const char *a, const char *b, bool same)
+{
+	struct crash_place pa = place(a), pb = place(b);
+
+	if (!pa.at[0] || !pb.at[0])
+		fail_msg("no place in:\n%s\nor:\n%s", a, b);
+	if ((strcmp(pa.at, pb.at) == 0) != same)
+		fail_msg("%s place in:\n%s\nand:\n%s", same ? "not one" : "one", a, b);
+}
+
+#define INDEX	"/src/lex.c:7:3: runtime error: index 9 out of bounds for type 'int[8]'\n"
+#define DIVIDED "/src/lex.c:7:3: runtime error: division by zero\n"
+#define ADDED                                                                               \
+	"/src/lex.c:7:3: runtime error: signed integer overflow: 2147483647 + 1 cannot be " \
+	"represented in type 'int'\n"
+#define FPE	  "==1==ERROR: AddressSanitizer: FPE on unknown address 0x5 (pc 0x5 T0)\n"
+#define UNWRITTEN "==1==WARNING: MemorySanitizer: use-of-uninitialized-value\n"
+#define NO_BOOL                                                                                \
+	"/src/lex.c:7:3: runtime error: load of value 9, which is not a valid value for type " \
+	"'bool'\n"
+#define NEXT AT(0, "0x11", "next", "lex.c:7:3")
+
+static void two_sanitizers_see_one_place(void **state)
+{
+	(void)state;
+	same_place(OVER READ NEXT, INDEX AT(0, "0x99", "next", "other/lex.c:7:9"), true);
+	same_place(FPE NEXT, DIVIDED NEXT, true);
+	same_place(UNWRITTEN NEXT, NO_BOOL NEXT, true);
+	/* A build may inline a function, and another may not. */
+	same_place(OVER READ NEXT AT(1, "0x11", "sum", "parse.c:9"), INDEX NEXT, true);
+	/* Another line, function, file or family is another bug. */
+	same_place(OVER READ NEXT, INDEX AT(0, "0x11", "next", "lex.c:8:3"), false);
+	same_place(OVER READ NEXT, INDEX AT(0, "0x11", "other", "lex.c:7:3"), false);
+	same_place(OVER READ NEXT, INDEX AT(0, "0x11", "next", "lexer.c:7:3"), false);
+	same_place(OVER READ NEXT, DIVIDED NEXT, false);
+	same_place(OVER READ NEXT, UNWRITTEN NEXT, false);
+}
+
+static void no_place(const char *text)
+{
+	if (place(text).at[0])
+		fail_msg("a place in:\n%s", text);
+}
+
+static void what_one_sanitizer_sees_has_no_place(void **state)
+{
+	(void)state;
+	no_place(ADDED NEXT);
+	no_place(OVER READ "    #0 0x11 in next (/bin/x+0x11)\n");
+	no_place(OVER READ);
+	no_place("==1== ERROR: libFuzzer: timeout after 2 seconds\n" NEXT);
+}
+
+static void callers_are_compared_by_function_and_file(void **state)
+{
+	struct crash_place a = place(OVER READ NEXT AT(1, "0x22", "sum", "parse.c:9:1"));
+	struct crash_place b = place(INDEX NEXT AT(1, "0x33", "sum", "parse.c:11:1"));
+	struct crash_place c = place(INDEX NEXT AT(1, "0x33", "list", "parse.c:9:1"));
+
+	(void)state;
+	assert_string_equal(a.caller, b.caller);
+	assert_string_not_equal(a.caller, c.caller);
+	assert_string_equal(place(INDEX NEXT).caller, "");
+	assert_string_not_equal(place(INDEX NEXT HARNESS).caller, "");
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(two_sanitizers_see_one_place),
+    cmocka_unit_test(what_one_sanitizer_sees_has_no_place),
+    cmocka_unit_test(callers_are_compared_by_function_and_file),
     cmocka_unit_test(a_bug_is_a_class_at_a_place),
     cmocka_unit_test(a_failure_without_a_place_has_no_bug),
     cmocka_unit_test(what_differs_from_run_to_run),
