@@ -82,6 +82,66 @@ found_by() {
 	[ -z "$(ls "$dir")" ]
 }
 
+crashes() {
+	ledger '[.[] | select(.merged_into == null)] | length'
+}
+
+# An index out of an array, which two sanitizers see on one line.
+@test "a bug that two sanitizers report is one crash with both reports" {
+	local crash build
+	queue sanitizers_fuzzer crash "an index of 16.."
+	queue sanitizers_fuzzer@undefined crash "an index 0"
+	run "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(ledger length)" -eq 2 ] # signatures
+	[ "$(crashes)" -eq 1 ]
+	crash=$(ledger 'to_entries[] | select(.value.merged_into == null).key')
+	[ "$(ledger '.[] | select(.merged_into == null).found_by | length')" -eq 2 ]
+	run "$FUZZCELL" crash show "$crash" --state-dir "$STATE"
+	echo "$output"
+	[[ $output == *'AddressSanitizer: global-buffer-overflow'* ]]
+	[[ $output == *"runtime error: index 10 out of bounds for type 'int"* ]]
+	run "$FUZZCELL" crash show "$crash" --target sanitizers_fuzzer --state-dir "$STATE"
+	[[ $output != *'runtime error: index'* ]]
+	"$FUZZCELL" crash show "$crash" --json --state-dir "$STATE" |
+		jq -e '[.report.kind, .builds[].report.kind] | sort == ["asan", "ubsan"]'
+	# A further input of each build is counted, and makes no crash.
+	queue sanitizers_fuzzer crash "an index, and more"
+	queue sanitizers_fuzzer@undefined crash "an index 11"
+	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
+	[ "$(ledger length)" -eq 2 ]
+	[ "$(ledger '.[] | select(.merged_into == null).count')" -eq 4 ]
+	# Both reproduce, each in its own build.
+	for build in sanitizers_fuzzer sanitizers_fuzzer@undefined; do
+		run "$FUZZCELL" crash reproduce "$crash" --target "$build" --state-dir "$STATE" \
+			--targets "$TARGETS"
+		echo "$output"
+		[[ $output == *reproduces* ]]
+	done
+}
+
+@test "an input that fails in two builds with different bugs is two crashes" {
+	queue sanitizers_fuzzer crash "two bugs"
+	queue sanitizers_fuzzer@undefined crash "two bugs"
+	run "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
+	echo "$output"
+	[ "$(found_by)" = 'sanitizers_fuzzer asan, sanitizers_fuzzer@undefined ubsan' ]
+	[ "$(crashes)" -eq 2 ]
+}
+
+@test "a run counts a bug that two sanitizers report once" {
+	config '"minimize_time": "off"' '"check_share": 0.9'
+	have "an index 0" plain
+	queue sanitizers_fuzzer crash "an index of 16.."
+	fuzz sanitizers_fuzzer 4
+	[ "$(ledger '[.[] | select(.kind == "ubsan" and .merged_into != null)] | length')" -ge 1 ]
+	[ "$(value crashes_new)" -eq "$(crashes)" ]
+	local signatures
+	signatures=$(jq '[.targets[].crashes[].signature]' "$LOGS/summary.json")
+	jq -e 'length > 0 and length == (unique | length)' <<<"$signatures"
+}
+
 # A run is killed while it checks: what had run may run again, and no crash is counted twice.
 @test "a check that is killed is repeated by the next run" {
 	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.9'

@@ -92,6 +92,7 @@ static int note_sighting(struct regress *a, const struct known_crash *c, struct 
 	struct crash_sighting s = {
 	    .signature = c->signature,
 	    .target = entry(a)->target->name,
+	    .build_of = entry(a)->target->of,
 	    .commit = a->commit,
 	    .time = clock_real_us() / USEC_PER_SEC,
 	    .by_hand = true,

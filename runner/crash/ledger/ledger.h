@@ -133,6 +133,10 @@ struct known_crash {
 	struct ledger_list crash_state; /* up to LEDGER_STATE_LINES */
 	struct ledger_list frames;	/* functions, for display */
 	char *bug;			/* crash_report.bug; "": not known */
+	char *place, *caller;		/* crash_place; "": not known */
+	/* Of an entry of another build than the main build: the target's name (target.of); "": of a
+	 * main build. */
+	char *build_of;
 	enum ledger_state state;
 	struct ledger_seen first_seen, last_seen; /* sightings */
 	struct ledger_seen fixed;		  /* the last fix; run "" and time 0: never */
@@ -232,8 +236,9 @@ const struct known_crash *ledger_find_raw(const struct ledger *l, const char *ta
 struct crash_sighting {
 	const char *signature;
 	const char *target;
-	const char *run;    /* id of the run in which the target failed */
-	const char *commit; /* on which the target failed */
+	const char *build_of; /* target.of: the target of which this is another build; or NULL */
+	const char *run;      /* id of the run in which the target failed */
+	const char *commit;   /* on which the target failed */
 	/* If the sighting makes the entry new or regressed, the exit status of this run counts the
 	 * entry. */
 	const char *counted_by;
@@ -251,7 +256,7 @@ struct crash_sighting {
 	const char *const *frames;
 	size_t n_frames;
 	bool security, unsymbolized;
-	const char *similar, *bug;
+	const char *similar, *bug, *place, *caller;
 
 	/* crash_file not NULL: this input becomes the reproducer of the target's entry, and
 	 * triage's description replaces the old one.  Otherwise the description only fills empty
@@ -278,19 +283,33 @@ struct ledger_noted {
 	const struct known_crash *entry; /* the target's entry in it */
 	bool is_new;			 /* the sighting made the entry */
 	enum ledger_state before; /* the entry's state before the sighting; is_new: after it */
+	/* Another build of the target has the crash open, or ignored, already: a run counts the
+	 * crash of a target once. */
+	bool is_further;
 };
 
 /* Notes a sighting.  Only this function makes crashes and counts sightings.  It changes only the
  * entry of the sighting's target; without a target, the leading entry.
  *
  * The first sighting of a signature may have the `bug` of another crash.  Then the new record is
- * merged into that crash at once (into the oldest of several).  A record that ledger_split() took
- * out of a crash is not merged again.
+ * merged into that crash at once (into the oldest of several).  The same happens if another build
+ * of the target has an entry with the same `place`, and with the same `caller` if both are known:
+ * two sanitizers report one bug.  A record that ledger_split() took out of a crash is not merged
+ * again.
+ *
+ * The first sighting in a build makes its entry known, not new, if another build of the target has
+ * the crash open.  It makes the entry ignored if that is ignored.
  *
  * -EINVAL: the signature is empty, too long, or no clean text; -ENOSPC: LEDGER_CRASHES_MAX or
  * LEDGER_TARGETS is reached. */
 MUST_CHECK int ledger_note(struct ledger *l, const struct crash_sighting *s,
 			   struct ledger_noted *ret, struct err *e);
+
+/* Whether two entries are of builds of one target. */
+bool ledger_same_target(const struct known_crash *a, const struct known_crash *b);
+/* Whether the i-th entry of the record is a further report: when it began, an entry of another
+ * build of the target was not fixed. */
+bool ledger_is_further(const struct known_crash *c, size_t i);
 
 /* Whether an input is a better reproducer than that of the entry c.  `hits` of `tries` replays of
  * the input failed.  The input is better if

@@ -23,6 +23,7 @@ int ledger_join(struct record *head, const struct record *n, bool fixed_stays, s
 		if (r < 0)
 			return r;
 		t->c.state = stays ? head->c.state : from->state;
+		ledger_set(&t->c.build_of, from->build_of, LEDGER_TEXT_MAX, false);
 		ledger_set(&t->c.crash_type, from->crash_type, LEDGER_TEXT_MAX, true);
 		ledger_set_seen(&t->c.first_seen, from->first_seen.time, from->first_seen.commit,
 				from->first_seen.run);

@@ -250,6 +250,12 @@ void ledger_counted(struct ledger *l, const char *target)
 
 /* --- sightings ------------------------------------------------------------- */
 
+static void put_build(struct known_crash *c, const struct crash_sighting *s)
+{
+	if (s->build_of)
+		ledger_set(&c->build_of, s->build_of, LEDGER_TEXT_MAX, false);
+}
+
 struct note {
 	struct ledger *l;
 	struct found *n;
@@ -304,6 +310,8 @@ static void ledger_note_describe(struct note *t, const struct crash_sighting *s)
 			     LEDGER_STATE_LINES);
 	ledger_note_put_list(t, &c->frames, s->frames, s->n_frames, LEDGER_FRAMES);
 	ledger_note_put(t, &c->bug, s->bug, false);
+	ledger_note_put(t, &c->place, s->place, false);
+	ledger_note_put(t, &c->caller, s->caller, false);
 	put_danger(c, s);
 	if (s->similar && strcmp(s->similar, c->signature) != 0)
 		ledger_note_put(t, &c->similar, s->similar, false);
@@ -481,12 +489,67 @@ static void put_uncounted(struct known_crash *c, const struct crash_sighting *s,
 		ledger_set(&c->uncounted, s->counted_by, LEDGER_TEXT_MAX, false);
 }
 
-static void note_in(struct ledger *l, struct record *n, struct found *of,
+static const char *ledger_note_target_of(const struct known_crash *entry)
+{
+	return *entry->build_of ? entry->build_of : entry->fuzzer;
+}
+
+bool ledger_same_target(const struct known_crash *a, const struct known_crash *b)
+{
+	return *a->fuzzer && strcmp(ledger_note_target_of(a), ledger_note_target_of(b)) == 0;
+}
+
+bool ledger_is_further(const struct known_crash *c, size_t i)
+{
+	uint64_t since = c->by[i]->first_seen.time;
+
+	for (size_t k = 0; k < i; k++)
+		if (ledger_same_target(c->by[k], c->by[i]) &&
+		    (c->by[k]->fixed.time == 0 || c->by[k]->fixed.time > since))
+			return true;
+	return false;
+}
+
+/* An open entry of another build of the target, else an ignored entry of another build; NULL: there
+ * is none. */
+static const struct known_crash *ledger_note_other_build(const struct record *n,
+							 const struct known_crash *of)
+{
+	const struct known_crash *ignored = NULL;
+
+	for (size_t i = 0; i < n->c.n_by; i++) {
+		const struct known_crash *c = n->c.by[i];
+
+		if (c == of || !ledger_same_target(c, of))
+			continue;
+		if (ledger_state_open(c->state))
+			return c;
+		ignored = c->state == LEDGER_IGNORED ? c : ignored;
+	}
+	return ignored;
+}
+
+/* The state of a new entry.  build: ledger_note_other_build(). */
+static enum ledger_state ledger_note_first_state(const struct known_crash *c,
+						 const struct known_crash *build)
+{
+	enum ledger_state state = ledger_first(ledger_sighting_of(c));
+
+	if (build && build->state == LEDGER_IGNORED)
+		return LEDGER_IGNORED;
+	return build && state == LEDGER_NEW ? LEDGER_KNOWN : state;
+}
+
+/* Returns whether another build of the target has the crash already. */
+static bool note_in(struct ledger *l, struct record *n, struct found *of,
 		    const struct crash_sighting *s, bool is_new)
 {
 	struct note t = {.l = l, .n = of, .c = &of->c};
+	const struct known_crash *build;
 	enum ledger_state before = of->c.state;
 
+	put_build(&of->c, s);
+	build = ledger_note_other_build(n, &of->c);
 	ledger_note_describe(&t, s);
 	reproducer(&t, s);
 	put_last(&of->c.artifacts, s->artifact, LEDGER_ARTIFACTS);
@@ -499,11 +562,13 @@ static void note_in(struct ledger *l, struct record *n, struct found *of,
 		put_seen(&of->c.last_seen, s);
 	ledger_note_count(&of->c, s);
 	if (is_new)
-		of->c.state = ledger_first(ledger_sighting_of(&of->c));
+		of->c.state = ledger_note_first_state(&of->c, build);
 	else
 		change_state(l, n, of, s);
-	put_uncounted(&of->c, s, is_new, before);
+	if (!build)
+		put_uncounted(&of->c, s, is_new, before);
 	ledger_summarize(n);
+	return build;
 }
 
 /* Finds or makes the entry of the target.  An entry without a target's name goes to the first
@@ -531,7 +596,7 @@ static int ledger_note_in_crash(struct ledger *l, struct record *n, const struct
 				struct ledger_noted *ret, struct err *e)
 {
 	struct found *t;
-	bool is_new;
+	bool is_new, further;
 	enum ledger_state before;
 	int r = entry_for(n, s->target, &is_new, &t, e);
 
@@ -539,8 +604,8 @@ static int ledger_note_in_crash(struct ledger *l, struct record *n, const struct
 		return r;
 	before = t->c.state;
 	l->dirty = n->changed = true;
-	note_in(l, n, t, s, is_new);
-	*ret = (struct ledger_noted){&n->c, &t->c, is_new, is_new ? t->c.state : before};
+	further = note_in(l, n, t, s, is_new);
+	*ret = (struct ledger_noted){&n->c, &t->c, is_new, is_new ? t->c.state : before, further};
 	return 0;
 }
 
@@ -558,32 +623,47 @@ static int note_new(struct ledger *l, const struct crash_sighting *s, struct led
 	if (r < 0)
 		return r;
 	n->changed = l->dirty = true;
-	note_in(l, n, t, s, true);
-	*ret = (struct ledger_noted){&n->c, &t->c, true, t->c.state};
+	(void)note_in(l, n, t, s, true);
+	*ret = (struct ledger_noted){&n->c, &t->c, true, t->c.state, false};
 	ledger_insert(l, take_ptr(&n));
 	return 0;
 }
 
-static bool has_bug(const struct record *n, const char *bug)
+static bool ledger_note_has_bug(const struct known_crash *entry, const struct crash_sighting *s)
 {
-	for (size_t i = 0; i < n->c.n_by; i++)
-		if (strcmp(n->c.by[i]->bug, bug) == 0)
-			return true;
-	return false;
+	return strcmp(entry->bug, s->bug) == 0;
 }
 
-/* The oldest crash with this bug, in its own record or in a variant, that has room for another
- * alias; NULL: none. */
-static struct record *crash_of_bug(const struct ledger *l, const char *bug)
+/* Whether another build of the target failed at the sighting's place. */
+static bool ledger_note_has_place(const struct known_crash *entry, const struct crash_sighting *s)
+{
+	const char *target = s->build_of ? s->build_of : s->target;
+
+	if (!s->target || strcmp(entry->place, s->place) != 0 ||
+	    strcmp(entry->fuzzer, s->target) == 0 ||
+	    strcmp(ledger_note_target_of(entry), target) != 0)
+		return false;
+	return !*entry->caller || !s->caller || !*s->caller ||
+	       strcmp(entry->caller, s->caller) == 0;
+}
+
+/* The oldest crash with an entry for which `is` holds, in its own record or in a variant, that has
+ * room for another alias; NULL: none. */
+static struct record *crash_of(const struct ledger *l, const struct crash_sighting *s,
+			       bool (*is)(const struct known_crash *,
+					  const struct crash_sighting *))
 {
 	struct record *oldest = NULL;
 
-	for (size_t i = 0; bug && *bug && i < l->n; i++) {
-		struct record *head;
+	for (size_t i = 0; i < l->n; i++) {
+		struct record *n = l->v[i], *head;
+		bool found = false;
 
-		if (!has_bug(l->v[i], bug))
+		for (size_t k = 0; k < n->c.n_by && !found; k++)
+			found = is(n->c.by[k], s);
+		if (!found)
 			continue;
-		head = *l->v[i]->c.merged_into ? ledger_exact(l, l->v[i]->c.merged_into) : l->v[i];
+		head = *n->c.merged_into ? ledger_exact(l, n->c.merged_into) : n;
 		if (head && head->c.aliases.n < LEDGER_ALIASES &&
 		    (!oldest || head->c.first_seen.time < oldest->c.first_seen.time))
 			oldest = head;
@@ -603,6 +683,7 @@ static int make_variant(struct ledger *l, const struct crash_sighting *s, const 
 		return r;
 	t.c = &t.n->c;
 	t.c->state = LEDGER_KNOWN;
+	put_build(t.c, s);
 	ledger_note_describe(&t, s);
 	reproducer(&t, s);
 	put_seen(&t.c->first_seen, s);
@@ -656,6 +737,7 @@ static int note_merged(struct ledger *l, struct record *head, struct crash_sight
 	t.c = &t.n->c;
 	if (is_new)
 		t.c->state = LEDGER_KNOWN;
+	put_build(t.c, s);
 	ledger_note_describe(&t, s);
 	reproducer(&t, s);
 	own->changed = l->dirty = true;
@@ -676,7 +758,10 @@ static int ledger_note_sighting(struct ledger *l, const struct crash_sighting *s
 		return r;
 	n = ledger_head(l, s->signature);
 	if (!n) {
-		n = crash_of_bug(l, s->bug);
+		if (s->bug && *s->bug)
+			n = crash_of(l, s, ledger_note_has_bug);
+		if (!n && s->place && *s->place)
+			n = crash_of(l, s, ledger_note_has_place);
 		if (!n)
 			return note_new(l, s, ret, e);
 		r = note_variant(l, n, s, ret, e);

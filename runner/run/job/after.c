@@ -654,42 +654,56 @@ void job_forget_crashes(struct job *j)
 	j->n_seen = 0;
 }
 
-/* Lists the crashes of one of the target's builds. */
-static void list_build(struct job *j, const char *name)
+/* The crash's entry of the i-th build: of the main build, then of the check variants.  NULL: there
+ * is none. */
+static const struct known_crash *job_after_entry_of(const struct job *j,
+						    const struct known_crash *c, size_t i)
 {
-	const struct triage_env *env = &j->env->triage_env;
-	const struct ledger *l = books_ledger(env->books);
+	const struct target *build = i == 0 ? j->target : &j->target->variants[i - 1];
 
-	for (size_t i = 0; i < ledger_count(l); i++) {
-		const struct known_crash *c = ledger_at(l, i);
-		const struct known_crash *own = ledger_entry(c, name);
-		uint64_t n = !own || *c->merged_into ? 0 : count_in_run(own, env->run);
-		bool waits = own && !*c->merged_into && ledger_waits_for(own, env->run);
+	return build->role == ROLE_COVERAGE ? NULL : ledger_entry(c, build->name);
+}
 
-		j->uncounted_regressed += waits && own->state == LEDGER_REGRESSED;
-		j->uncounted_new += waits && own->state != LEDGER_REGRESSED;
-		if (n > 0 || waits)
-			job_after_list_crash(j, own, n, waits);
+/* Lists a crash once, whichever of the target's builds failed. */
+static void job_after_list_of_builds(struct job *j, const struct known_crash *c)
+{
+	const char *run = j->env->triage_env.run;
+	const struct known_crash *first = NULL;
+	bool waits = false;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i <= j->target->n_variants; i++) {
+		const struct known_crash *own = job_after_entry_of(j, c, i);
+		uint64_t in_run = own ? count_in_run(own, run) : 0;
+		bool own_waits = own && ledger_waits_for(own, run);
+
+		j->uncounted_regressed += own_waits && own->state == LEDGER_REGRESSED;
+		j->uncounted_new += own_waits && own->state != LEDGER_REGRESSED;
+		first = !first && (in_run > 0 || own_waits) ? own : first;
+		waits |= own_waits;
+		n += in_run;
 	}
+	if (first)
+		job_after_list_crash(j, first, n, waits);
 }
 
 void job_list_crashes(struct job *j)
 {
+	const struct ledger *l = books_ledger(j->env->triage_env.books);
+
 	/* A cell or the merge may have queued more inputs since the last triage. */
 	j->crashes.left = state_waiting(j->env->state, j->target->name);
 	if (j->crashes.left > 0 && j->triage_us == 0) /* no triage in this run */
 		j->crashes.undecided = undecided_before(j);
 	j->crashes_unchecked = j->unchecked ? count_unchecked(j) : j->check_cut;
 	j->uncounted_new = j->uncounted_regressed = 0;
-	list_build(j, j->target->name);
-	for (size_t i = 0; i < j->target->n_variants; i++) {
-		const struct target *build = &j->target->variants[i];
-
-		if (build->role == ROLE_CHECK) {
-			list_build(j, build->name);
-			j->crashes.left += state_waiting(j->env->state, build->name);
-		}
-	}
+	for (size_t i = 0; i < ledger_count(l); i++)
+		if (!*ledger_at(l, i)->merged_into)
+			job_after_list_of_builds(j, ledger_at(l, i));
+	for (size_t i = 0; i < j->target->n_variants; i++)
+		if (j->target->variants[i].role == ROLE_CHECK)
+			j->crashes.left +=
+			    state_waiting(j->env->state, j->target->variants[i].name);
 	if (j->reason == REASON_CRASH_LOOP && j->n_seen > 0)
 		job_set_note(j, "most often %s: %s", j->seen[0].signature, j->seen[0].what);
 }

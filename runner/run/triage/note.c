@@ -126,6 +126,7 @@ static struct crash_sighting sighting(const struct triage *t, const char *signat
 	struct crash_sighting s = {
 	    .signature = signature,
 	    .target = t->spec.target->name,
+	    .build_of = t->spec.target->of,
 	    .run = t->env->run,
 	    .commit = triage_commit(t),
 	    .counted_by = t->env->counts ? t->env->run : killed_run(t),
@@ -142,9 +143,9 @@ static struct crash_sighting sighting(const struct triage *t, const char *signat
 
 static void note_news(struct triage *t, const struct ledger_noted *n)
 {
-	t->sum.found += n->is_new;
-	t->sum.regressed +=
-	    !n->is_new && n->before == LEDGER_FIXED && n->entry->state == LEDGER_REGRESSED;
+	t->sum.found += n->is_new && !n->is_further;
+	t->sum.regressed += !n->is_new && !n->is_further && n->before == LEDGER_FIXED &&
+			    n->entry->state == LEDGER_REGRESSED;
 	snprintf(t->sum.last, sizeof(t->sum.last), "%.16s", n->crash->signature);
 	if (t->stage == STAGE_CHECK)
 		triage_check_failed(t, n->crash);
@@ -300,6 +301,7 @@ static void triage_note_take(struct triage *t, const struct vaulted *v, json_t *
 	const struct crash_report *r = &f->report;
 	const char *state[CRASH_STATE_MAX], *frames[LEDGER_FRAMES];
 	char artifact[400];
+	struct crash_place place;
 	struct crash_sighting s = sighting(t, r->signature);
 	struct ledger_noted n;
 	struct err e;
@@ -322,7 +324,10 @@ static void triage_note_take(struct triage *t, const struct vaulted *v, json_t *
 	s.crash_state = state;
 	s.n_crash_state = r->n_state;
 	s.frames = frames;
+	crash_place_of(r, &place);
 	s.bug = r->bug;
+	s.place = place.at;
+	s.caller = place.caller;
 	s.similar = likely_same(t, r);
 	s.report = parsed;
 	if (v) {

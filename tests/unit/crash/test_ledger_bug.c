@@ -119,6 +119,123 @@ static void variants_are_read_back(void **state)
 	check_into("e", "m");
 }
 
+/* --- builds of one target ---------------------------------------------------- */
+
+static struct ledger_noted see_at(const char *signature, const char *build, const char *place,
+				  const char *caller, uint64_t time)
+{
+	return NOTE(.signature = signature, .target = build,
+		    .build_of = strchr(build, '@') ? "t" : NULL, .place = place, .caller = caller,
+		    .time = time, .run = "r1", .counted_by = "r1", .crash_type = "X",
+		    .top_frame = "f", .crash_file = signature, .input_bytes = 5, .input_sha1 = "",
+		    .tries = 3, .hits = 3);
+}
+
+static void two_sanitizers_report_one_crash(void **state)
+{
+	struct ledger_noted n;
+
+	(void)state;
+	parse("{}");
+	n = see_at("a", "t", "p1", "c1", 10);
+	assert_true(n.is_new && !n.is_further);
+	n = see_at("u", "t@undefined", "p1", "c1", 11);
+	assert_true(n.is_new && n.is_further);
+	assert_string_equal(n.crash->signature, "a");
+	assert_int_equal(crashes(), 1);
+	check_into("u", "a");
+	/* It is no new crash, and no exit status waits for it. */
+	assert_int_equal(n.entry->state, LEDGER_KNOWN);
+	assert_string_equal(n.entry->uncounted, "");
+	assert_string_equal(ledger_entry(crash("a"), "t")->uncounted, "r1");
+	assert_int_equal(crash("a")->n_by, 2);
+	assert_true(ledger_is_further(crash("a"), 1));
+	assert_false(ledger_is_further(crash("a"), 0));
+	/* Each build keeps its input. */
+	assert_string_equal(ledger_record(ledger, "u")->crash_file, "u");
+	assert_string_equal(crash("a")->crash_file, "a");
+	/* A third build has a stack that ends at the place. */
+	assert_true(see_at("m", "t@memory", "p1", "", 12).is_further);
+	assert_int_equal(crashes(), 1);
+	check_text();
+}
+
+static void other_places_are_other_crashes(void **state)
+{
+	(void)state;
+	parse("{}");
+	(void)see_at("a", "t", "p1", "c1", 10);
+	assert_false(see_at("b", "t@undefined", "p2", "c1", 11).is_further);
+	assert_false(see_at("c", "t@undefined", "p1", "c2", 12).is_further);
+	assert_false(see_at("d", "t@undefined", "", "", 13).is_further);
+	assert_int_equal(crashes(), 4);
+	/* The same build tells the two apart, and so do different targets. */
+	assert_false(see_at("e", "t", "p1", "c1", 14).is_further);
+	assert_false(see_at("f", "other", "p1", "c1", 15).is_further);
+	/* A target's own name may have an "@": the main build of another target. */
+	assert_false(NOTE(.signature = "g", .target = "t@Other.Test", .place = "p1", .caller = "c1",
+			  .time = 16, .crash_type = "X")
+			 .is_further);
+	assert_int_equal(crashes(), 7);
+	check_text();
+}
+
+static void an_older_crash_is_not_new_in_another_build(void **state)
+{
+	struct ledger_noted n;
+
+	(void)state;
+	parse("{}");
+	(void)see_at("u", "t@undefined", "p1", "c1", 10);
+	ledger_counted(ledger, "t@undefined");
+	ledger_next_run(ledger, "r2");
+	check_state("u", LEDGER_KNOWN);
+	n = see_at("a", "t", "p1", "c1", 20);
+	assert_true(n.is_further);
+	check_state("u", LEDGER_KNOWN);
+	/* What a user ignored stays ignored. */
+	OK(ledger_ignore(ledger, "u", NULL, SIZE_MAX, NULL, &oops));
+	n = see_at("m", "t@memory", "p1", "c1", 30);
+	assert_true(n.is_further);
+	check_state("u", LEDGER_IGNORED);
+}
+
+static void a_fixed_crash_is_new_in_another_build(void **state)
+{
+	struct ledger_noted n;
+
+	(void)state;
+	parse("{}");
+	(void)see_at("a", "t", "p1", "c1", 10);
+	OK(ledger_fixed(ledger, "a", "t", 20, "c", "r", &oops));
+	n = see_at("u", "t@undefined", "p1", "c1", 30);
+	assert_true(n.is_new && !n.is_further);
+	assert_int_equal(n.entry->state, LEDGER_NEW);
+	assert_string_equal(n.entry->uncounted, "r1");
+	assert_false(ledger_is_further(crash("a"), 1));
+	/* When it comes back in the first build, too, it is counted already. */
+	n = see_at("a", "t", "p1", "c1", 40);
+	assert_int_equal(n.before, LEDGER_FIXED);
+	assert_int_equal(n.entry->state, LEDGER_REGRESSED);
+	assert_true(n.is_further);
+}
+
+static void builds_are_read_back(void **state)
+{
+	_autofree_ char *saved = NULL;
+	size_t n;
+
+	(void)state;
+	parse("{}");
+	(void)see_at("a", "t", "p1", "c1", 10);
+	(void)see_at("u", "t@undefined", "p1", "c1", 11);
+	OK(ledger_print(ledger, &saved, &n, &oops));
+	parse(saved);
+	assert_true(ledger_is_further(crash("a"), 1));
+	assert_true(see_at("m", "t@memory", "p1", "c1", 12).is_further);
+	check_into("m", "a");
+}
+
 /* After a failed call the ledger can be used, and printed. */
 static void no_memory(void **state)
 {
@@ -158,6 +275,11 @@ static const struct CMUnitTest tests[] = {
     CASE(a_variant_of_a_fixed_bug_is_a_regression),
     CASE(what_a_user_split_stays_split),
     CASE(variants_are_read_back),
+    CASE(two_sanitizers_report_one_crash),
+    CASE(other_places_are_other_crashes),
+    CASE(an_older_crash_is_not_new_in_another_build),
+    CASE(a_fixed_crash_is_new_in_another_build),
+    CASE(builds_are_read_back),
     CASE(no_memory),
 };
 
