@@ -486,7 +486,7 @@ static int publish_notify_case(struct publish_case *k, struct outbox *o, struct 
 	return r;
 }
 
-/* A crash has one issue, but a webhook is notified of each target. */
+/* A crash has one issue, but a webhook is notified of each target, once for all of its builds. */
 static int publish_notify_hook(const struct publish *p, struct outbox *o,
 			       const struct known_crash *c, const struct webhook_config *hook,
 			       struct publish_sum *sum, struct err *e)
@@ -496,7 +496,7 @@ static int publish_notify_hook(const struct publish *p, struct outbox *o,
 	int r = 0;
 
 	for (size_t i = 0; i < c->n_by; i++) {
-		if (c->by[i]->state == LEDGER_IGNORED)
+		if (c->by[i]->state == LEDGER_IGNORED || ledger_is_further(c, i))
 			continue;
 		publish_case_init(p, c, c->by[i], hook, &k);
 		publish_first_error(publish_notify_case(&k, o, NULL, sum, &why), &why, &r, e);

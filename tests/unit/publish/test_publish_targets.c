@@ -185,9 +185,44 @@ static void test_security(void **state)
 	assert_null(strstr(str(j, "comment"), "secret"));
 }
 
+/* A further report by another build of the target is a comment, but no message to webhooks. */
+static void test_builds(void **state)
+{
+	struct crash_sighting s = {.signature = A,
+				   .target = "a@undefined",
+				   .build_of = "a",
+				   .run = "r1",
+				   .time = T0 + 1,
+				   .crash_type = "UAF",
+				   .tries = 3,
+				   .hits = 3};
+	struct ledger_noted n;
+	struct err e;
+
+	(void)state;
+	found("a", "r1", T0, false);
+	queue(3);
+	all_done(T0);
+	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);
+	queue(1);
+	assert_string_equal(n.entry->fuzzer, "a@undefined");
+	all_done(T0 + 1);
+	queue(0);
+	/* A crash that was fixed is new, whichever build finds it. */
+	assert_int_equal(ledger_fixed(ledger, A, "a", T0 + 5, "c", "r2", &e), 0);
+	assert_int_equal(ledger_fixed(ledger, A, "a@undefined", T0 + 5, "c", "r2", &e), 0);
+	queue(2);
+	all_done(T0 + 5);
+	s.target = "a@memory";
+	s.time = T0 + 9;
+	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);
+	assert_false(n.is_further);
+	queue(3);
+}
+
 static const struct CMUnitTest tests[] = {
-    WITH(test_found), WITH(test_found_when), WITH(test_ignored_before),
-    WITH(test_label), WITH(test_security),
+    WITH(test_builds),	       WITH(test_found), WITH(test_found_when),
+    WITH(test_ignored_before), WITH(test_label), WITH(test_security),
 };
 
 UNIT_MAIN(tests)
