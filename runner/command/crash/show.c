@@ -25,7 +25,7 @@ struct show_args {
 static const struct option_spec specs[] = {
     STATE_OPTIONS(struct show_args, session.common),
     {"json", NULL, "print JSON", OPTION_AT(struct show_args, json)},
-    {"target", "NAME", "the report of this target (default: the first open one)",
+    {"target", "NAME", "the report of this build (default: the first open one, and other builds)",
      OPTION_AT(struct show_args, target)},
 };
 
@@ -248,26 +248,74 @@ static int crash_show_read_report(const struct state *s, const struct known_cras
 	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
 }
 
+/* build: named in the heading; "": the crash has one entry. */
+static void crash_show_print_report(const struct show_args *a, const struct known_crash *of,
+				    const char *build, struct slice text)
+{
+	struct crash_report report;
+	char line[CRASH_LINE];
+
+	parsed_read(a->session.state->dirfd, of->signature, of->fuzzer, text, &report);
+	printf("\nreport%s%s ('>': frames of the application)\n", *build ? " of " : "",
+	       crash_line(build, line));
+	crash_print_marked(text, &report);
+	crash_report_done(&report);
+}
+
+/* The entry with the report of another build of the target of `of`: the *io-th entry of the crash
+ * or a later one.  A build with a signature of its own has its report in the merged record.  NULL:
+ * there is no other. */
+static const struct known_crash *crash_show_next_build(const struct ledger *l,
+						       const struct known_crash *c,
+						       const struct known_crash *of, size_t *io)
+{
+	while (*io < c->n_by) {
+		const struct known_crash *t = c->by[(*io)++];
+
+		if (strcmp(t->fuzzer, of->fuzzer) == 0 || !ledger_same_target(t, of))
+			continue;
+		for (size_t k = 0; !*t->crash_file && k < c->aliases.n; k++) {
+			const struct known_crash *own =
+			    ledger_entry(ledger_record(l, c->aliases.v[k]), t->fuzzer);
+
+			t = own ? own : t;
+		}
+		return t;
+	}
+	return NULL;
+}
+
+static int crash_show_print_builds(const struct show_args *a, const struct ledger *l,
+				   const struct known_crash *c, const struct known_crash *of)
+{
+	const struct known_crash *t;
+	size_t at = 0;
+	int r = EXIT_DONE;
+
+	while (r == EXIT_DONE && (t = crash_show_next_build(l, c, of, &at))) {
+		_autofree_ char *text = NULL;
+		size_t n;
+
+		r = crash_show_read_report(a->session.state, t, &text, &n);
+		if (r == EXIT_DONE && n > 0)
+			crash_show_print_report(a, t, t->fuzzer, (struct slice){text, n});
+	}
+	return r;
+}
+
 static int crash_show_print_text(const struct show_args *a, const struct ledger *l,
 				 const struct known_crash *c, const struct known_crash *of)
 {
 	_autofree_ char *text = NULL;
-	struct crash_report report;
-	char line[CRASH_LINE];
 	size_t n;
 	int r;
 
 	print_facts(a->session.state, l, c);
 	r = crash_show_read_report(a->session.state, of, &text, &n);
-	if (r != EXIT_DONE || n == 0)
-		return r;
-	parsed_read(a->session.state->dirfd, of->signature, of->fuzzer, (struct slice){text, n},
-		    &report);
-	printf("\nreport%s%s ('>': frames of the application)\n", c->n_by > 1 ? " of " : "",
-	       c->n_by > 1 ? crash_line(of->fuzzer, line) : "");
-	crash_print_marked((struct slice){text, n}, &report);
-	crash_report_done(&report);
-	return EXIT_DONE;
+	if (r == EXIT_DONE && n > 0)
+		crash_show_print_report(a, of, c->n_by > 1 ? of->fuzzer : "",
+					(struct slice){text, n});
+	return r == EXIT_DONE && !a->target ? crash_show_print_builds(a, l, c, of) : r;
 }
 
 static json_t *crash_show_report_json(const struct state *s, const struct known_crash *of,
@@ -280,6 +328,26 @@ static json_t *crash_show_report_json(const struct state *s, const struct known_
 	j = crash_report_json(&report);
 	crash_report_done(&report);
 	return j;
+}
+
+/* The reports of the other builds: [{"target", "report"}]. */
+static json_t *crash_show_builds_json(const struct show_args *a, const struct ledger *l,
+				      const struct known_crash *c, const struct known_crash *of)
+{
+	json_t *all = json_array();
+	const struct known_crash *t;
+
+	for (size_t at = 0; !a->target && (t = crash_show_next_build(l, c, of, &at));) {
+		_autofree_ char *text = NULL;
+		size_t n;
+
+		if (crash_show_read_report(a->session.state, t, &text, &n) == EXIT_DONE && n > 0)
+			(void)json_array_append_new(
+			    all, json_pack("{s:s, s:o}", "target", t->fuzzer, "report",
+					   crash_show_report_json(a->session.state, t,
+								  (struct slice){text, n})));
+	}
+	return all;
 }
 
 /* Lists the reason for each input that cannot be run. */
@@ -328,6 +396,7 @@ static int crash_show_print_json(const struct show_args *a, const struct ledger 
 	if (r < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	(void)json_object_set(one, "report", report);
+	(void)json_object_set_new(one, "builds", crash_show_builds_json(a, l, c, of));
 	set_origin(one, meta);
 	(void)json_object_set_new(one, "unusable", unusable_json(a->session.state, c));
 	return answer_print(one);
