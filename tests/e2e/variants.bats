@@ -130,6 +130,7 @@ crashes() {
 	[ "$(crashes)" -eq 2 ]
 }
 
+# bats test_tags=slow
 @test "a run counts a bug that two sanitizers report once" {
 	config '"minimize_time": "off"' '"check_share": 0.9'
 	have "an index 0" plain
@@ -140,6 +141,26 @@ crashes() {
 	local signatures
 	signatures=$(jq '[.targets[].crashes[].signature]' "$LOGS/summary.json")
 	jq -e 'length > 0 and length == (unique | length)' <<<"$signatures"
+}
+
+# own KIND: what is kept beside the queued failure of this kind.
+own() {
+	local dir=$STATE/triage/sanitizers_fuzzer@memory
+	head -n 1 "$dir"/.report-"$1"-* | jq -r '.own + " " + .detail'
+}
+
+# The limits of the cell act on a check variant as on the main build.
+# bats test_tags=slow
+@test "a failure that a check variant's cell caused is kept with its kind and cause" {
+	config '"minimize_time": "off", "triage_time": "off", "pids": 64' '"check_share": 0.9'
+	have syscalls "too many" plain
+	for _ in 1 2 3 4 5 6; do # what has no time in a short run waits for the next one
+		fuzz sanitizers_fuzzer 3
+		[ "$(find "$STATE/triage/sanitizers_fuzzer@memory" -name '.report-[sp]*' | wc -l)" -lt 2 ] ||
+			break
+	done
+	[ "$(own syscall)" = "syscall bpf" ]
+	[ "$(own pids)" = "pids " ]
 }
 
 # A run is killed while it checks: what had run may run again, and no crash is counted twice.

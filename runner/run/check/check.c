@@ -35,6 +35,7 @@ enum {
 struct staged {
 	struct candidate file;
 	bool ran, failed;
+	struct failure_cause cause; /* if failed */
 	/* What its cell printed and the parser read, owned; NULL: it did not fail, or too many
 	 * did. */
 	char *text;
@@ -257,20 +258,21 @@ static int queue_one(const struct check *c, int stage, int queue, const struct s
 	struct kept k = {
 	    .run = c->env->run,
 	    .time = clock_real_us() / USEC_PER_SEC,
-	    .own = "",
-	    .detail = "",
+	    .own = crash_own_name(s->cause.own),
+	    .detail = s->cause.detail,
 	    .text = {s->text, s->text_n < KEPT_TEXT_MAX ? s->text_n : KEPT_TEXT_MAX},
 	    .report = s->report,
 	};
+	const char *kind = engine_artifact_name(s->cause.artifact);
 	struct store_sum sum = {0};
 	char name[KEPT_NAME], hex[STORE_NAME];
 	int r = 0;
 
 	k.commit = check_is_rebuilt(c, &k.binary) ? NULL : c->env->commit;
-	snprintf(name, sizeof(name), "crash-%s", s->file.name);
-	if (s->text)
+	snprintf(name, sizeof(name), "%s-%s", kind, s->file.name);
+	if (s->text || s->cause.own != CRASH_OWN_NONE)
 		r = kept_write(queue, name, &k, e);
-	return r == 0 ? store_file(stage, s->file.name, queue, "crash", &sum, hex, e) : r;
+	return r == 0 ? store_file(stage, s->file.name, queue, kind, &sum, hex, e) : r;
 }
 
 static int queue_all(const struct check *c, struct err *e)
@@ -522,6 +524,7 @@ static void check_on_failed(void *arg, const struct batch_failure *f)
 
 	s->ran = !(f->only_together && (c->over || !c->end));
 	s->failed = s->ran;
+	s->cause = f->cause;
 	if (!s->failed || s->text || c->n_reports >= REPORTS_MAX)
 		return;
 	c->n_reports++;

@@ -249,16 +249,49 @@ enum crash_own failure_own(const struct exec_end *end, bool has_report, char det
 	return CRASH_OWN_EXIT;
 }
 
-bool failure_own_report(const struct exec_end *end, const char *target, struct crash_report *io)
+/* An engine's artifact of a failure that the target's report names. */
+static enum engine_artifact failure_reported_artifact(enum failure f)
+{
+	if (f == FAILURE_TIMEOUT)
+		return ENGINE_ARTIFACT_TIMEOUT;
+	if (f == FAILURE_LEAK)
+		return ENGINE_ARTIFACT_LEAK;
+	return f == FAILURE_OOM ? ENGINE_ARTIFACT_OOM : ENGINE_ARTIFACT_CRASH;
+}
+
+static struct failure_cause failure_cause_of(enum crash_own own, const char *detail, enum failure f)
+{
+	static const struct {
+		enum crash_own own;
+		enum engine_artifact artifact;
+	} acts[] = {
+	    {CRASH_OWN_TIME, ENGINE_ARTIFACT_TIMEOUT},
+	    {CRASH_OWN_MEMORY, ENGINE_ARTIFACT_OOM},
+	    {CRASH_OWN_PIDS, ENGINE_ARTIFACT_PIDS},
+	    {CRASH_OWN_SECCOMP, ENGINE_ARTIFACT_SYSCALL},
+	};
+	struct failure_cause c = {CRASH_OWN_NONE, "", failure_reported_artifact(f)};
+
+	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
+		if (acts[i].own == own) {
+			c.own = own;
+			c.artifact = acts[i].artifact;
+			snprintf(c.detail, sizeof(c.detail), "%s", detail);
+		}
+	return c;
+}
+
+struct failure_cause failure_own_report(const struct exec_end *end, const char *target,
+					struct crash_report *io)
 {
 	char detail[32];
 	enum crash_own own = failure_own(end, io->found, detail);
 
-	if (own == CRASH_OWN_NONE)
-		return false;
-	crash_report_done(io);
-	crash_report_own(own, *detail ? detail : NULL, target, io);
-	return true;
+	if (own != CRASH_OWN_NONE) {
+		crash_report_done(io);
+		crash_report_own(own, *detail ? detail : NULL, target, io);
+	}
+	return failure_cause_of(own, detail, end->failure);
 }
 
 /* --- the reason ------------------------------------------------------------------------ */

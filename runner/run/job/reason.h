@@ -96,10 +96,20 @@ struct cell_facts {
 };
 enum failure failure_of(const struct cell_facts *f);
 
+/* What caused a failure, for the queue (runner/run/triage/kept.h). */
+struct failure_cause {
+	/* An act of the kernel or of the cell: a refused system call, a memory or process limit,
+	 * the deadline.  CRASH_OWN_NONE: the target's report names the failure. */
+	enum crash_own own;
+	char detail[32];
+	enum engine_artifact artifact; /* the kind of its input, as of an artifact */
+};
+
 struct exec_end;
 /* Names the failure of a cell by the cell's end, unless the target's text names it better.  io: the
- * report of the text.  True: io was replaced by the name from the cell's end. */
-bool failure_own_report(const struct exec_end *end, const char *target, struct crash_report *io);
+ * report of the text, which may be replaced by the name from the cell's end. */
+struct failure_cause failure_own_report(const struct exec_end *end, const char *target,
+					struct crash_report *io);
 
 /* The crash of a cell without a report, and its detail.  has_report: the text has one.
  * CRASH_OWN_NONE: the text names the crash better. */

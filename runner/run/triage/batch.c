@@ -32,6 +32,7 @@ struct batch_slot {
 	size_t started; /* inputs that were seen to begin */
 	struct crash_parser *parser;
 	struct crash_report report;
+	struct failure_cause cause;
 	char build[FILE_ID_TEXT]; /* for the parser */
 	struct lines lines;
 	struct engine_state seen;
@@ -49,6 +50,7 @@ struct batch_slot {
 		size_t end;	 /* end of the suspected inputs */
 		uint64_t failed; /* batch_slot.failed before the search */
 		struct crash_report report;
+		struct failure_cause cause;
 		char *output; /* as batch_slot.cell_output */
 		size_t output_n;
 	} doubt;
@@ -122,13 +124,16 @@ static void batch_report_cell(struct batch_slot *s, size_t input, bool together)
 	batch_report(s, &(struct batch_failure){.input = input,
 						.only_together = together,
 						.report = &s->report,
+						.cause = s->cause,
 						.output = {s->cell_output, s->cell_output_n}});
 }
 
 static void batch_report_alone(struct batch_slot *s, size_t input, const struct replay_end *end)
 {
-	batch_report(s, &(struct batch_failure){
-			    .input = input, .report = end->report, .output = end->output});
+	batch_report(s, &(struct batch_failure){.input = input,
+						.report = end->report,
+						.cause = end->cause,
+						.output = end->output});
 }
 
 static void batch_report_doubt(struct batch_slot *s, size_t input)
@@ -136,6 +141,7 @@ static void batch_report_doubt(struct batch_slot *s, size_t input)
 	batch_report(s, &(struct batch_failure){.input = input,
 						.only_together = true,
 						.report = &s->doubt.report,
+						.cause = s->doubt.cause,
 						.output = {s->doubt.output, s->doubt.output_n}});
 }
 
@@ -163,6 +169,7 @@ static void batch_begin_doubt(struct batch_slot *s, size_t n)
 	s->doubt.end = s->at + n;
 	s->doubt.failed = s->failed;
 	s->doubt.report = s->report;
+	s->doubt.cause = s->cause;
 	s->report = (struct crash_report){0};
 	s->doubt.output = s->cell_output;
 	s->doubt.output_n = s->cell_output_n;
@@ -388,7 +395,7 @@ static void batch_judge(struct batch_slot *s, const struct exec_end *end)
 	judged.late = end->late || s->stuck; /* stopped by batch_end_stuck() */
 	s->slow = judged.late || end->failure == FAILURE_TIMEOUT;
 	s->starved = s->slow && replay_starved(end);
-	(void)failure_own_report(&judged, s->b->spec.target->name, &s->report);
+	s->cause = failure_own_report(&judged, s->b->spec.target->name, &s->report);
 	if (batch_is_odd(s, false)) {
 		s->single_end = s->at + s->n;
 		batch_begin_doubt(s, s->n);

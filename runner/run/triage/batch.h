@@ -30,6 +30,7 @@ struct batch_failure {
 	 * is flaky.  Then the report is from the cell with many inputs. */
 	bool only_together;
 	const struct crash_report *report;
+	struct failure_cause cause; /* of the report's cell, as well as the output */
 	struct slice output; /* of the report's cell, bounded (EXEC_KEPT_MAX); empty: not known */
 };
 

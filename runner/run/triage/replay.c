@@ -294,7 +294,7 @@ static void replay_on_end(void *arg, const struct exec_end *end)
 		crash_parser_finish(t->parser, &t->report);
 	if (!*te.unusable && replay_has_failed(end)) {
 		te.failed = true;
-		(void)failure_own_report(end, t->spec.target->name, &t->report);
+		te.cause = failure_own_report(end, t->spec.target->name, &t->report);
 		te.report = &t->report;
 	}
 	t->spec.done(t->spec.arg, &te);

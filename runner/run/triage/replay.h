@@ -20,6 +20,7 @@ struct replay_end {
 	const char *unusable;
 	bool failed;
 	struct crash_report *report; /* if failed; the caller may move it out */
+	struct failure_cause cause;  /* if failed */
 	struct slice output;	     /* bounded (EXEC_KEPT_MAX) */
 	uint64_t cpu_us, wall_us;
 	/* The input took too long while it waited for a CPU, and was given more time.  With

@@ -30,6 +30,7 @@ static struct play {
 	unsigned starts, fault; /* of cells and seats; this one fails */
 	char failed[MAX];	/* 'a': alone, 't': together; 0: not reported */
 	char type[MAX][40];
+	struct failure_cause cause[MAX];
 	struct batch_sum sum;
 	bool done;
 } play;
@@ -236,6 +237,9 @@ static void on_replayed(void *arg)
 	}
 	end.failed =
 	    !t->stopped && (strchr("clreb", *name) || (strchr("zq", *name) && name[1] == 'f'));
+	end.cause = *name == 'r'
+			? (struct failure_cause){CRASH_OWN_SECCOMP, "bpf", ENGINE_ARTIFACT_SYSCALL}
+			: (struct failure_cause){CRASH_OWN_NONE, "", ENGINE_ARTIFACT_CRASH};
 	play.running--;
 	t->spec.done(t->spec.arg, &end);
 	source_remove(t->timer);
@@ -327,6 +331,7 @@ static void on_failed(void *arg, const struct batch_failure *f)
 	assert_int_equal(play.failed[f->input], 0); /* each input is reported once */
 	assert_true(f->report->found);
 	play.failed[f->input] = f->only_together ? 't' : 'a';
+	play.cause[f->input] = f->cause;
 	snprintf(play.type[f->input], sizeof(play.type[0]), "%.30s", f->report->type);
 }
 

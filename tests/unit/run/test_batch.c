@@ -80,6 +80,41 @@ static void test_refused_and_crash(void **state)
 	expect(".a.a.");
 }
 
+static void check_cause(size_t input, enum crash_own own, const char *detail,
+			enum engine_artifact artifact)
+{
+	assert_int_equal(play.cause[input].own, own);
+	assert_string_equal(play.cause[input].detail, detail);
+	assert_int_equal(play.cause[input].artifact, artifact);
+}
+
+/* Cause and report are of one cell: of many inputs, of one input, or before a search. */
+static void test_causes(void **state)
+{
+	(void)state;
+	inputs("c1");
+	go(1);
+	check_cause(0, CRASH_OWN_NONE, "", ENGINE_ARTIFACT_CRASH);
+	inputs("l1");
+	go(1);
+	check_cause(0, CRASH_OWN_NONE, "", ENGINE_ARTIFACT_LEAK);
+	inputs("r1");
+	go(1);
+	check_cause(0, CRASH_OWN_SECCOMP, "bpf", ENGINE_ARTIFACT_SYSCALL);
+	inputs("b1");
+	go(1);
+	check_cause(0, CRASH_OWN_PIDS, "", ENGINE_ARTIFACT_PIDS);
+	inputs("q1");
+	go(1);
+	check_cause(0, CRASH_OWN_TIME, "", ENGINE_ARTIFACT_TIMEOUT);
+	inputs("p1 m1 p2 p3 p4 p5 p6 m2");
+	go(1);
+	check_cause(7, CRASH_OWN_NONE, "", ENGINE_ARTIFACT_LEAK);
+	inputs("k1 k2 k3 p1");
+	go(1);
+	check_cause(2, CRASH_OWN_PIDS, "", ENGINE_ARTIFACT_PIDS);
+}
+
 /* The line of an input was hidden: the cell proves nothing about the other inputs, either. */
 static void test_hidden(void **state)
 {
@@ -263,6 +298,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_together),
     cmocka_unit_test(test_late),
     cmocka_unit_test(test_refused_and_crash),
+    cmocka_unit_test(test_causes),
     cmocka_unit_test(test_hidden),
     cmocka_unit_test(test_forged),
     cmocka_unit_test(test_forged_together),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/run/job/reason.h"
+#include "runner/run/job/exec.h"
 #include "tests/unit/scratch.h"
 
 #include <fcntl.h>
@@ -495,6 +495,73 @@ static void test_caps(void **state)
 }
 
 /* A failure is counted and saved under the same name. */
+/* What is kept of a failure beside its input, by the end of its cell. */
+static void test_causes(void **state)
+{
+	static const struct {
+		struct exec_end end;
+		bool reported, engines_oom;
+		enum crash_own own;
+		const char *detail;
+		enum engine_artifact artifact;
+	} cases[] = {
+	    {{.late = true}, true, false, CRASH_OWN_TIME, "", ENGINE_ARTIFACT_TIMEOUT},
+	    {{.failure = FAILURE_OOM_KILL}, true, false, CRASH_OWN_MEMORY, "", ENGINE_ARTIFACT_OOM},
+	    {{.failure = FAILURE_OOM}, true, false, CRASH_OWN_MEMORY, "", ENGINE_ARTIFACT_OOM},
+	    {{.failure = FAILURE_PIDS}, true, false, CRASH_OWN_PIDS, "", ENGINE_ARTIFACT_PIDS},
+	    {{.failure = FAILURE_SYSCALL, .refused = "bpf"},
+	     false,
+	     false,
+	     CRASH_OWN_SECCOMP,
+	     "bpf",
+	     ENGINE_ARTIFACT_SYSCALL},
+	    /* The target's report names these. */
+	    {{.failure = FAILURE_SYSCALL, .refused = "bpf"},
+	     true,
+	     false,
+	     CRASH_OWN_NONE,
+	     "",
+	     ENGINE_ARTIFACT_CRASH},
+	    {{.failure = FAILURE_OOM}, true, true, CRASH_OWN_NONE, "", ENGINE_ARTIFACT_OOM},
+	    {{.failure = FAILURE_TIMEOUT},
+	     true,
+	     false,
+	     CRASH_OWN_NONE,
+	     "",
+	     ENGINE_ARTIFACT_TIMEOUT},
+	    {{.failure = FAILURE_LEAK}, true, false, CRASH_OWN_NONE, "", ENGINE_ARTIFACT_LEAK},
+	    {{.failure = FAILURE_CRASH}, true, false, CRASH_OWN_NONE, "", ENGINE_ARTIFACT_CRASH},
+	    /* The target's own act. */
+	    {{.failure = FAILURE_EXIT, .signo = 9},
+	     false,
+	     false,
+	     CRASH_OWN_NONE,
+	     "",
+	     ENGINE_ARTIFACT_CRASH},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct engine_state engine = {.fault = cases[i].engines_oom ? ENGINE_FAULT_OOM
+									    : ENGINE_FAULT_NONE};
+		struct crash_report r = {.found = cases[i].reported, .type = "Printed"};
+		struct exec_end end = cases[i].end;
+		struct failure_cause c;
+
+		end.engine = &engine;
+		end.refused = end.refused ? end.refused : "";
+		c = failure_own_report(&end, "t", &r);
+		print_message("# case %zu\n", i);
+		assert_int_equal(c.own, cases[i].own);
+		assert_string_equal(c.detail, cases[i].detail);
+		assert_int_equal(c.artifact, cases[i].artifact);
+		assert_true(r.found);
+		if (c.own != CRASH_OWN_NONE)
+			assert_string_not_equal(r.type, "Printed");
+		crash_report_done(&r);
+	}
+}
+
 static void test_artifacts(void **state)
 {
 	static const struct {
@@ -522,7 +589,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names),     cmocka_unit_test(test_counts),
     cmocka_unit_test(test_facts),     cmocka_unit_test(test_all_facts),
     cmocka_unit_test(test_caps),      cmocka_unit_test(test_status),
-    cmocka_unit_test(test_documents), cmocka_unit_test(test_artifacts),
+    cmocka_unit_test(test_documents), cmocka_unit_test(test_causes),
+    cmocka_unit_test(test_artifacts),
 };
 
 UNIT_MAIN(tests)
