@@ -163,6 +163,40 @@ own() {
 	[ "$(own pids)" = "pids " ]
 }
 
+# regress OPTION...: prints "target passed failed" of each target that ran.
+regress() {
+	local ended=0
+	"$FUZZCELL" regress --state-dir "$STATE" --targets "$TARGETS" --json "$@" \
+		>"$WORK/json" 2>"$WORK/said" || ended=$?
+	echo "$ended" >"$WORK/status"
+	cat "$WORK/said" >&2
+	jq -r '[.targets[] | "\(.target) \(.passed) \(.failed)"] | sort | join(", ")' "$WORK/json"
+}
+
+@test "regress runs known crashes in the builds that found them" {
+	config '"minimize_time": "off"'
+	have UUx plain
+	queue sanitizers_fuzzer crash "an index of 16.."
+	queue sanitizers_fuzzer@undefined crash "an index 0"
+	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
+	mkdir -p "$STATE/regressions/sanitizers_fuzzer@memory"
+	printf good >"$STATE/regressions/sanitizers_fuzzer@memory/good"
+	# The corpus is run in the main build.
+	[ "$(regress --allow-known)" = 'sanitizers_fuzzer 2 1, sanitizers_fuzzer@memory 1 0, sanitizers_fuzzer@undefined 0 1' ]
+	[ "$(cat "$WORK/status")" -eq 0 ]
+	[[ $(cat "$WORK/said") != *'not here'* ]]
+	# With --all, in all builds: an input of it is a new failure.
+	[ "$(regress --all --allow-known)" = 'sanitizers_fuzzer 2 1, sanitizers_fuzzer@memory 3 0, sanitizers_fuzzer@undefined 1 2' ]
+	[ "$(cat "$WORK/status")" -eq 1 ]
+	# The main build alone, with a crash of a build that is not here.
+	mkdir "$WORK/alone"
+	cp "$TARGETS/address/sanitizers_fuzzer" "$WORK/alone"
+	TARGETS=$WORK/alone
+	regress --allow-known
+	[ "$(cat "$WORK/status")" -eq 5 ]
+	grep '1 known crashes are of targets that are not here' "$WORK/said"
+}
+
 # A run is killed while it checks: what had run may run again, and no crash is counted twice.
 @test "a check that is killed is repeated by the next run" {
 	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.9'

@@ -467,7 +467,8 @@ int command_crash_triage(int argc, char **argv)
 		r = session_recall(&a.session);
 	if (r == EXIT_DONE)
 		r = session_plan(&a.session);
-	if (r == EXIT_DONE && plan_add_checks(a.session.common.config, &a.session.plan, &e) < 0)
+	if (r == EXIT_DONE &&
+	    plan_add_checks(a.session.common.config, NULL, NULL, &a.session.plan, &e) < 0)
 		r = fail(EXIT_USAGE, "%s", e.msg);
 	if (r == EXIT_DONE)
 		r = triage(&a, &j);

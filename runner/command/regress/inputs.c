@@ -192,6 +192,7 @@ static int regress_inputs_take_crash(struct lay *l, const struct known_crash *c,
 	return r;
 }
 
+/* Takes the target's own reproducers; if it has none of a crash, that of another target. */
 static int take_crashes(struct lay *l, struct err *e)
 {
 	const struct ledger *g = l->s->ledger;
@@ -200,30 +201,41 @@ static int take_crashes(struct lay *l, struct err *e)
 	l->from = REGRESS_CRASH;
 	for (size_t i = 0; r == 0 && i < ledger_count(g); i++) {
 		const struct known_crash *c = ledger_at(g, i);
-		const struct known_crash *own = ledger_entry(c, l->s->target->target->name);
+		struct ledger_asked a;
 
-		/* An entry without a reproducer uses that of another target. */
-		if (own)
-			r = regress_inputs_take_crash(l, *own->crash_file ? own : c, e);
+		if (ledger_find(g, c->signature) != c)
+			continue; /* a part of another crash */
+		for (size_t at = 0;
+		     r == 0 && ledger_next_asked(g, c, l->s->target->target->name, &at, &a);)
+			r = regress_inputs_take_crash(l, a.input, e);
 	}
 	return r;
 }
 
-/* Takes <in>/<target>/ of the state; it may be missing. */
-static int take_own(struct lay *l, enum regress_from from, const char *in, struct err *e)
+/* Takes <in>/<name>/ of the state; it may be missing. */
+static int take_own(struct lay *l, enum regress_from from, const char *in, const char *name,
+		    struct err *e)
 {
 	char dir[NAME];
 
 	l->from = from;
-	snprintf(dir, sizeof(dir), "%s/%.200s", in, l->s->target->target->name);
+	snprintf(dir, sizeof(dir), "%s/%.200s", in, name);
 	if (faccessat(l->s->state->dirfd, dir, F_OK, 0) < 0)
 		return 0;
 	return regress_inputs_take_dir(l, l->s->state->dirfd, dir, dir, 0, e);
 }
 
+/* All builds of a target share the corpus of the main build. */
+static const char *corpus_name(const struct lay *l)
+{
+	const struct target *t = l->s->target->target;
+
+	return t->of ? t->of : t->name;
+}
+
 static int list_spare(struct lay *l, struct err *e)
 {
-	const char *target = l->s->target->target->name;
+	const char *target = corpus_name(l);
 	_autocandidates_ struct candidates all = {0};
 	_autoclose_ int corpus = -1;
 	char dir[NAME];
@@ -243,7 +255,7 @@ static int regress_inputs_take_corpus(struct lay *l, struct err *e)
 	int r = l->s->all ? 0 : list_spare(l, e);
 
 	if (r == 0)
-		r = take_own(l, REGRESS_CORPUS, "corpus", e);
+		r = take_own(l, REGRESS_CORPUS, "corpus", corpus_name(l), e);
 	candidates_done(&l->spare);
 	return r;
 }
@@ -388,6 +400,23 @@ int regress_inputs_load(int dirfd, const char *name, struct regress_inputs *ret,
 	return r;
 }
 
+/* seeds: also in-tree inputs, seeds, archive and corpus. */
+static int take_all(struct lay *l, bool seeds, struct err *e)
+{
+	const struct plan_entry *t = l->s->target;
+	int r = seeds ? take_archive(l, e) : 0;
+
+	if (r == 0 && seeds)
+		r = take_dirs(l, REGRESS_TREE, &t->target->seed_dirs, &t->target->rights, e);
+	if (r == 0 && seeds)
+		r = take_dirs(l, REGRESS_SEEDS, &t->cfg.seeds, NULL, e);
+	if (r == 0)
+		r = take_crashes(l, e);
+	if (r == 0)
+		r = take_own(l, REGRESS_REGRESSION, "regressions", t->target->name, e);
+	return r == 0 && seeds ? regress_inputs_take_corpus(l, e) : r;
+}
+
 int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *name,
 		       struct regress_left *ret_left, struct err *e)
 {
@@ -402,18 +431,7 @@ int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *n
 	if (r == 0 && fchmod(l.to, MODE_DIR) < 0) /* independent of the umask */
 		r = err_sys(e, "set the mode of '%s'", name);
 	if (r == 0)
-		r = take_archive(&l, e);
-	if (r == 0)
-		r = take_dirs(&l, REGRESS_TREE, &s->target->target->seed_dirs,
-			      &s->target->target->rights, e);
-	if (r == 0)
-		r = take_dirs(&l, REGRESS_SEEDS, &s->target->cfg.seeds, NULL, e);
-	if (r == 0)
-		r = take_crashes(&l, e);
-	if (r == 0)
-		r = take_own(&l, REGRESS_REGRESSION, "regressions", e);
-	if (r == 0)
-		r = regress_inputs_take_corpus(&l, e);
+		r = take_all(&l, s->all || !s->target->target->of, e);
 	if (r == 0) {
 		regress_inputs_sort(&l.all);
 		snprintf(file, sizeof(file), "%.200s.list", name);

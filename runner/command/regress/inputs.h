@@ -40,7 +40,9 @@ struct regress_sources {
 	const struct state *state;
 	const struct ledger *ledger;
 	const struct plan_entry *target;
-	bool all; /* also the corpus's spare inputs (runner/corpus/spare.h) */
+	/* Also the corpus's spare inputs (runner/corpus/spare.h).  Without it, another build than
+	 * the main build runs its known crashes and regressions alone. */
+	bool all;
 };
 
 /* Inputs that were left out. */

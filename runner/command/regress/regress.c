@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct regress {
 	struct session session;
@@ -40,7 +41,7 @@ static const struct option_spec specs[] = {
     COMMON_OPTIONS(struct regress, session.common),
     {"time", "TIME", "time limit; inputs that were not run are reported (default: none)",
      AT(time_us)},
-    {"all", NULL, "also spare inputs of the corpus: the others reach the same without them",
+    {"all", NULL, "all inputs: also spare ones of the corpus, and all of it in check variants",
      AT(all)},
     {"workers", "N", "cells at once (default: one per CPU)", AT(workers)},
     {"commit", "SHA", "the commit that the targets were built from, for crashes that come back",
@@ -330,12 +331,35 @@ static int regress_conclude(struct regress *a, json_t **ret)
 	return r == EXIT_DONE && a->session.common.targets.partial ? EXIT_NOT_FUZZED : r;
 }
 
+/* Whether a check variant has an input to run: of a known crash, or of a fixed one. */
+static bool regress_wants(void *arg, const struct target *build)
+{
+	const struct regress *a = arg;
+	_autofree_ char *fixed = xasprintf("regressions/%s", build->name);
+
+	for (size_t i = 0; i < ledger_count(a->ledger); i++)
+		if (ledger_entry(ledger_at(a->ledger, i), build->name))
+			return true;
+	return a->all || faccessat(a->session.state->dirfd, fixed, F_OK, 0) == 0;
+}
+
+static int regress_add_checks(struct regress *a)
+{
+	struct err e;
+
+	return plan_add_checks(a->session.common.config, regress_wants, a, &a->session.plan, &e) < 0
+		   ? fail(EXIT_USAGE, "%s", e.msg)
+		   : EXIT_DONE;
+}
+
 static int run_all(struct regress *a)
 {
 	int r = session_open(&a->session);
 
 	if (r == EXIT_DONE)
 		r = crash_ledger(a->session.state, &a->ledger);
+	if (r == EXIT_DONE)
+		r = regress_add_checks(a);
 	if (r == EXIT_DONE)
 		r = cells_open(&a->cells, &a->session, "regress");
 	if (r != EXIT_DONE)

@@ -311,11 +311,58 @@ static void test_damaged_list(void **state)
 	drop(&f);
 }
 
+/* A check variant runs its own crashes and regressions; with all, also what the target has. */
+static void test_variant(void **state)
+{
+	struct fixture f;
+	struct regress_left left;
+	struct regress_inputs in;
+
+	(void)state;
+	make(&f, "{\"aa\": {\"v\": 2, \"aliases\": [\"bb\"], \"found_by\": [{\"fuzzer\": \"t\", "
+		 "\"kind\": \"asan\", \"crash_file\": \"crashes/aa/input\"}, {\"fuzzer\": \"t@u\", "
+		 "\"build_of\": \"t\"}]}, \"bb\": {\"fuzzer\": \"t@u\", \"kind\": \"ubsan\", "
+		 "\"crash_file\": \"crashes/bb/input\", \"merged_into\": \"aa\"}}");
+	assert_int_equal(mkdirat(f.s.fd, "crashes", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "crashes/aa", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "crashes/bb", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "regressions", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "regressions/t", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "regressions/t@u", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "corpus", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "corpus/t", 0755), 0);
+	scratch_write(f.s.fd, "tree/one", "in the tree");
+	scratch_write(f.s.fd, "crashes/aa/input", "of t");
+	scratch_write(f.s.fd, "crashes/bb/input", "of t@u");
+	scratch_write(f.s.fd, "regressions/t/x", "fixed in t");
+	scratch_write(f.s.fd, "regressions/t@u/x", "fixed in t@u");
+	scratch_write(f.s.fd, "corpus/t/y", "covered");
+	free(f.target.name);
+	f.target.name = strdup("t@u");
+	f.target.of = (char[]){"t"};
+	f.target.role = ROLE_CHECK;
+	in = lay(&f, &left);
+	/* The other build's input has the same crash, but this build has an input of its own. */
+	assert_int_equal(left.n, 0);
+	assert_int_equal(in.n, 2);
+	assert_non_null(of(&in, "crashes/bb/input"));
+	assert_non_null(of(&in, "regressions/t@u/x"));
+	regress_inputs_done(&in);
+	f.sources.all = true;
+	in = lay(&f, &left);
+	assert_int_equal(in.n, 4);
+	assert_non_null(of(&in, "tree/one"));
+	assert_non_null(of(&in, "corpus/t/y"));
+	regress_inputs_done(&in);
+	drop(&f);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_sources),	 cmocka_unit_test(test_order),
-    cmocka_unit_test(test_strange),	 cmocka_unit_test(test_archive),
-    cmocka_unit_test(test_missing),	 cmocka_unit_test(test_faults),
-    cmocka_unit_test(test_damaged_list), cmocka_unit_test(test_damaged),
+    cmocka_unit_test(test_variant), cmocka_unit_test(test_sources),
+    cmocka_unit_test(test_order),   cmocka_unit_test(test_strange),
+    cmocka_unit_test(test_archive), cmocka_unit_test(test_missing),
+    cmocka_unit_test(test_faults),  cmocka_unit_test(test_damaged_list),
+    cmocka_unit_test(test_damaged),
 };
 
 UNIT_MAIN(tests)
