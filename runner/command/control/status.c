@@ -165,6 +165,22 @@ static void page_corpus(struct page *p)
 	     page_count(p->target, "dictionary_words", b));
 }
 
+static void page_checks(struct page *p)
+{
+	uint64_t since = page_number(p, "checks_behind_since");
+	uint64_t now = clock_real_us() / USEC_PER_SEC;
+	char left[UNITS_OF_MAX], waits[UNITS_MAX];
+
+	if (page_number(p, "checks_left") == 0)
+		return;
+	units_of(page_number(p, "checks_left"), "input waits", "inputs wait", left);
+	if (since > 0 && since <= now)
+		line(p, "checks", "%s for other builds; inputs have waited for %s", left,
+		     units_time((now - since) * USEC_PER_SEC, waits));
+	else
+		line(p, "checks", "%s for other builds", left);
+}
+
 static void page_outlook(struct page *p)
 {
 	const json_t *o = json_object_get(p->target, "outlook");
@@ -249,6 +265,7 @@ void status_page(const json_t *target, struct buf *out)
 	page_state(&p);
 	page_progress(&p);
 	page_corpus(&p);
+	page_checks(&p);
 	page_outlook(&p);
 	page_machine(&p);
 	page_failures(&p);

@@ -65,6 +65,8 @@ static const struct target_metric {
     {"fuzzcell_target_memory_bytes", "memory_bytes", "gauge", "Memory that the cell uses now."},
     {"fuzzcell_target_memory_limit_bytes", "memory_limit_bytes", "gauge",
      "Memory limit of the cell."},
+    {"fuzzcell_target_checks_left", "checks_left", "gauge",
+     "Inputs of the corpus that the target's check variants have yet to run."},
 };
 
 static const char *row_name(const json_t *one)
@@ -133,17 +135,18 @@ static void model_metrics_failures(struct buf *out, const json_t *all)
 	}
 }
 
-static void last_fuzzed(struct buf *out, const json_t *all)
+/* key: a time of the row.  Targets without it are left out. */
+static void model_metrics_times(struct buf *out, const json_t *all, const char *name,
+				const char *key, const char *help)
 {
-	model_metrics_head(out, "fuzzcell_target_last_fuzzed_time_seconds", "gauge",
-			   "When the last run that fuzzed the target ended.");
+	model_metrics_head(out, name, "gauge", help);
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
-		uint64_t at = get_time(json_object_get(one, "row"), "last_fuzzed");
+		uint64_t at = get_time(json_object_get(one, "row"), key);
 
 		if (!at)
 			continue;
-		buf_puts(out, "fuzzcell_target_last_fuzzed_time_seconds");
+		buf_puts(out, name);
 		label(out, "{", "target", row_name(one));
 		buf_puts(out, "}");
 		model_metrics_value(out, (double)at);
@@ -253,7 +256,11 @@ static int model_metrics_targets(struct model_base *b, struct buf *out, struct e
 		target_metric(out, all, &target_metrics[i]);
 	pressures(out, all);
 	model_metrics_failures(out, all);
-	last_fuzzed(out, all);
+	model_metrics_times(out, all, "fuzzcell_target_last_fuzzed_time_seconds", "last_fuzzed",
+			    "When the last run that fuzzed the target ended.");
+	model_metrics_times(out, all, "fuzzcell_target_checks_behind_since_seconds",
+			    "checks_behind_since",
+			    "Since when inputs wait for the target's check variants.");
 	healths(out, all);
 	sources_covered(b->site, out, all);
 	return 0;

@@ -122,6 +122,7 @@ static const struct copy target_keys[] = {
     {"memory_peak_bytes", COPY_NUMBER},
     {"memory_limit_bytes", COPY_NUMBER},
     {"failures_total", COPY_NUMBER},
+    {"checks_left", COPY_NUMBER},
 };
 
 /* The state of the cell, not its results. */
@@ -175,6 +176,7 @@ json_t *row_target(struct model_base *b, const char *name, const struct model_ta
 	}
 	make_set(m, "trend", json_incref(t->trend));
 	make_time(m, "last_fuzzed", get_count(known, "fuzzed"));
+	make_time(m, "checks_behind_since", get_count(t->now, "checks_behind_since"));
 	make_set(m, "health", model_rows_verdict(t));
 	make_number(m, "crashes_open", get_count(b->open, name));
 	return take_ptr(&m);

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "runner/command/control/status.h"
 
 #include <errno.h>
@@ -44,8 +45,21 @@ static void test_health(void **state)
 	findings_are("{}", false, "");
 }
 
+static void page_has(const char *target, const char *want)
+{
+	_autobuf_ struct buf out = BUF_INIT(8192);
+	_autojson_ json_t *o = NULL;
+	struct err e;
+
+	assert_int_equal(json_parse(slice_of(target), &o, &e), 0);
+	status_page(o, &out);
+	if (!strstr(buf_str(&out), want))
+		fail_msg("no '%s' in:\n%s", want, buf_str(&out));
+}
+
 static void test_page(void **state)
 {
+	char behind[100];
 	static const char target[] =
 	    "{\"name\": \"png\", \"state\": \"fuzzing\", \"note\": \"a\\u001bb\", \"fuzzed\": "
 	    "true, "
@@ -91,6 +105,12 @@ static void test_page(void **state)
 	    "artifacts   1 in logs/<run>/crashes/png\n"
 	    "\n"
 	    "png: healthy\n");
+	assert_null(strstr(buf_str(&out), "checks"));
+	page_has("{\"checks_left\": 1}", "\nchecks      1 input waits for other builds\n");
+	snprintf(behind, sizeof(behind), "{\"checks_left\": 12, \"checks_behind_since\": %llu}",
+		 (unsigned long long)(clock_real_us() / USEC_PER_SEC - 7230));
+	page_has(behind,
+		 "\nchecks      12 inputs wait for other builds; inputs have waited for 2h00m\n");
 	/* Any answer makes a page. */
 	status_page(none, &empty);
 	assert_non_null(strstr(buf_str(&empty), "\nlast find   none in this run\n"));

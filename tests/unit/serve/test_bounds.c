@@ -25,6 +25,28 @@ static void test_killed_run(void **state)
 	has("/metrics", "fuzzcell_service_health{severity=\"warning\",code=\"run-lost\"} 1\n");
 }
 
+/* What waits for check variants, and since when: a Unix time in the file. */
+static void test_checks(void **state)
+{
+	(void)state;
+	has_not("/metrics", "fuzzcell_target_checks_left{");
+	site_add("stats/targets/z_fuzzer.jsonl",
+		 SITE_STATS("z_fuzzer",
+			    "3") ", \"checks_left\": 12, \"checks_behind_since\": 1795375800",
+		 site_line_end);
+	site_add("stats/targets/a.b@c.jsonl",
+		 SITE_STATS("a.b@c", "812") ", \"checks_left\": 0, \"checks_behind_since\": 0",
+		 site_line_end);
+	has("/metrics", "fuzzcell_target_checks_left{target=\"z_fuzzer\"} 12\n");
+	has("/metrics", "fuzzcell_target_checks_left{target=\"a.b@c\"} 0\n");
+	has("/metrics",
+	    "fuzzcell_target_checks_behind_since_seconds{target=\"z_fuzzer\"} 1795375800\n");
+	has_not("/metrics", "fuzzcell_target_checks_behind_since_seconds{target=\"a.b@c\"}");
+	has("/api/v1/targets.json", "\"checks_left\": 12");
+	has("/api/v1/targets.json", "\"checks_behind_since\": \"2026-11-22T19:30:00Z\"");
+	has("/api/v1/targets.json", "\"checks_behind_since\": null");
+}
+
 static void small(const char *path)
 {
 	char *got = site_get(path);
@@ -377,11 +399,11 @@ static void test_changes_meanwhile(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_killed_run),	  CASE(test_long_report),  CASE(test_many_runs),
-    CASE(test_large_run),	  CASE(test_many_targets), CASE(test_unreadable),
-    CASE(test_replaced),	  CASE(test_damaged),	   CASE(test_lost_run),
-    CASE(test_silent_run),	  CASE(test_no_dead_link), CASE(test_no_file),
-    CASE(test_changes_meanwhile),
+    CASE(test_checks),	   CASE(test_killed_run),	 CASE(test_long_report),
+    CASE(test_many_runs),  CASE(test_large_run),	 CASE(test_many_targets),
+    CASE(test_unreadable), CASE(test_replaced),		 CASE(test_damaged),
+    CASE(test_lost_run),   CASE(test_silent_run),	 CASE(test_no_dead_link),
+    CASE(test_no_file),	   CASE(test_changes_meanwhile),
 };
 
 UNIT_MAIN(tests)
