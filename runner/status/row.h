@@ -89,7 +89,8 @@ struct target_row {
 	/* Inputs that the target's check variants have yet to run, and since when there are such
 	 * inputs, Unix seconds; 0: none. */
 	uint64_t checks_left, checks_since;
-	const char *artifacts; /* names below crashes/<target>/, one per line */
+	uint64_t checks_cpu_us; /* of the cells in which its check variants ran inputs */
+	const char *artifacts;	/* names below crashes/<target>/, one per line */
 };
 
 struct run_view {

@@ -587,6 +587,7 @@ json_t *summary_target_json(const struct target_row *r)
 	    {"untriaged", summary_integer(r->untriaged)},
 	    {"checks_left", summary_integer(r->checks_left)},
 	    {"checks_behind_since", summary_integer(r->checks_since)},
+	    {"checks_cpu_seconds", summary_seconds(r->checks_cpu_us)},
 	    {"artifacts", artifacts_json(r)},
 	    {"log_bytes_dropped", summary_integer(r->log_dropped)},
 	};

@@ -163,6 +163,7 @@ static void row_findings(struct job *j, struct target_row *r)
 	r->crashes_fixed = j->crashes.fixed;
 	r->crashes_unchecked = j->crashes_unchecked;
 	r->checks_left = j->checks.left;
+	r->checks_cpu_us = j->checks.cpu_us;
 	r->checks_since = j->checks.since;
 	r->dismissed = j->crashes.dismissed;
 	/* A triage that was cut short may still decide them. */

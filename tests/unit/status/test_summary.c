@@ -411,6 +411,7 @@ static void test_target_json(void **state)
 					   "untriaged",
 					   "checks_left",
 					   "checks_behind_since",
+					   "checks_cpu_seconds",
 					   "artifacts",
 					   "log_bytes_dropped"};
 	struct target_row *r = &rows[ROW_CRASHED];
