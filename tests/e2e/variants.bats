@@ -370,3 +370,64 @@ cell() { # COMMAND [OPTION...]
 	cell build
 	[ "$status" -eq 6 ]
 }
+
+# An input takes 50 ms in the build with MemorySanitizer, and no time in the others.
+# bats test_tags=slow
+@test "checks take no more than their share of the CPU time, and the rest waits" {
+	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.1'
+	local i
+	for i in {1..400}; do
+		have "a while.$i"
+	done
+	fuzz sanitizers_fuzzer 8
+	# A tenth of all CPU time is a ninth of the fuzzing's.  An input that began is finished.
+	awk -v c="$(value checks_cpu_seconds)" -v f="$(value cpu_seconds)" \
+		'BEGIN { exit !(c > 0 && c < f / 9 * 2 + 1) }'
+	[ "$(value checks_left)" -gt 100 ]
+	[ "$(value checks_behind_since)" -gt 0 ]
+}
+
+# bats test_tags=slow
+@test "a failure that only several inputs together cause keeps its report" {
+	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.9'
+	have "together 1" "together 2" "together 3"
+	fuzz sanitizers_fuzzer 5
+	# No replay repeats it: the report of the cell that ran them names it.
+	local crash
+	crash=$(ledger 'to_entries[] | select(.value.top_frame == "second_time").key')
+	[ "$(ledger ".[\"$crash\"] | [.fuzzer, .state, .kind] | join(\" \")")" = \
+		'sanitizers_fuzzer@memory flaky msan' ]
+	run "$FUZZCELL" crash show "$crash" --state-dir "$STATE"
+	echo "$output"
+	[[ $output == *'MemorySanitizer: use-of-uninitialized-value'*'in second_time'* ]]
+}
+
+checked_all() {
+	[ -e "$STATE/stats/checked/sanitizers_fuzzer@memory.json" ] || return 1
+	[ "$(jq .left "$STATE/stats/checked/sanitizers_fuzzer@memory.json")" = 0 ] &&
+		[ "$(jq -r .build "$STATE/stats/checked/sanitizers_fuzzer@memory.json")" = \
+			"$(sha1sum <"$WORK/builds/memory/sanitizers_fuzzer" | cut -d ' ' -f 1)" ]
+}
+
+# bats test_tags=slow
+@test "a variant that is rebuilt during a continuous run runs the corpus again" {
+	mkdir "$WORK/builds"
+	cp -r "$TARGETS/." "$WORK/builds"
+	cp "$TARGETS/address/sanitizers_fuzzer" "$WORK/builds/address/other_fuzzer" # turns need two targets
+	config '"minimize_time": "off"' '"check_share": 0.9, "turn": "2s"'
+	have MMx plain
+	"$FUZZCELL" run --plain --continuous --state-dir "$STATE" --targets "$WORK/builds" \
+		>"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	wait_until 120 checked_all
+	cp "$WORK/builds/memory/sanitizers_fuzzer" "$WORK/new"
+	printf x >>"$WORK/new" # another program with the same code
+	mv "$WORK/new" "$WORK/builds/memory/sanitizers_fuzzer"
+	run checked_all
+	[ "$status" -ne 0 ]
+	wait_until 120 checked_all
+	"$FUZZCELL" stop --now --state-dir "$STATE"
+	wait "$PID" || true
+	PID=
+	[ "$(ledger '[.[] | select(.fuzzer == "sanitizers_fuzzer@memory")] | length')" -eq 1 ]
+}

@@ -83,6 +83,32 @@ __attribute__((noinline)) static void leave_processes(void)
 #endif
 }
 
+/* 50 ms of CPU time. */
+__attribute__((noinline)) static void work(void)
+{
+#if __has_feature(memory_sanitizer)
+	struct timespec t;
+	int64_t ms, end = 0;
+
+	do {
+		(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+		ms = t.tv_sec * 1000 + t.tv_nsec / 1000000;
+		end = end ? end : ms + 50;
+	} while (ms < end);
+#endif
+}
+
+/* Fails when two such inputs run in one process. */
+__attribute__((noinline)) static void second_time(void)
+{
+	static int times;
+	volatile char *p = malloc(9);
+
+	if (p && ++times == 2 && p[4] == 'x')
+		sink = 1;
+	free((void *)p);
+}
+
 /* A word that fuzzing does not find: the engine sees comparisons with hashes alone. */
 static uint64_t hash_word(const char *word)
 {
@@ -99,7 +125,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct {
 		char word[9];
 		void (*act)(void);
-	} acts[] = {{"syscalls", refused_call}, {"too many", leave_processes}};
+	} acts[] = {{"syscalls", refused_call},
+		    {"too many", leave_processes},
+		    {"a while.", work},
+		    {"together", second_time}};
 	static const char index[] = "an index", two[] = "two bugs";
 
 	for (size_t i = 0; size >= 8 && i < sizeof(acts) / sizeof(acts[0]); i++)
