@@ -150,23 +150,14 @@ static int coverage_given_sources(struct coverage_args *a)
 	return EXIT_DONE;
 }
 
-/* The tree that cells see at its own path, as the compiler noted it; NULL: none. */
-static const char *coverage_sources_of(struct coverage_args *a, const struct measured *m)
+/* The tree that cells see at its own path, as the compiler noted it; NULL: not configured. */
+static const char *coverage_sources_of(const struct coverage_args *a)
 {
 	const struct config *c = a->session.common.config;
-	_autofree_ char *top = NULL;
 
 	if (a->sources)
 		return a->sources_room;
-	if (config_source_dir(c))
-		return config_source_dir(c);
-	if (config_trigger(c)->repository)
-		return config_trigger(c)->repository;
-	top = fs_find_above(m->build->dir ? m->build->dir : m->build->binary, ".git");
-	if (!top || !*top)
-		return NULL;
-	snprintf(a->sources_room, PATH_MAX, "%s", top);
-	return a->sources_room;
+	return config_source_dir(c) ? config_source_dir(c) : config_trigger(c)->repository;
 }
 
 /* --- writing pages and tracefiles
@@ -304,7 +295,7 @@ static int coverage_measure(struct coverage_args *a, struct measured *m, struct 
 	    .cfg = m->cfg,
 	    .workers = a->cells.workers,
 	    .commit = a->commit,
-	    .sources = coverage_sources_of(a, m),
+	    .sources = coverage_sources_of(a),
 	    .html = !a->no_html,
 	    .work = a->cells.path,
 	    .done = coverage_on_done,
@@ -343,7 +334,7 @@ static int coverage_join_all(struct coverage_args *a, const struct measured *fir
 	    .cfg = first->cfg,
 	    .workers = a->cells.workers,
 	    .commit = a->commit,
-	    .sources = coverage_sources_of(a, first),
+	    .sources = coverage_sources_of(a),
 	    .html = !a->no_html,
 	    .work = work,
 	    .done = coverage_on_joined,

@@ -29,6 +29,7 @@ struct coverage {
 	size_t n_builds;
 	bool joins; /* coverage_join(): the profiles are there */
 	char *work, *corpus, *raw, *out;
+	char *sources; /* NULL: none */
 	struct llvm llvm;
 	struct candidates inputs;
 	struct collect *collect;
@@ -49,6 +50,7 @@ static void coverage_free(struct coverage *c)
 	free(c->corpus);
 	free(c->raw);
 	free(c->out);
+	free(c->sources);
 	free(c);
 }
 
@@ -131,7 +133,7 @@ static void coverage_report(struct coverage *c)
 	    .llvm = &c->llvm,
 	    .raw = c->raw,
 	    .out = c->out,
-	    .sources = c->spec.sources,
+	    .sources = c->sources,
 	    .html = c->spec.html,
 	    .deadline_us = TOOLS_US,
 	    .done = coverage_on_tools,
@@ -262,6 +264,14 @@ static void coverage_on_staged(void *arg, struct slice result, const char *faile
 /* --- from outside
  * --------------------------------------------------------------------------------------- */
 
+/* The work tree around the build; NULL: it is in none. */
+static char *coverage_tree_of(const struct target *build)
+{
+	_autofree_ char *top = fs_find_above(build->dir ? build->dir : build->binary, ".git");
+
+	return top && *top ? take_ptr(&top) : NULL;
+}
+
 static struct coverage *coverage_new(const struct coverage_env *env,
 				     const struct coverage_spec *spec,
 				     const struct target *const *builds, size_t n_builds)
@@ -275,6 +285,7 @@ static struct coverage *coverage_new(const struct coverage_env *env,
 			       .corpus = xasprintf("%s/corpus", spec->work),
 			       .raw = xasprintf("%s/raw", spec->work),
 			       .out = xasprintf("%s/out", spec->work)};
+	c->sources = spec->sources ? xstrdup(spec->sources) : coverage_tree_of(spec->build);
 	c->builds = xcalloc(n_builds, sizeof(const struct target *));
 	for (size_t i = 0; i < n_builds; i++)
 		c->builds[i] = builds[i];

@@ -37,7 +37,7 @@ struct coverage_spec {
 	size_t index; /* the cells use the indexes index to index + workers - 1 */
 	unsigned workers;
 	const char *commit;  /* of the build; NULL: unknown */
-	const char *sources; /* as in tools_spec */
+	const char *sources; /* as in tools_spec; NULL: the work tree around the build */
 	bool html;
 	const char *work; /* our directory, which all users may read; copied.  It gets "corpus",
 			   * "raw" and "out", and keeps them until the next report. */
