@@ -125,6 +125,9 @@ static int project_sanitizers(const struct reading *r, const yaml_node_t *list, 
 			       "%s:%zu: sanitizers: fuzzcell builds with none of them (use " USABLE
 			       ")",
 			       r->name, project_line(list));
+	/* OSS-Fuzz makes it for every project; the list does not have it. */
+	if (rc == 0)
+		strv_push(&r->out->sanitizers, "coverage");
 	return rc;
 }
 

@@ -354,7 +354,7 @@ cell() { # COMMAND [OPTION...]
 	[ "$status" -eq 0 ]
 	[[ $output == *'SANITIZER=address'*'SANITIZER=memory'*'1 target can be fuzzed'* ]]
 	cell list
-	[[ $output == *'address check:memory'* ]]
+	[[ $output == *'address coverage check:memory'* ]]
 	[[ $output != *warning* ]]
 	[ -z "$(find "$TREE" ! -user 4321 -print -quit)" ]
 	# A mistake names its place; a script that another user can change is not executed.

@@ -29,19 +29,20 @@ static void test_good(void **state)
 	static const struct {
 		const char *text, *sanitizers, *notes;
 	} t[] = {
-	    {"language: c++\n", "address|undefined", ""},
-	    {"homepage: x", "address|undefined", ""},
-	    {"language: \"c\"\nsanitizers: [undefined, 'memory']\n", "undefined|memory", ""},
+	    {"language: c++\n", "address|undefined|coverage", ""},
+	    {"homepage: x", "address|undefined|coverage", ""},
+	    {"language: \"c\"\nsanitizers: [undefined, 'memory']\n", "undefined|memory|coverage",
+	     ""},
 	    /* The first of them is for the main build, in any order of the file. */
 	    {"sanitizers:\n  - memory:\n     experimental: True\n  - thread\n  - address\n",
-	     "address|memory|thread", ""},
-	    {"sanitizers:\n- address\n- none\n- none\n", "address",
+	     "address|memory|thread|coverage", ""},
+	    {"sanitizers:\n- address\n- none\n- none\n", "address|coverage",
 	     "p:3: sanitizers: \"none\" is ignored: it finds no more than the others"},
-	    {"fuzzing_engines:\n- libfuzzer\n- afl\n- centipede\n", "address|undefined",
+	    {"fuzzing_engines:\n- libfuzzer\n- afl\n- centipede\n", "address|undefined|coverage",
 	     "p:3: fuzzing_engines: \"afl\" is ignored: fuzzcell runs libFuzzer|p:4: "
 	     "fuzzing_engines: \"centipede\" is ignored: fuzzcell runs libFuzzer"},
-	    {"x: &a [address]\nsanitizers: *a\n", "address", ""},
-	    {"x: &a [*a]\n? [sanitizers]\n: 1\n", "address|undefined", ""},
+	    {"x: &a [address]\nsanitizers: *a\n", "address|coverage", ""},
+	    {"x: &a [*a]\n? [sanitizers]\n: 1\n", "address|undefined|coverage", ""},
 	};
 
 	(void)state;
@@ -146,7 +147,8 @@ static void test_sources(void **state)
 	put(sub, "project.yaml", "sanitizers: [memory, address, none]\n");
 	c = loaded(dir);
 	s = config_sources(c, &n);
-	assert_int_equal(n, 3);
+	assert_int_equal(n, 4);
+	assert_string_equal(s[2].variant, "coverage");
 	assert_null(s[0].broken);
 	assert_string_equal(s[0].type, "directory");
 	snprintf(want, sizeof(want), "%s/src/.fuzzcell-builds/address", dir);
