@@ -170,7 +170,7 @@ static int coverage_export_lcov(const struct coverage_args *a, int report)
 
 	if (fs_open_file(AT_FDCWD, a->lcov, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &to, &e) < 0 ||
 	    shelf_copy_lcov(report, to, &e) < 0)
-		return fail(EXIT_MACHINE, "--lcov: %s", e.msg);
+		return fail(EXIT_INTERNAL, "--lcov: %s", e.msg);
 	return EXIT_DONE;
 }
 
@@ -183,11 +183,14 @@ static int coverage_export_pages(const struct coverage_args *a, const struct mea
 	    a->n == 1 && !a->all ? xstrdup(a->html) : xasprintf("%s/%s", a->html, name);
 	_autoclose_ int to = -1;
 	struct err e;
+	int r;
 
-	if (fs_mkdirs(AT_FDCWD, dir, MODE_DIR, &e) < 0 || fs_open_dir(AT_FDCWD, dir, &to, &e) < 0 ||
-	    shelf_copy_pages(report, to, &e) < 0)
-		return fail(EXIT_MACHINE, "--html: %s: %s", m->name, e.msg);
-	return EXIT_DONE;
+	if (fs_mkdirs(AT_FDCWD, dir, MODE_DIR, &e) < 0 || fs_open_dir(AT_FDCWD, dir, &to, &e) < 0)
+		return fail(EXIT_INTERNAL, "--html: %s", e.msg);
+	r = shelf_copy_pages(report, to, &e);
+	return r < 0 ? fail(r == -ENOENT ? EXIT_NOT_FUZZED : EXIT_INTERNAL, "--html: %s: %s",
+			    m->name, e.msg)
+		     : EXIT_DONE;
 }
 
 static int coverage_export(const struct coverage_args *a, const struct measured *m)
@@ -248,6 +251,20 @@ static void coverage_take_end(struct measured *m, const struct coverage_end *end
 		m->report = json_deep_copy(end->report);
 }
 
+/* The inputs of a target without a report are left out of the report of all. */
+static void coverage_sum(struct coverage_args *a, const struct measured *m,
+			 const struct collect_sum *s)
+{
+	uint64_t all = s->ran + s->failed + s->left_out;
+
+	a->sum.ran += m->report ? s->ran : 0;
+	a->sum.failed += m->report ? s->failed : 0;
+	a->sum.left_out += m->report ? s->left_out : all;
+	if (!*a->sum.why && (*s->why || !m->report))
+		snprintf(a->sum.why, sizeof(a->sum.why), "%.100s: %.190s", m->name,
+			 m->report ? s->why : m->why);
+}
+
 static void coverage_on_done(void *arg, const struct coverage_end *end)
 {
 	struct coverage_args *a = arg;
@@ -257,11 +274,7 @@ static void coverage_on_done(void *arg, const struct coverage_end *end)
 	pace_end(&a->pace);
 	coverage_take_end(m, end);
 	coverage_print(a, m);
-	a->sum.ran += end->sum.ran;
-	a->sum.failed += end->sum.failed;
-	a->sum.left_out += end->sum.left_out;
-	if (*end->sum.why)
-		snprintf(a->sum.why, sizeof(a->sum.why), "%s", end->sum.why);
+	coverage_sum(a, m, &end->sum);
 	if (m->report && a->all)
 		coverage_keep_profile(a);
 	a->at++;

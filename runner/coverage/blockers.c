@@ -456,6 +456,15 @@ static void scope_walk(struct scope *s, uint32_t from, uint32_t end)
 	}
 }
 
+/* A label of a switch is no condition that should have been false. */
+static bool scope_is_label(const struct scope *s, const struct lcov_branch *b)
+{
+	struct slice line = listing_line(s->f->text[s->file - s->f->l->v], b->line);
+
+	scan_blanks(&line);
+	return b->no == 0 && (scan_lit(&line, SLICE("default")) || scan_lit(&line, SLICE("case ")));
+}
+
 /* A body can stand in the condition's line. */
 static void scope_add(struct scope *s, const struct lcov_branch *b)
 {
@@ -484,6 +493,10 @@ static void scope_take(const struct scope *s, const struct candidate_branch *c)
 	    .lines = c->lines,
 	};
 
+	/* Conditions of one line that lack the same outcome are one: the last has the lines. */
+	if (c->lines == 0 && c + 1 < s->v + s->n && c[1].b->line == b.line &&
+	    (c[1].b->yes == 0) == b.missing)
+		return;
 	blocker_add_calls(f, &c->calls, &s->v[c->first].in_line, &b);
 	if (b.lines == 0)
 		return;
@@ -503,7 +516,8 @@ static void scope_find(struct finder *f, const struct lcov_file *file,
 	s.branch = *io_branch;
 	for (; *io_branch < file->n_branches && file->branches[*io_branch].line <= end;
 	     ++*io_branch) {
-		if (!is_one_sided(&file->branches[*io_branch]))
+		if (!is_one_sided(&file->branches[*io_branch]) ||
+		    scope_is_label(&s, &file->branches[*io_branch]))
 			continue;
 		scope_add(&s, &file->branches[*io_branch]);
 	}

@@ -101,6 +101,10 @@ void print_coverage(const json_t *report, size_t most, FILE *to)
 
 		fprintf(to, "  %s\n", escape(notes, text));
 	}
+	if (!json_is_true(json_object_get(report, "sources")))
+		fputs("  without source text: --sources, or source_dir in the configuration, names "
+		      "its tree\n",
+		      to);
 	if (json_array_size(blockers) > 0 && most > 0)
 		fputs("what stands in the way of lines that were not reached:\n", to);
 	json_array_foreach(blockers, i, b) if (i < most) print_blocker(b, to);

@@ -117,7 +117,9 @@ int shelf_copy_pages(int report, int to, struct err *e)
 	int r = fs_open_dir(report, "html", &pages, e);
 
 	if (r == -ENOENT)
-		return err_set(e, ENOENT, "it has no pages: the source text was not found");
+		return err_set(e, ENOENT,
+			       "it has no pages: its source text was not found (--sources DIR "
+			       "names its tree)");
 	return r == 0 ? copy_all(pages, to, 0, &sum, e) : r;
 }
 

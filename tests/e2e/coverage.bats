@@ -62,14 +62,14 @@ tool() {
 }
 
 # bats test_tags=slow
-@test "inputs that abort or hang take nothing of the others along" {
+@test "inputs that abort, hang or fork take nothing of the others along" {
 	have a zz DEEPer
 	coverage covered_fuzzer
 	report .totals >"$WORK/before"
-	have ABORT ABORTx HANG
+	have ABORT ABORTx HANG FORK
 	coverage covered_fuzzer
 	[ "$(report .inputs.ran)" -eq 3 ]
-	[ "$(report .inputs.failed)" -eq 3 ]
+	[ "$(report .inputs.failed)" -eq 4 ]
 	report .totals | diff - "$WORK/before"
 }
 
@@ -151,7 +151,7 @@ tool() {
 	printf '#!/bin/sh\n# LLVMFuzzerTestOneInput\nexit 3\n' >"$WORK/out/coverage/covered_fuzzer"
 	TARGETS=$WORK/out run coverage covered_fuzzer
 	echo "$output"
-	[[ $output == *'ended before it ran an input (status 3)'* ]]
+	[[ $output == *'ended before it was seen to run an input (status 3)'* ]]
 	have_not a
 	run coverage covered_fuzzer
 	[[ $output == *'its corpus is empty'* ]]

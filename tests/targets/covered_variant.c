@@ -74,6 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 3 && memcmp(data, "HANG", 4) == 0)
 		while (sink >= 0)
 			sink &= 0xff;
+	if (size > 3 && memcmp(data, "FORK", 4) == 0)
+		for (;;)
+			(void)!fork();
 	if (size > 3 && memcmp(data, "DEEP", 4) == 0)
 		deep(data, size);
 	else

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/fs.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -204,11 +205,27 @@ static void collect_take(struct collect_slot *s, bool well)
 	s->size = collect_next_size(s->n, s->started, well);
 }
 
+/* With the last line that it printed, which may name the cause. */
+static void collect_say_end(const struct exec_end *end, char out[300])
+{
+	struct slice text = end->output, line, found = SLICE("");
+	char last[ESCAPE_ASCII_MAX];
+
+	while (scan_line(&text, &line))
+		if (line.n > 0)
+			found = line;
+	if (found.n > 150)
+		found.n = 150;
+	snprintf(out, 300, "it ended before it was seen to run an input (%s %d)%s%.160s",
+		 end->signo ? "signal" : "status", end->signo ? end->signo : end->code,
+		 found.n ? ": " : "", escape_ascii(found, last));
+}
+
 static void collect_on_end(void *arg, const struct exec_end *end)
 {
 	struct collect_slot *s = arg;
 	struct collect *c = s->c;
-	char why[120];
+	char why[300];
 
 	lines_end(&s->lines, collect_on_line, s);
 	s->exec = NULL;
@@ -216,9 +233,7 @@ static void collect_on_end(void *arg, const struct exec_end *end)
 	if (!end->started) {
 		collect_give_up(c, end->why);
 	} else if (!collect_ended_well(s, end) && s->started == 0) {
-		snprintf(why, sizeof(why),
-			 "the coverage build ended before it ran an input (%s %d)",
-			 end->signo ? "signal" : "status", end->signo ? end->signo : end->code);
+		collect_say_end(end, why);
 		collect_give_up(c, c->over ? NULL : why);
 	} else if (!c->over || collect_ended_well(s, end)) {
 		collect_take(s, collect_ended_well(s, end));
@@ -273,6 +288,7 @@ static int collect_launch(struct collect_slot *s, struct err *e)
 		    .setup = &setup,
 		    .index = s->index,
 		    .deadline_us = s->n * 2 * spec->cfg->input_timeout_us + AROUND_US,
+		    .forks_end_it = true,
 		    .output = collect_on_output,
 		    .done = collect_on_end,
 		    .arg = s,

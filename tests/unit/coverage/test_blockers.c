@@ -544,9 +544,8 @@ static void test_many_conditions_in_a_long_line(void **state)
 	buf_done(&records);
 	buf_done(&lines);
 	find_quickly(&c);
-	assert_int_equal(c.n, BLOCKERS_MAX);
-	for (size_t i = 0; i < c.n; i++)
-		code_blocks(&c, i, 1, true, 1, 1);
+	assert_int_equal(c.n, 1); /* they lack the same outcome */
+	code_blocks(&c, 0, 1, true, 1, 1);
 }
 
 static void test_many_sections_of_a_file(void **state)
@@ -583,7 +582,7 @@ static void test_many_walks(void **state)
 	buf_done(&records);
 	buf_done(&lines);
 	find_quickly(&c);
-	assert_int_equal(c.n, BLOCKERS_MAX);
+	assert_int_equal(c.n, 1);
 	assert_true(c.v[0].functions > 1000 && c.v[0].functions < MANY);
 	assert_int_equal(c.v[0].functions, c.v[0].lines);
 }
