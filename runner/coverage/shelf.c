@@ -2,8 +2,10 @@
 #include "runner/coverage/shelf.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/memory.h"
 #include "base/sys.h"
+#include "runner/coverage/lcov.h"
 #include "runner/coverage/report.h"
 #include "runner/state/history.h"
 
@@ -353,6 +355,11 @@ struct changes {
 	json_t *newly, *lost; /* objects by "path: function" */
 };
 
+static char *changes_key(const char *path, const char *function)
+{
+	return xasprintf("%s: %s", path, function);
+}
+
 static void changes_move(const json_t *list, json_t *from, json_t *to)
 {
 	const json_t *f;
@@ -361,7 +368,7 @@ static void changes_move(const json_t *list, json_t *from, json_t *to)
 	json_array_foreach(list, i, f)
 	{
 		_autofree_ char *key =
-		    xasprintf("%s: %s", json_get_text(f, "path"), json_get_text(f, "function"));
+		    changes_key(json_get_text(f, "path"), json_get_text(f, "function"));
 
 		if (json_object_get(from, key))
 			(void)json_object_del(from, key);
@@ -399,6 +406,59 @@ static int changes_on_line(void *arg, const json_t *line, struct err *e)
 	return 0;
 }
 
+/* The functions of the newest report: by changes_key(), whether it is reached. */
+static json_t *changes_now(const struct lcov *l)
+{
+	char path[ESCAPE_MAX], name[ESCAPE_MAX];
+	json_t *now = json_object();
+
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < l->v[i].n_functions; k++) {
+			const struct lcov_function *fn = &l->v[i].functions[k];
+			/* As the lines of the history have them. */
+			_autofree_ char *key =
+			    changes_key(escape(l->v[i].path, path), escape(fn->name, name));
+
+			if (fn->count > 0 || !json_object_get(now, key))
+				(void)json_object_set_new(now, key, json_boolean(fn->count > 0));
+		}
+	return now;
+}
+
+static void changes_keep(json_t *by_name, const json_t *now, bool reached)
+{
+	const char *key;
+	json_t *f;
+	void *next;
+
+	json_object_foreach_safe(by_name, next, key, f)
+	{
+		if (json_is_true(json_object_get(now, key)) != reached ||
+		    !json_object_get(now, key))
+			(void)json_object_del(by_name, key);
+	}
+}
+
+/* A function that left the program is neither newly reached nor lost. */
+static void changes_forget_gone(const struct state *s, const char *target, struct changes *c)
+{
+	_autofree_ char *text = NULL;
+	_autoclose_ int dir = -1;
+	_autolcov_ struct lcov l = {0};
+	json_t *now;
+	struct err e;
+	size_t n;
+
+	if (shelf_open(s, target, &dir, &e) < 0 || dir < 0 ||
+	    fs_read(dir, "lcov.info", REPORT_TEXT_MAX, &text, &n, &e) < 0 ||
+	    lcov_parse((struct slice){text, n}, &l, &e) < 0)
+		return;
+	now = changes_now(&l);
+	changes_keep(c->newly, now, true);
+	changes_keep(c->lost, now, false);
+	json_decref(now);
+}
+
 static json_t *changes_list(json_t *by_name)
 {
 	json_t *list = json_array(), *f;
@@ -418,6 +478,8 @@ int shelf_changes(const struct state *s, const char *target, uint64_t since, con
 	int r = history_each(s, name, changes_on_line, &c, &damaged, e);
 
 	*ret = NULL;
+	if (r == 0 && c.begun)
+		changes_forget_gone(s, target, &c);
 	if (r == 0 && c.begun)
 		*ret = json_pack(
 		    "{s:O?, s:O?, s:O?, s:O?, s:o, s:o}", "since", json_object_get(c.base, "time"),

@@ -662,6 +662,9 @@ static void put_story(void)
 	put_changes(30, "c30", "g", "h");
 	put_changes(40, "c40", "h", "f");
 	put_changes(50, "c50", "i", "");
+	scratch_write(dir.fd, "coverage/t/lcov.info",
+		      "SF:/a\nFN:1,f\nFN:2,g\nFN:3,h\nFN:4,i\nFNDA:0,f\nFNDA:1,g\nFNDA:1,h\n"
+		      "FNDA:1,i\nend_of_record\n");
 }
 
 static void test_changes_by_time(void **state)
@@ -717,6 +720,19 @@ static void test_changes_of_nothing(void **state)
 	assert_null(j);
 }
 
+static void test_changes_of_gone_functions(void **state)
+{
+	(void)state;
+	put_story();
+	/* "g" left the program, and "i" is reached. */
+	scratch_write(dir.fd, "coverage/t/lcov.info",
+		      "SF:/a\nFN:1,f\nFN:2,i\nFNDA:0,f\nFNDA:1,i\nend_of_record\n");
+	changes_are(10, NULL, 10, "i ", "");
+	changes_are(20, NULL, 20, "i ", "f ");
+	scratch_write(dir.fd, "coverage/t/lcov.info", "SF:/a\nFN:2,i\nend_of_record\n");
+	changes_are(20, NULL, 20, "", "");
+}
+
 /* Lines that another program damaged. */
 static void test_changes_of_damaged_lines(void **state)
 {
@@ -756,6 +772,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_changes_by_commit),
     CASE(test_totals_of_changes),
     CASE(test_changes_of_nothing),
+    CASE(test_changes_of_gone_functions),
     CASE(test_changes_of_damaged_lines),
 };
 
