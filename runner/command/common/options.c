@@ -360,10 +360,11 @@ int common_load_config(struct common *c)
 static int options_add_source(struct common *c, const struct discover_source *s)
 {
 	struct err e;
+	int r = discover_add(s, &c->targets, &e);
 
-	if (discover_add(s, &c->targets, &e) < 0)
-		return fail(EXIT_USAGE, "%s", e.msg);
-	return EXIT_DONE;
+	if (r == -ENOENT && s->shown_build)
+		return fail(EXIT_USAGE, "%s (fuzzcell build makes it)", e.msg);
+	return r < 0 ? fail(EXIT_USAGE, "%s", e.msg) : EXIT_DONE;
 }
 
 static int start_builder(struct common *c, struct err *e)
