@@ -91,17 +91,14 @@ tool() {
 	coverage covered_fuzzer --commit 1111111111
 	[ "$(report .change)" = null ]
 	have_not DEEPer
-	sleep 1.1 # a report a second
 	run coverage covered_fuzzer --commit 2222222222
 	[[ $output == *'warning: covered_fuzzer: fuzzing no longer reaches 2 functions'* ]]
 	[ "$(report '[.change.lost[].function]')" = '["covered_variant.c:deep","covered_variant.c:inner"]' ]
-	sleep 1.1
 	have b
 	run coverage covered_fuzzer --commit 3333333333 --since 1111111111
 	echo "$output"
 	[[ $output != *warning* ]]
 	[[ $output == *'since '*', commit 1111111111: lines '*'no longer reached (2):'*deep* ]]
-	sleep 1.1
 	have DEEPer
 	coverage covered_fuzzer --commit 4444444444
 	# What was lost and came back did not change.
@@ -161,6 +158,7 @@ tool() {
 }
 
 @test "the dashboard shows the report, its pages and its totals" {
+	config '"timeout": "1s", "triage_time": "off", "minimize_time": "off", "merge_time": "off"'
 	fuzz covered_fuzzer 1
 	rm -f "$STATE"/corpus/covered_fuzzer/*
 	have a zz

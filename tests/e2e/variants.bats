@@ -198,6 +198,7 @@ regress() {
 }
 
 # A run is killed while it checks: what had run may run again, and no crash is counted twice.
+# bats test_tags=slow
 @test "a check that is killed is repeated by the next run" {
 	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.9'
 	have UUx MMx
@@ -211,6 +212,7 @@ regress() {
 	[ "$(jq .left "$STATE/stats/checked/sanitizers_fuzzer@undefined.json")" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "a variant that cannot run is named, and the others go on" {
 	mkdir "$WORK/out"
 	cp -r "$TARGETS/." "$WORK/out"
@@ -291,6 +293,9 @@ cell() { # COMMAND [OPTION...]
 # bats test_tags=host,slow
 @test "a variant that does not build is named, and the others are built and fuzzed" {
 	project '{"build_as_root": true}'
+	cell list
+	[ "$status" -eq 2 ]
+	[[ $output == *'out/address'*'(fuzzcell build makes it)'* ]]
 	touch "$TREE/broken-memory"
 	cell build
 	[ "$status" -eq 5 ]
