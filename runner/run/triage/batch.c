@@ -79,10 +79,11 @@ static void batch_leave_out(struct batch *b, const char *why)
 		snprintf(b->sum.why, sizeof(b->sum.why), "%.299s", why);
 }
 
-/* Runs no further input of this target.  why: the error, or NULL. */
+/* Runs no further input of this target.  why: the error, or NULL.  What fails afterwards, for
+ * example a cell that is ended while it starts, is no further reason. */
 static void batch_give_up(struct batch *b, const char *why)
 {
-	if (why)
+	if (why && !b->over)
 		batch_leave_out(b, why);
 	b->over = true;
 }
@@ -445,7 +446,7 @@ static void batch_on_cell_end(void *arg, const struct exec_end *end)
 	crash_parser_free(s->parser);
 	s->parser = NULL;
 	if (!end->started) {
-		batch_give_up(b, b->over ? NULL : end->why); /* batch_stop() came first */
+		batch_give_up(b, end->why);
 	} else if (batch_cell_ended_well(end) && s->started > 0) {
 		if (batch_is_odd(s, true))
 			s->single_end = s->at + s->n;
