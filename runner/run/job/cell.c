@@ -427,7 +427,9 @@ static bool is_shortage(struct job *j, const struct cell_end *end)
 	}
 	return end->last.pids_refused == 0 && end->last.oom_kills == 0 &&
 	       /* crun writes to our runtime directory only */
-	       (job_text_is_shortage(end->why) || strstr(end->why, strerrordesc_np(ENOSPC))) &&
+	       (job_text_is_shortage(end->why) || strstr(end->why, strerrordesc_np(ENOSPC)) ||
+		/* crun does not say that the disk of its state is full. */
+		strstr(end->why, "cannot create state directory")) &&
 	       ++j->shortages <= SHORTAGES_MAX;
 }
 
