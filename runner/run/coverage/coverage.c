@@ -37,6 +37,8 @@ struct coverage {
 	struct collect_sum sum;
 	char notes[300];
 	bool stopped;
+	char why[300];	/* the end: why there is no report; "" */
+	json_t *report; /* or the report; owned */
 };
 
 /* --- the end ------------------------------------------------------------------------------- */
@@ -51,16 +53,51 @@ static void coverage_free(struct coverage *c)
 	free(c->raw);
 	free(c->out);
 	free(c->sources);
+	json_decref(c->report);
 	free(c);
 }
 
-static void coverage_finish(struct coverage *c, const char *why, const json_t *report)
+/* Removes what may be large: a run's disk space is limited.  The merged profile stays. */
+static int coverage_task_clean(void *arg, struct buf *out, struct err *e)
 {
-	struct coverage_end end = {
-	    .why = why, .stopped = c->stopped, .sum = c->sum, .report = report};
+	static const char *const large[] = {
+	    "corpus",	   "raw",	    "list",	    "out/html",
+	    "out/listing", "out/lcov.info", "out/lcov.raw", "out/summary.json"};
+	const struct coverage *c = arg;
+	_autoclose_ int work = -1;
+	int r = fs_open_dir(AT_FDCWD, c->work, &work, e);
 
+	(void)out;
+	for (size_t i = 0; r == 0 && i < sizeof(large) / sizeof(large[0]); i++)
+		r = fs_remove_tree(work, large[i], e);
+	return r;
+}
+
+static void coverage_on_cleaned(void *arg, struct slice result, const char *failed)
+{
+	struct coverage *c = arg;
+	struct coverage_end end = {.why = *c->why ? c->why : NULL,
+				   .stopped = c->stopped,
+				   .sum = c->sum,
+				   .report = c->report};
+
+	(void)result;
+	(void)failed; /* the owner of the directory removes it at its end */
 	c->spec.done(c->spec.arg, &end);
 	coverage_free(c);
+}
+
+/* why NULL: there is a report, which is taken. */
+static void coverage_finish(struct coverage *c, const char *why, json_t *report)
+{
+	struct task *t;
+	struct err e;
+
+	snprintf(c->why, sizeof(c->why), "%s", why ? why : "");
+	c->report = report;
+	if (task_start(c->env->exec.loop, coverage_task_clean, c, coverage_on_cleaned, c, &t, &e) <
+	    0)
+		coverage_on_cleaned(c, SLICE(""), e.msg);
 }
 
 /* --- the report, in a child ------------------------------------------------------------------ */
@@ -94,7 +131,7 @@ static int coverage_task_report(void *arg, struct buf *out, struct err *e)
 static void coverage_on_reported(void *arg, struct slice result, const char *failed)
 {
 	struct coverage *c = arg;
-	_autojson_ json_t *report = NULL;
+	json_t *report = NULL;
 	_autoclose_ int dir = -1;
 	struct err e;
 
@@ -228,8 +265,10 @@ static int coverage_task_stage(void *arg, struct buf *out, struct err *e)
 {
 	const struct coverage *c = arg;
 	_autoclose_ int work = -1;
-	int r = fs_open_dir(AT_FDCWD, c->work, &work, e);
+	int r = fs_mkdirs(AT_FDCWD, c->work, MODE_DIR, e);
 
+	if (r == 0)
+		r = fs_open_dir(AT_FDCWD, c->work, &work, e);
 	if (r == 0)
 		r = coverage_fresh_dir(work, "out", e);
 	return r < 0 || c->joins ? r : coverage_stage(c, work, out, e);

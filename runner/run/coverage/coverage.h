@@ -39,8 +39,9 @@ struct coverage_spec {
 	const char *commit;  /* of the build; NULL: unknown */
 	const char *sources; /* as in tools_spec; NULL: the work tree around the build */
 	bool html;
-	const char *work; /* our directory, which all users may read; copied.  It gets "corpus",
-			   * "raw" and "out", and keeps them until the next report. */
+	/* Our directory, which all users may read; made if it is missing; copied.  At the end it
+	 * still has the merged profile, "out/profdata". */
+	const char *work;
 	void (*done)(void *arg, const struct coverage_end *end); /* once, from the loop */
 	void *arg;
 };

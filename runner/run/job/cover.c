@@ -149,7 +149,8 @@ void job_cover(struct job *j)
 	}
 	cover_take_cfg(j, cfg);
 	s.cfg = j->coverage_cfg;
-	snprintf(work, sizeof(work), "%s/%s", j->env->dirs->work_path, j->target->name);
+	/* Beside the job's own corpus/, which must stay. */
+	snprintf(work, sizeof(work), "%s/%s/coverage", j->env->dirs->work_path, j->target->name);
 	if (coverage_start(&j->env->coverage_env, &s, &j->coverage, &e) < 0) {
 		none.why = e.msg;
 		cover_on_done(j, &none);

@@ -50,7 +50,8 @@ static struct {
 	struct coverage_spec coverage;
 	uint64_t real; /* clock_real_us(); 0: a few seconds */
 	unsigned coverages, coverage_stops;
-	uint64_t check_left; /* CPU time of the target's other builds */
+	char coverage_work[300]; /* coverage.work */
+	uint64_t check_left;	 /* CPU time of the target's other builds */
 } w;
 
 /* --- the simulation --------------------------------------------------------- */
@@ -350,6 +351,7 @@ int coverage_start(const struct coverage_env *env, const struct coverage_spec *s
 	(void)e;
 	assert_ptr_equal(env, &w.env.coverage_env);
 	w.coverage = *spec;
+	snprintf(w.coverage_work, sizeof(w.coverage_work), "%s", spec->work);
 	w.coverages++;
 	*ret = (struct coverage *)(void *)&some;
 	return 0;

@@ -264,6 +264,8 @@ static void coverage_once_a_day(void **state)
 	assert_int_equal(w.job.phase, PHASE_COVERING);
 	assert_string_equal(w.coverage.build->name, "t@coverage");
 	assert_string_equal(w.coverage.target, "t");
+	/* The job's corpus/ is in the directory above it. */
+	assert_non_null(strstr(w.coverage_work, "/t/coverage"));
 	assert_int_equal(w.coverage.cfg->cpu_weight, 5);
 	w.coverage.done(w.coverage.arg, &end);
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
