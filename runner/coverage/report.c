@@ -161,8 +161,7 @@ static void report_add_blockers(struct report_detail *d, json_t *to)
 	(void)json_object_set_new(to, "sources", json_boolean(d->listing.n > 0));
 }
 
-/* --- functions that were and are reached
- * ---------------------------------------------------------- */
+/* --- functions that were and are reached ----------------------------------------- */
 
 /* A function: its file and its name.  Instances of one name count as one. */
 struct known_function {
@@ -267,8 +266,7 @@ static void report_add_change(int before, const struct lcov *is, json_t *to)
 	(void)json_object_set_new(to, "change", change ? change : json_null());
 }
 
-/* --- the report
- * --------------------------------------------------------------------------------------- */
+/* --- the report ------------------------------------------------------------------ */
 
 static json_t *report_begin(const struct report_facts *f)
 {

@@ -156,8 +156,7 @@ int shelf_names(const struct state *s, struct strv *ret, struct err *e)
 	return 0;
 }
 
-/* --- a report takes its place --------------------------------------------------------------------
- */
+/* --- a report takes its place ---------------------------------------------------- */
 
 static char *shelf_history(const char *target)
 {
@@ -245,8 +244,7 @@ int shelf_put(struct state *s, const char *target, int out, const json_t *report
 	return r == 0 ? shelf_settle(s, target, e) : r;
 }
 
-/* --- reading
- * ------------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------- */
 
 int shelf_summary(const struct state *s, const char *target, json_t **ret, struct err *e)
 {
@@ -343,8 +341,7 @@ int shelf_each_page(const struct state *s, const char *target, shelf_page_fn *fn
 	return r == 0 ? pages_below(&p, dir, "", 0, e) : r;
 }
 
-/* --- what changed
- * ------------------------------------------------------------------------------------ */
+/* --- what changed ---------------------------------------------------------------- */
 
 /* Lines of the history are composed: a function that was newly reached and then lost is neither. */
 struct changes {

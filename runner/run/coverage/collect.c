@@ -241,8 +241,7 @@ static void collect_on_end(void *arg, const struct exec_end *end)
 	collect_step(c);
 }
 
-/* --- the start of a process
- * ------------------------------------------------------------------------ */
+/* --- the start of a process ------------------------------------------------------ */
 
 static int collect_command(const struct collect_slot *s, struct setup *setup, struct err *e)
 {
@@ -332,8 +331,7 @@ static bool collect_feed(struct collect_slot *s)
 	return true;
 }
 
-/* --- all inputs
- * --------------------------------------------------------------------------------------- */
+/* --- all inputs ------------------------------------------------------------------ */
 
 static void collect_free(struct collect *c)
 {

@@ -142,8 +142,7 @@ static void coverage_on_reported(void *arg, struct slice result, const char *fai
 	coverage_finish(c, failed, report);
 }
 
-/* --- the tools -----------------------------------------------------------------------------------
- */
+/* --- the tools ------------------------------------------------------------------- */
 
 static void coverage_on_tools(void *arg, const char *why, const char *notes)
 {
@@ -182,8 +181,7 @@ static void coverage_report(struct coverage *c)
 		coverage_finish(c, e.msg, NULL);
 }
 
-/* --- the corpus
- * -------------------------------------------------------------------------------------- */
+/* --- the corpus ------------------------------------------------------------------ */
 
 static void coverage_on_collected(void *arg, const struct collect_sum *sum)
 {
@@ -300,8 +298,7 @@ static void coverage_on_staged(void *arg, struct slice result, const char *faile
 		coverage_collect(c);
 }
 
-/* --- from outside
- * --------------------------------------------------------------------------------------- */
+/* --- from outside ---------------------------------------------------------------- */
 
 /* The work tree around the build; NULL: it is in none. */
 static char *coverage_tree_of(const struct target *build)

@@ -138,8 +138,7 @@ static void tools_on_end(void *arg, const struct exec_end *end)
 	free(t);
 }
 
-/* --- the cell ----------------------------------------------------------------------------------
- */
+/* --- the cell -------------------------------------------------------------------- */
 
 static int tools_give_out(const struct tools_spec *spec, struct err *e)
 {

@@ -209,8 +209,7 @@ static void test_many_files(void **state)
 	assert_int_equal(json_array_size(json_object_get(j, "files")), REPORT_FILES_MAX);
 }
 
-/* --- names and numbers -------------------------------------------------------------------------
- */
+/* --- names and numbers ----------------------------------------------------------- */
 
 /* The tracefile may hold any bytes; the report can still be printed. */
 static void test_names_that_are_not_utf8(void **state)
@@ -280,8 +279,7 @@ static void test_huge_count(void **state)
 	assert_int_equal(json_get_u64(b, "evaluated"), INT64_MAX);
 }
 
-/* --- the report before ---------------------------------------------------------------------------
- */
+/* --- the report before ----------------------------------------------------------- */
 
 static const char trace_before[] =
     "SF:/src/a.c\nFN:1,stays\nFN:2,lost\nFN:3,newly\nFN:4,never\nFN:5,left\nFN:6,twice\n"
@@ -385,8 +383,7 @@ static void test_many_changes(void **state)
 	assert_int_equal(json_array_size(json_object_get(c, "lost")), REPORT_CHANGES_MAX);
 }
 
-/* --- the line of the history
- * ----------------------------------------------------------------------- */
+/* --- the line of the history ----------------------------------------------------- */
 
 static void test_history_line(void **state)
 {

@@ -257,8 +257,7 @@ static void test_many_pages(void **state)
 	history_is("10 ");
 }
 
-/* --- the history --------------------------------------------------------------------------------
- */
+/* --- the history ----------------------------------------------------------------- */
 
 /* As after a kill between the exchange and the line. */
 static void test_missing_line(void **state)
@@ -316,8 +315,7 @@ static void test_damaged_report(void **state)
 	history_is("10 20 ");
 }
 
-/* --- kills and failures -------------------------------------------------------------------------
- */
+/* --- kills and failures ---------------------------------------------------------- */
 
 /* The nth fallible call fails, or the process dies in it. */
 static int put_second(unsigned nth, enum fault_how how)
@@ -401,8 +399,7 @@ static void test_failures(void **state)
 	assert_true(failed > 10 && at < 400);
 }
 
-/* --- copies for users
- * ----------------------------------------------------------------------------- */
+/* --- copies for users ------------------------------------------------------------ */
 
 static void test_copies(void **state)
 {
@@ -477,8 +474,7 @@ static void test_names(void **state)
 	assert_int_equal(report, -1);
 }
 
-/* --- pages
- * ---------------------------------------------------------------------------------------- */
+/* --- pages ----------------------------------------------------------------------- */
 
 /* The page's text, or "" with its error in *r. */
 static const char *page(const char *path, char text[64], int *r)
@@ -619,8 +615,7 @@ static void test_summary(void **state)
 	assert_null(damaged);
 }
 
-/* --- what changed
- * ------------------------------------------------------------------------------------ */
+/* --- what changed ---------------------------------------------------------------- */
 
 static json_t *changes(uint64_t since, const char *commit)
 {
