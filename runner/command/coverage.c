@@ -134,18 +134,13 @@ static int coverage_choose(struct coverage_args *a)
 	return EXIT_DONE;
 }
 
-/* --- the source tree ----------------------------------------------------------------------------
- */
+/* --- the source tree ------------------------------------------------------------- */
 
+/* Its plain absolute path: cells see it there. */
 static int coverage_given_sources(struct coverage_args *a)
 {
-	char cwd[PATH_MAX];
-
-	if (*a->sources == '/' || !getcwd(cwd, sizeof(cwd)))
-		snprintf(a->sources_room, PATH_MAX, "%s", a->sources);
-	else if (snprintf(a->sources_room, PATH_MAX, "%s/%s", cwd, a->sources) >= PATH_MAX)
-		return fail(EXIT_USAGE, "--sources: the path is too long");
-	if (!variants_is_dir(a->sources_room))
+	/* allow: a user's path, not a target's */
+	if (!realpath(a->sources, a->sources_room) || !variants_is_dir(a->sources_room))
 		return fail(EXIT_USAGE, "--sources: '%s' is not a directory", a->sources);
 	return EXIT_DONE;
 }
@@ -160,8 +155,7 @@ static const char *coverage_sources_of(const struct coverage_args *a)
 	return config_source_dir(c) ? config_source_dir(c) : config_trigger(c)->repository;
 }
 
-/* --- writing pages and tracefiles
- * -------------------------------------------------------------------- */
+/* --- writing pages and tracefiles ------------------------------------------------ */
 
 static int coverage_export_lcov(const struct coverage_args *a, int report)
 {
@@ -211,8 +205,7 @@ static int coverage_export(const struct coverage_args *a, const struct measured 
 	return r == EXIT_DONE && a->html ? coverage_export_pages(a, m, report) : r;
 }
 
-/* --- measuring: one target after the other
- * -------------------------------------------------------------- */
+/* --- measuring: one target after the other --------------------------------------- */
 
 static void coverage_next(struct coverage_args *a);
 
@@ -432,8 +425,7 @@ static int coverage_measure_all(struct coverage_args *a)
 	return r;
 }
 
-/* --- reports that there are
- * ------------------------------------------------------------------------------ */
+/* --- reports that there are ------------------------------------------------------ */
 
 static void coverage_load(struct coverage_args *a, struct measured *m)
 {
@@ -456,8 +448,11 @@ static int coverage_show(struct coverage_args *a)
 
 	if (r != EXIT_DONE)
 		return r;
-	for (int i = 0; i < a->n_names; i++)
+	for (int i = 0; i < a->n_names; i++) {
+		if (!fs_name_ok(slice_of(a->names[i])))
+			return fail(EXIT_USAGE, "coverage: this is no target's name");
 		strv_push(&a->shown, a->names[i]);
+	}
 	if (a->all && shelf_names(a->session.state, &a->shown, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	a->v = xcalloc(a->shown.n + 1, sizeof(*a->v));
@@ -470,8 +465,7 @@ static int coverage_show(struct coverage_args *a)
 	return EXIT_DONE;
 }
 
-/* --- what changed
- * ------------------------------------------------------------------------------------------ */
+/* --- what changed ---------------------------------------------------------------- */
 
 /* An age, a date, or the first digits of a commit. */
 static bool coverage_since(const char *text, uint64_t *ret_time, const char **ret_commit)

@@ -155,6 +155,13 @@ tool() {
 	[ "$(report .inputs.ran)" -eq 1 ]
 	run coverage nosuch_fuzzer
 	[ "$status" -eq 2 ]
+	run coverage --show ../corpus
+	[ "$status" -eq 2 ]
+	# A relative directory of sources is seen at its plain path.
+	have a
+	mkdir "$WORK/tree"
+	(cd "$WORK/tree" && coverage covered_fuzzer --sources .)
+	[ "$(report .sources)" = false ]
 }
 
 @test "the dashboard shows the report, its pages and its totals" {
