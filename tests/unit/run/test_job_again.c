@@ -233,7 +233,8 @@ static void coverage_build(void)
 	static struct target variant = {.name = (char *)(uintptr_t) "t@coverage",
 					.binary = (char *)(uintptr_t) "/bin/true",
 					.role = ROLE_COVERAGE};
-	static struct target_config cfg = {.cpu_weight = 50, .enabled = true};
+	static struct target_config cfg = {
+	    .cpu_weight = 50, .enabled = true, .memory = UINT64_C(1) << 40};
 
 	w.target.variants = &variant;
 	w.target.n_variants = 1;
@@ -292,6 +293,35 @@ static void coverage_once_a_day(void **state)
 	end.stopped = true;
 	w.coverage.done(w.coverage.arg, &end);
 	assert_int_equal(w.job.phase, PHASE_DONE);
+	w.target.n_variants = 0;
+}
+
+static bool no_memory(void *arg, uint64_t bytes)
+{
+	(void)arg;
+	(void)bytes;
+	return false;
+}
+
+/* Without memory for it, a report is tried again in an hour. */
+static void coverage_without_memory(void **state)
+{
+	(void)state;
+	coverage_build();
+	w.real = 1795800000 * S;
+	w.env.triage_env.borrow_memory = no_memory;
+	first_turn();
+	job_pause(&w.job, false);
+	cell_ends(0);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	another_turn();
+	assert_int_equal(w.coverages, 0);
+	w.env.triage_env.borrow_memory = NULL;
+	w.job.coverage_s -= 3600;
+	another_turn();
+	assert_int_equal(w.job.phase, PHASE_COVERING);
+	assert_int_equal(w.coverages, 1);
+	w.coverage.done(w.coverage.arg, &(struct coverage_end){.why = "none"});
 	w.target.n_variants = 0;
 }
 
@@ -368,6 +398,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_given_seed_needs_a_cell_of_its_own),
     CASE(checks_come_last),
     CASE(coverage_once_a_day),
+    CASE(coverage_without_memory),
     CASE(no_coverage),
     CASE(checks_that_run_nothing),
     CASE(checks_without_time),
