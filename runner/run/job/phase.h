@@ -11,7 +11,7 @@
  *   waits: queued | resting | capped | held <----- pause, end of a turn or of other work -----.
  *     |                                                                                       |
  *     v                                                                                       |
- *   preparing -> fuzzing -----------> collecting -> triaging <-> merging -> checking, covering |
+ *   preparing -> fuzzing ----------> collecting -> triaging <-> merging -> checking, covering |
  *                 ^  \-> stopping -> dumping -> killing -^  |            |                     |
  *                 \---------- again, after a failure -------/------------/                     v
  *                                                                                           done
