@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
+#include "runner/status/health/strategies.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,22 +51,25 @@ static void print_run(const json_t *l)
 static void print_target_run(const json_t *l)
 {
 	char run[ESCAPE_MAX], reason[ESCAPE_MAX], commit[ESCAPE_MAX], c[9][UNITS_MAX];
+	char strategies[STRATEGIES_TEXT];
 
-	printf("%-18s %-15s %-12.12s %8s %8s %9s %7s %7s %7s %6s %7s %7s\n",
+	strategies_text(l, false, strategies);
+	printf("%-18s %-15s %-12.12s %8s %8s %9s %7s %7s %7s %6s %7s %7s%s%s\n",
 	       history_shown(l, "run", run), history_shown(l, "reason", reason),
 	       history_shown(l, "commit", commit), known_time(l, "cpu_seconds", c[0]),
 	       known_count(l, "execs", c[1]), known_count(l, "execs_per_cpu_second", c[2]),
 	       known_exact(l, "cov", c[3]), known_exact(l, "edges", c[4]),
 	       known_exact(l, "ft", c[5]), known_exact(l, "new_inputs", c[6]),
-	       known_exact(l, "failures_total", c[7]), known_exact(l, "crashes_new", c[8]));
+	       known_exact(l, "failures_total", c[7]), known_exact(l, "crashes_new", c[8]),
+	       *strategies ? "  " : "", strategies);
 }
 
 static void history_print_table(const json_t *lines, bool target)
 {
 	if (target)
-		printf("%-18s %-15s %-12s %8s %8s %9s %7s %7s %7s %6s %7s %7s\n", "run", "ended",
-		       "commit", "cpu", "execs", "per cpu-s", "cov", "edges", "ft", "inputs",
-		       "failed", "crashes");
+		printf("%-18s %-15s %-12s %8s %8s %9s %7s %7s %7s %6s %7s %7s  %s\n", "run",
+		       "ended", "commit", "cpu", "execs", "per cpu-s", "cov", "edges", "ft",
+		       "inputs", "failed", "crashes", "edges of this build by strategy");
 	else
 		printf("%-18s %-8s %-12s %8s %8s %8s %7s %6s %6s %6s %7s %7s\n", "run", "status",
 		       "commit", "time", "cpu", "execs", "targets", "gaveup", "unfuzz", "inputs",

@@ -266,6 +266,8 @@ static const struct key target_keys[] = {
     {"runs", VALUE_NUMBER, AT(runs), .preset = "none", .word = "none", .min = 1, .max = INT32_MAX,
      .help = "inputs after which the target ends, counted for each build"},
     {"enabled", VALUE_BOOL, AT(enabled), .preset = "true", .help = "false: leave the target out"},
+    {"strategies", VALUE_BOOL, AT(strategies), .preset = "true",
+     .help = "before the target ends for too few new edges, try other ways of its engine"},
     {"auto_dictionary", VALUE_CHOICE, AT(auto_dictionary), .preset = "alone",
      .choices = auto_dictionaries,
      .help = "use words of the program as a dictionary: only without a given dictionary, or joined "

@@ -207,6 +207,8 @@ static void quarantine(const struct collecting *k, const char *hex)
 
 	(void)snprintf(path, sizeof(path), "seeds/%s", hex);
 	k->sum->taken += unlinkat(k->dir, path, 0) == 0; /* allow: it is rarely there */
+	(void)snprintf(path, sizeof(path), "others/%s", hex);
+	k->sum->taken += unlinkat(k->dir, path, 0) == 0; /* allow: it is rarely there */
 	(void)snprintf(path, sizeof(path), "corpus/%s", hex);
 	(void)unlinkat(k->dir, path, 0); /* allow: it is rarely there */
 	if (faccessat(k->c->corpus, hex, F_OK, 0) < 0)

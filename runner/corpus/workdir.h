@@ -16,6 +16,7 @@
  *   artifacts/  ... and artifacts here
  *   seeds/      read-only for the cell: the persistent corpus (hard links) and
  *               all in-tree seeds, each named by the SHA-1 of its content
+ *   others/     read-only for the cell, only for some cells: inputs of other targets (pick.h)
  * Both functions block (copying, syncing): run them in a child process.  Everything in corpus/ and
  * artifacts/ is hostile.  Only regular files count.  They are opened without following links and
  * without waiting. */

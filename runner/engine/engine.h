@@ -26,6 +26,9 @@ struct engine_fuzz {
 	uint64_t max_len; /* bytes; 0: the engine's choice */
 	uint64_t seed;	  /* 0: the engine's choice */
 	uint64_t runs;	  /* 0: no limit */
+	/* One mutation an input; inputs of the corpus are chosen evenly; inputs of any length from
+	 * the beginning; inputs that bring operands of a comparison closer are kept, too. */
+	bool few_mutations, even_choice, any_length, value_profile;
 	/* Suppression files for LSan and UBSan, or NULL.  Suppressed crashes do not end fuzzing. */
 	const char *known_leaks, *known_undefined;
 	const char *symbolizer; /* required by suppressions; reports then contain function names */

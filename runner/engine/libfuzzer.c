@@ -97,6 +97,14 @@ static void add_chosen(const struct engine_fuzz *job, struct strv *v)
 		strv_pushf(v, "-seed=%u", (unsigned)((job->seed - 1) % UINT_MAX + 1));
 	if (job->runs)
 		strv_pushf(v, "-runs=%u", libfuzzer_int(job->runs));
+	if (job->few_mutations)
+		strv_push(v, "-mutate_depth=1");
+	if (job->even_choice)
+		strv_push(v, "-entropic=0");
+	if (job->any_length)
+		strv_push(v, "-len_control=0");
+	if (job->value_profile)
+		strv_push(v, "-use_value_profile=1");
 }
 
 static void libfuzzer_add_dirs(const struct engine_fuzz *job, struct strv *v)

@@ -21,6 +21,7 @@ void fleet_join(struct fleet_target *t, const struct fleet_member *m)
 	t->rule = m->rule;
 	t->priority = m->priority;
 	t->quota = m->quota;
+	t->strategies.may = m->strategies;
 }
 
 void fleet_fits(struct fleet *f, struct fleet_target *t, bool now, bool after_one)
@@ -78,6 +79,7 @@ void fleet_rebuilt(struct fleet_target *t)
 	t->known = t->fuzzes = t->unpaying = t->at_cap = t->forges = t->cut = false;
 	t->curve = (struct curve){0};
 	t->health = (struct share_health){0};
+	strategies_forget(&t->strategies);
 	t->held_us = 0;
 	t->cap_from_us = t->spent_us;
 	t->gain_wall_us = t->build_wall_us = t->clock.wall_us;
@@ -136,11 +138,14 @@ static bool may_start(const struct fleet *f, const struct fleet_target *t)
 }
 
 /* The least gain that is worth a core.  The gain and the price are both multiplied by the weight of
- * the priority, so a priority does not decide whether a target pays. */
+ * the priority, so a priority does not decide whether a target pays.  What a strategy on trial will
+ * find is not known: it gets its turns. */
 static double price_of(const struct fleet_target *t)
 {
 	const struct share_health well = {0};
 
+	if (t->strategies.next != STRATEGY_PLAIN)
+		return 0;
 	return t->rule.kind == RULE_PRICE ? t->rule.price * share_weight(&well, t->priority) : 0;
 }
 
@@ -212,6 +217,8 @@ static bool fleet_may_judge(const struct fleet *f, const struct fleet_target *t)
 {
 	uint64_t enough = t->unpaying ? f->rules.turn_us : f->rules.rule_after_us;
 
+	if (t->strategies.now != STRATEGY_PLAIN)
+		enough = 0; /* its trial has a time of its own */
 	return t->fuzzes && t->spent_us - t->start_from_us >= enough;
 }
 
@@ -227,6 +234,31 @@ static bool is_asked(const struct fleet_target *t)
 static bool in_trouble(const struct fleet_target *t)
 {
 	return t->clock.state == EFFECTIVE_STARVED || t->clock.state == EFFECTIVE_THRASHING;
+}
+
+/* More of the same does not pay for a target. */
+static struct fleet_order fleet_stands(struct fleet *f, size_t i)
+{
+	struct fleet_target *t = &f->v[i];
+	struct strategy_terms terms = {
+	    .price = t->rule.kind == RULE_PRICE ? t->rule.price : 0,
+	    .least_us = t->rule.trial_us,
+	    .build_us = t->curve.build_us,
+	    .cov = t->curve.cov,
+	};
+	enum strategy_answer a = STRATEGY_NONE;
+
+	if (t->strategies.may && !t->forges)
+		a = strategies_ask(&t->strategies, &terms);
+	if (a == STRATEGY_GO_ON)
+		return nothing();
+	if (a == STRATEGY_NEXT)
+		return fleet_leaves(f, i, FLEET_TRY);
+	if (!f->rules.continuous)
+		return fleet_leaves(f, i, FLEET_PLATEAU);
+	t->unpaying = true;
+	t->held_us = 0;
+	return fleet_leaves(f, i, FLEET_REST);
 }
 
 static struct fleet_order fleet_judge(struct fleet *f, size_t i, uint64_t now)
@@ -256,11 +288,7 @@ static struct fleet_order fleet_judge(struct fleet *f, size_t i, uint64_t now)
 			t->held_us = now;
 		return fleet_leaves(f, i, FLEET_PAUSE);
 	}
-	if (!f->rules.continuous)
-		return fleet_leaves(f, i, FLEET_PLATEAU);
-	t->unpaying = true;
-	t->held_us = 0;
-	return fleet_leaves(f, i, FLEET_REST);
+	return fleet_stands(f, i);
 }
 
 /* The rule held for too long.  Continuous: the target rests, and the floor starts it again. */

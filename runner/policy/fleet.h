@@ -4,6 +4,7 @@
 
 #include "runner/policy/rule.h"
 #include "runner/policy/share.h"
+#include "runner/policy/strategy.h"
 
 /* The targets of a run, and the choice of those that run.  A run asks each second; `make
  * bench-schedule` asks for simulated fleets.  The functions are pure: time and readings are
@@ -21,6 +22,8 @@
  *   hold     If the rule would stop a target that was starved or thrashing lately, it answers
  *            RULE_HOLD.  A target that still is starved or thrashing then waits until CPU pressure
  *            is low.
+ *   strategy If the rule would stop a target, the target first tries other ways of its engine
+ *            (strategy.h).  While it does, it competes for turns like a target that pays.
  *   cap      The effective time of a build after which its target stops in any case (rule.cap_us).
  *            Continuous: each day anew.
  *
@@ -48,7 +51,8 @@ enum fleet_wait {
 struct fleet_member {
 	struct rule rule;
 	int32_t priority;
-	double quota; /* CPUs that the target's cells may use; 0: no limit */
+	double quota;	     /* CPUs that the target's cells may use; 0: no limit */
+	unsigned strategies; /* strategies.may */
 };
 
 /* Only the functions of this directory write the members.  A target begins as zero; then
@@ -61,6 +65,7 @@ struct fleet_target {
 	bool known; /* the curve is valid: from curve_begin(), or recalled */
 	struct curve curve;
 	struct share_health health;
+	struct strategies strategies;
 	/* Set by fleet_read() and fleet_take_stats(). */
 	struct effective clock;
 	bool fuzzes;			    /* its present cell has read its seeds */
@@ -132,7 +137,8 @@ struct fleet {
 void fleet_join(struct fleet_target *t, const struct fleet_member *m);
 /* The target's build is known from an earlier run. */
 void fleet_recall(struct fleet_target *t, const struct curve *curve,
-		  const struct share_health *health, uint64_t edges_total);
+		  const struct share_health *health, const struct strategy_arm arms[STRATEGIES],
+		  uint64_t edges_total);
 /* States before each fleet_next() whether there is memory for the target: now, and when any one
  * running target has left. */
 void fleet_fits(struct fleet *f, struct fleet_target *t, bool now, bool after_one);
@@ -157,7 +163,7 @@ enum fleet_end {
 void fleet_ended(struct fleet_target *t, enum fleet_end end);
 /* The target's cell has read its seeds, which reach `cov` edges.  If that is more than before, the
  * additional edges do not count as found by fuzzing: a user added inputs, or an earlier run was
- * killed before it saved the coverage. */
+ * killed before it saved the coverage.  Edges that a strategy found count. */
 void fleet_seeded(struct fleet_target *t, uint64_t cov);
 /* Statistics of the engine: totals of the present cell. */
 struct fleet_news {
@@ -200,6 +206,7 @@ enum fleet_what {
 	FLEET_PAUSE,
 	FLEET_REST,    /* continuous: it is paused and rests, because it does not pay */
 	FLEET_REST_ON, /* continuous: it waits, and rests now: its rule held for hold_us */
+	FLEET_TRY,     /* it is paused, and goes on with another strategy */
 	FLEET_PLATEAU, /* it leaves the fleet, because it does not pay */
 	FLEET_CAP,     /* it leaves the fleet, because it reached its cap */
 	FLEET_STARVED, /* it leaves the fleet, because its rule held for fleet_rules.hold_us */

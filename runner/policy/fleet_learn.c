@@ -2,6 +2,8 @@
 /* Updates of a fleet by the news from its targets' cells and engines. */
 #include "runner/policy/fleet.h"
 
+#include <string.h>
+
 /* At so many ends of cells the health counters are halved, so that recent ends count more. */
 enum { LATELY = 16 };
 
@@ -19,9 +21,11 @@ struct rule_view fleet_view(const struct fleet_target *t)
 }
 
 void fleet_recall(struct fleet_target *t, const struct curve *curve,
-		  const struct share_health *health, uint64_t edges_total)
+		  const struct share_health *health, const struct strategy_arm arms[STRATEGIES],
+		  uint64_t edges_total)
 {
 	t->known = true;
+	memcpy(t->strategies.arms, arms, sizeof(t->strategies.arms));
 	t->curve = *curve;
 	t->health = *health;
 	t->edges_total = edges_total;
@@ -53,6 +57,7 @@ void fleet_launched(struct fleet_target *t, uint64_t now_us)
 		    now_us; /* open crashes were replayed until now: no time of the turn */
 	t->fuzzes = t->starts = false;
 	t->runs = 0;
+	strategies_launched(&t->strategies);
 }
 
 void fleet_read(struct fleet_target *t, const struct effective_reading *r)
@@ -62,20 +67,41 @@ void fleet_read(struct fleet_target *t, const struct effective_reading *r)
 	t->spent_us += us;
 	if (t->known && t->fuzzes) {
 		curve_spend(&t->curve, us, t->rule.burst_us);
+		strategies_spend(&t->strategies, us);
 	} else {
 		t->from_us += us;
 		t->start_from_us += us;
 	}
 }
 
+/* Takes the coverage of a cell.  True: it is a new maximum. */
+static bool fleet_gains(struct fleet_target *t, uint64_t cov)
+{
+	if (!curve_show(&t->curve, cov))
+		return false;
+	t->gain_wall_us = t->clock.wall_us;
+	t->unpaying = false;
+	t->held_us = 0;
+	return true;
+}
+
 void fleet_seeded(struct fleet_target *t, uint64_t cov)
 {
-	if (t->known && !t->forges)
+	uint64_t more = cov > t->curve.cov ? cov - t->curve.cov : 0;
+
+	if (!t->known || t->forges)
+		return;
+	if (!strategies_seeded(&t->strategies, t->rule.kind == RULE_PRICE ? t->rule.price : 0,
+			       more))
 		curve_raise(&t->curve, cov);
+	else
+		fleet_gains(t, cov);
 }
 
 bool fleet_take_stats(struct fleet_target *t, const struct fleet_news *n)
 {
+	uint64_t before;
+
 	if (!n->fuzzes)
 		return false;
 	if (!t->known)
@@ -90,17 +116,17 @@ bool fleet_take_stats(struct fleet_target *t, const struct fleet_news *n)
 		curve_count(&t->curve, n->runs - t->runs);
 		t->runs = n->runs;
 	}
-	if (!curve_show(&t->curve, n->cov))
+	before = t->curve.cov;
+	if (!fleet_gains(t, n->cov))
 		return false;
-	t->gain_wall_us = t->clock.wall_us;
-	t->unpaying = false;
-	t->held_us = 0;
+	strategies_find(&t->strategies, t->curve.cov - before);
 	return true;
 }
 
 void fleet_forget(struct fleet_target *t)
 {
 	curve_begin(&t->curve, 0);
+	strategies_forget(&t->strategies);
 	t->known = false;
 	t->edges_total = 0;
 }
@@ -110,6 +136,7 @@ void fleet_forged(struct fleet_target *t)
 	curve_void(&t->curve);
 	t->edges_total = t->lim = t->max_len = 0;
 	t->gain_wall_us = t->build_wall_us;
+	strategies_forget(&t->strategies);
 	t->cut = !t->forges;
 	t->forges = true;
 }

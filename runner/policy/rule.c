@@ -16,6 +16,7 @@ struct rule rule_preset(double price, double scale)
 	    .settle_us = (uint64_t)((double)(30 * USEC_PER_SEC) * scale),
 	    .least_us = (uint64_t)((double)(120 * USEC_PER_SEC) * scale),
 	    .burst_us = (uint64_t)((double)(300 * USEC_PER_SEC) * scale),
+	    .trial_us = (uint64_t)((double)(10 * USEC_PER_SEC) * scale),
 	    .gate_least = 50,
 	    .gate_share = 0.05,
 	};

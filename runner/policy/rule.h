@@ -38,6 +38,7 @@ struct rule {
 	uint64_t settle_us; /* minimum age: a younger age counts as this */
 	uint64_t least_us;  /* the price rule waits until a build got this time */
 	uint64_t burst_us;  /* curve_spend()'s window */
+	uint64_t trial_us;  /* the shortest trial of a strategy (strategy.h) */
 	double gate_least;  /* minimum number of edges behind a gate */
 	double gate_share;  /* edges behind a gate, as a share of the edges not reached yet */
 };

@@ -124,7 +124,8 @@ static void make_jobs(struct run *r, struct plan *plan)
 		if (p->cfg.disk < smallest)
 			smallest = p->cfg.disk;
 		fit_symbolizer(r, &p->cfg);
-		dispatch_join(&r->dispatch, r->n, &p->cfg);
+		dispatch_join(&r->dispatch, r->n, &p->cfg,
+			      job_strategies(p->target, &p->cfg, plan->n == 1));
 		for (size_t i = 0; i < p->target->n_variants; i++)
 			fit_symbolizer(r, &p->variants[i]);
 		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, p->variants, r->n,

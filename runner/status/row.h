@@ -9,7 +9,13 @@
 /* The figures of one target in a run, as plain values.  The scheduler fills them; the table, the
  * summary and the histories show them.  Strings are borrowed.  Times are in microseconds, sizes
  * in bytes. */
-enum { ROW_FAILURES = 16 };
+enum { ROW_FAILURES = 16, ROW_STRATEGIES = 16 };
+
+/* What a fuzzing strategy (runner/policy/strategy.h) found on the target's build, over runs. */
+struct row_strategy {
+	const char *name;
+	uint64_t cpu_us, edges;
+};
 
 /* A crash of a target in this run; the most frequent first. */
 struct row_crash {
@@ -50,6 +56,10 @@ struct target_row {
 		 * edges after a tenth of that time. */
 		uint64_t burst_us, early;
 	} outlook;
+	const char *strategy; /* of the present or last cell */
+	/* Those that were tried on this build, "plain" among them. */
+	struct row_strategy strategies[ROW_STRATEGIES];
+	size_t n_strategies;
 	/* Edges that the previous build reached, and its total, if this build reaches far fewer;
 	 * else 0. */
 	uint64_t cov_before, edges_before;

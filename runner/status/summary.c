@@ -526,6 +526,18 @@ static json_t *outlook_json(const struct target_row *r)
 	return ADD(json_object(), f);
 }
 
+static json_t *strategies_json(const struct target_row *r)
+{
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < r->n_strategies; i++)
+		json_object_set_new(all, r->strategies[i].name,
+				    json_pack("{s:o, s:o}", "cpu_seconds",
+					      summary_seconds(r->strategies[i].cpu_us), "edges",
+					      summary_integer(r->strategies[i].edges)));
+	return all;
+}
+
 /* How the engine made the kept inputs. */
 static json_t *kept_json(const struct target_row *r)
 {
@@ -550,6 +562,8 @@ json_t *summary_target_json(const struct target_row *r)
 	    {"effective_seconds", summary_seconds(r->effective_us)},
 	    {"starved_share", summary_real(r->starved)},
 	    {"outlook", r->outlook.known ? outlook_json(r) : json_null()},
+	    {"strategy", summary_string(r->strategy)},
+	    {"strategies", strategies_json(r)},
 	    {"forged", summary_string(r->forged)},
 	    {"cov_of_build_before", summary_integer(r->cov_before)},
 	    {"execs", summary_integer(r->execs)},

@@ -25,4 +25,10 @@ bench-days: all
 	$(if $(FLEET),,tests/fleet/build.sh $B/fleet)
 	FUZZCELL=$B/fuzzcell tests/fleet/days.sh $(or $(FLEET),$B/fleet) $(or $(OUT),$B/fleet-days)
 
-.PHONY: bench-schedule bench-fleet bench-days
+# Fuzzing strategies against none, on ten targets of the same fleet: an hour on two cores.  FLEET=,
+# OUT= and others: see tests/bench/strategies.sh.
+bench-strategies: all
+	$(if $(FLEET),,tests/fleet/build.sh $B/fleet)
+	FUZZCELL=$B/fuzzcell tests/bench/strategies.sh $(or $(FLEET),$B/fleet) $(or $(OUT),$B/fleet-strategies)
+
+.PHONY: bench-schedule bench-fleet bench-days bench-strategies

@@ -28,15 +28,16 @@ e2e_teardown() {
 
 # config EXTRA [RUN]: "defaults" from EXTRA, "run" from RUN, on top of small values.
 config() {
-	local dictionary='"auto_dictionary": "off", ' cgroup=''
-	# A planted target's findings must not depend on its literals.
+	local dictionary='"auto_dictionary": "off", ' strategies='"strategies": false, ' cgroup=''
+	# A planted target's findings must not depend on its literals, nor its end on strategies.
 	[[ ${1:-} != *auto_dictionary* ]] || dictionary=
+	[[ ${1:-} != *strategies* ]] || strategies=
 	# The bench's own service holds this shell: use the tree's root there.
 	[ -z "${FUZZCELL_TEST_VM:-}" ] || cgroup='"cgroup": "/",'
 	cat >"$STATE/config.json" <<-END
 		{$cgroup
 		 "run": {"workers": 1, "disk_reserve": "64MiB"${2:+, $2}},
-		 "defaults": {$dictionary"memory": "256MiB", "scratch": "32MiB", "disk": "64MiB"${1:+, $1}}}
+		 "defaults": {$dictionary$strategies"memory": "256MiB", "scratch": "32MiB", "disk": "64MiB"${1:+, $1}}}
 	END
 }
 

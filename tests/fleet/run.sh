@@ -93,7 +93,7 @@ config() {
 		{"run": {"workers": $workers, "total_time": "none", "allocation": "$policy", "adapt": false,
 		  "turn": "$(scaled 300)", "hold": "$(scaled 600)", "log_limit": "1GiB", "disk_reserve": "64MiB"},
 		 "defaults": {"max_time": "$max_time", "seed": $seed, "max_crashes": 1000000, "auto_dictionary": "off",
-		  "merge_time": "off", "triage_time": "off", "minimize_time": "off",
+		  "strategies": false, "merge_time": "off", "triage_time": "off", "minimize_time": "off",
 		  "plateau": {"rule": "$rule", "window": "$(scaled 600)", "cap": "$cap",
 		   "price": $(awk -v s="$scale" 'BEGIN { printf "%.3f", 0.05 / s }')}},
 		 "targets": {"*": {"enabled": false}

@@ -13,6 +13,7 @@
 #include "runner/command/control/places.h"
 #include "runner/status/color.h"
 #include "runner/status/health/health.h"
+#include "runner/status/health/strategies.h"
 #include "runner/status/status.h"
 #include "runner/status/table.h"
 
@@ -194,6 +195,15 @@ static void page_outlook(struct page *p)
 	     units_time(json_get_us(o, "cpu_seconds_of_build"), a));
 }
 
+static void page_strategies(struct page *p)
+{
+	char text[STRATEGIES_TEXT];
+
+	strategies_text(p->target, true, text);
+	if (*text)
+		line(p, "strategies", "%s", text);
+}
+
 static void page_machine(struct page *p)
 {
 	char a[UNITS_MAX], b[UNITS_MAX], c[UNITS_MAX], state[ESCAPE_MAX];
@@ -267,6 +277,7 @@ void status_page(const json_t *target, struct buf *out)
 	page_corpus(&p);
 	page_checks(&p);
 	page_outlook(&p);
+	page_strategies(&p);
 	page_machine(&p);
 	page_failures(&p);
 	page_crashes(&p);

@@ -6,6 +6,7 @@
 #include "runner/policy/turns.h"
 #include "runner/run/dispatch/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define MILLI 1000.0
@@ -53,7 +54,8 @@ void dispatch_done(struct dispatch *d)
 	free(d->fleet.items);
 }
 
-void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg)
+void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg,
+		   unsigned strategies)
 {
 	static const enum rule_kind kinds[] = {
 	    [PLATEAU_PRICE] = RULE_PRICE,
@@ -66,6 +68,7 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 	    .rule = rule_preset(PRICE, PRICE / (cfg->plateau.price_milli / MILLI)),
 	    .priority = cfg->priority,
 	    .quota = cfg->cpu_milli / MILLI,
+	    .strategies = strategies,
 	};
 
 	m.rule.kind = kinds[cfg->plateau.rule];
@@ -127,6 +130,20 @@ static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 		job_start(j, j->cfg->max_time_us > used ? j->cfg->max_time_us - used : 0);
 }
 
+static void try_next(struct job *j)
+{
+	const struct strategies *s = &j->fleet->strategies;
+	const struct strategy_arm *a = &s->arms[s->now];
+	char text[RULE_TEXT_MAX];
+
+	snprintf(text, sizeof(text),
+		 "strategy: %s next; %s found %llu edges in %llu s of this build's time",
+		 strategy_name(s->next), strategy_name(s->now), (unsigned long long)a->found,
+		 (unsigned long long)(a->spent_us / USEC_PER_SEC));
+	job_log(j, text);
+	job_pause(j, false);
+}
+
 static void end_job(struct job *j, enum fleet_what what)
 {
 	struct rule_view v = fleet_view(j->fleet);
@@ -152,6 +169,9 @@ static void carry_out(struct dispatch *d, const struct fleet_order *o, uint64_t 
 	case FLEET_PAUSE:
 	case FLEET_REST:
 		job_pause(j, false);
+		break;
+	case FLEET_TRY:
+		try_next(j);
 		break;
 	case FLEET_REST_ON:
 		job_settle(j);

@@ -57,8 +57,10 @@ struct dispatch {
 void dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
 		   uint64_t machine_memory, bool continuous, size_t n);
 void dispatch_done(struct dispatch *d);
-/* Gives the i-th target the rule, the priority and the CPU quota of its configuration. */
-void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg);
+/* Gives the i-th target the rule, the priority and the CPU quota of its configuration, and the
+ * strategies that may be tried (struct strategies). */
+void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg,
+		   unsigned strategies);
 
 /* Call it once a second.  It works only in a continuous run:
  *

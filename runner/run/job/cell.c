@@ -111,6 +111,13 @@ static void job_cell_note_reported(struct job *j)
 		j->reported.dict_entries = s->dict_entries;
 }
 
+static void job_cell_seeded(struct job *j, uint64_t cov)
+{
+	if (j->fuzzing->has_others && j->fleet->known && cov > j->fleet->curve.cov)
+		job_others_help(j);
+	fleet_seeded(j->fleet, cov);
+}
+
 static void job_cell_on_line(void *arg, struct slice line)
 {
 	struct job *j = arg;
@@ -128,7 +135,7 @@ static void job_cell_on_line(void *arg, struct slice line)
 	if (s->running)
 		j->fuzzed = true;
 	if (s->running && !ran)
-		fleet_seeded(j->fleet, s->cov);
+		job_cell_seeded(j, s->cov);
 	job_reached(j, s);
 	j->rss_mib = max_u64(j->rss_mib, s->rss_mib);
 	job_cell_note_reported(j);

@@ -75,6 +75,8 @@ static int job_files_prepare_work(void *arg, struct buf *out, struct err *e)
 	p.seed_dirs = (const char *const *)dirs.v;
 	if (r == 0)
 		r = workdir_prepare(&p, &done.seeds, note, e);
+	if (r == 0)
+		r = job_strategy_prepare(j, e);
 	if (progress_identify(&j->build, j->target->binary, &done.file, done.build, &ignored) < 0)
 		*done.build = '\0';
 	done.program = job_files_look_at_program(j->target);
@@ -169,6 +171,8 @@ static int job_files_collect_work(void *arg, struct buf *out, struct err *e)
 		r = job_keep_report(j, e);
 	if (r == 0)
 		r = workdir_collect(&c, &done.found, &names, e);
+	if (r == 0)
+		r = job_strategy_collect(j, c.corpus, e);
 	if (r == 0 && done.found.failures + done.found.suspects + done.found.dropped == 0)
 		r = job_keep_lost(j, &done.lost, e);
 	/* Without the progress file the next run knows less of the build, but no result is lost. */
@@ -261,6 +265,7 @@ static void job_files_on_collected(void *arg, struct slice result, const char *f
 	}
 	j->collects = 0;
 	if (!failed && result.n >= sizeof(struct collected)) {
+		j->others_help = false;
 		j->uncollected = false; /* this also collected the rest of earlier cells */
 		job_files_take_found(j, result);
 		job_words_collected(j);
@@ -318,6 +323,11 @@ void job_disk_walked(struct job *j, const struct disk_usage *u, bool frozen, uin
 		j->disk.before = j->disk.at_walk;
 	j->disk.at_walk = j->disk.now = *u;
 	j->disk.walked = walk;
+}
+
+void job_others_help(struct job *j)
+{
+	j->others_help = true;
 }
 
 bool job_over_disk(const struct job *j)

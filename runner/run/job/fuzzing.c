@@ -154,7 +154,8 @@ static uint64_t input_timeout_s(const struct job *j)
 static int fuzzing_engine_command(struct setup *s, const struct job *j, const struct fuzzing *a,
 				  struct err *e)
 {
-	static const char *const seed_dirs[] = {SETUP_DIR_SEEDS, NULL};
+	const char *const seed_dirs[] = {SETUP_DIR_SEEDS, a->has_others ? SETUP_DIR_OTHERS : NULL,
+					 NULL};
 	struct engine_fuzz f = {
 	    .binary = s->binary,
 	    .corpus_dir = SETUP_DIR_CORPUS,
@@ -176,6 +177,7 @@ static int fuzzing_engine_command(struct setup *s, const struct job *j, const st
 	    .env = (const char *const *)s->env.v,
 	};
 
+	job_strategy_apply(j, &f);
 	return j->target->engine->fuzz(&f, &s->cmd, e);
 }
 
@@ -198,6 +200,9 @@ static int fuzzing_make_setup(struct setup *s, const struct job *j, struct fuzzi
 	mount_work(s, j, "corpus", SETUP_DIR_CORPUS, true);
 	mount_work(s, j, "artifacts", SETUP_DIR_ARTIFACTS, true);
 	mount_work(s, j, "seeds", SETUP_DIR_SEEDS, false);
+	a->has_others = job_strategy_has_others(j);
+	if (a->has_others)
+		mount_work(s, j, "others", SETUP_DIR_OTHERS, false);
 	mount_dictionary(s, j);
 	r = mount_suppressions(s, j, a, e);
 	return r == 0 ? fuzzing_engine_command(s, j, a, e) : r;

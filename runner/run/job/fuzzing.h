@@ -38,6 +38,7 @@ struct fuzzing {
 	uint64_t waited_us; /* waited_us of the target's clock at the launch */
 	uint64_t borrowed;  /* bytes of memory for a symbolizer; suppressions need names */
 	bool has_leaks, has_undefined; /* suppressions of known crashes */
+	bool has_others;	       /* inputs of other targets */
 	uint64_t may_take_us;	       /* the engine's limit of an input's time */
 	uint64_t max_len;	       /* the engine's -max_len; 0: the engine chooses */
 	char refused[32];	       /* the refused system call of the input that ended it */

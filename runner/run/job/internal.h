@@ -52,6 +52,8 @@ void job_forgive(struct job *j);
 void job_count_failures(struct job *j, enum failure what, uint64_t n);
 /* cell.c: an input that failed was removed from the seeds. */
 void job_count_taken(struct job *j);
+/* files.c: the inputs of other targets reached new edges. */
+void job_others_help(struct job *j);
 /* files.c: the files saved until now do not count any more. */
 void job_disk_forgive(struct job *j);
 /* build.c: the build's open crashes are checked before its next cell. */
@@ -148,6 +150,14 @@ void job_words_prepared(struct job *j, const struct job_dictionary *d, const cha
 /* Saves how useful the words were in the cell that ended.  It blocks, too. */
 MUST_CHECK int job_words_collect(const struct job *j, struct err *e);
 void job_words_collected(struct job *j);
+
+/* strategy.c: the fuzzing strategy of the job's next cell (runner/policy/strategy.h). */
+void job_strategy_apply(const struct job *j, struct engine_fuzz *io);
+bool job_strategy_has_others(const struct job *j);
+/* Lays out other seeds, after workdir_prepare(); keeps inputs of other targets that helped.  Both
+ * block: call them in a child process. */
+MUST_CHECK int job_strategy_prepare(const struct job *j, struct err *e);
+MUST_CHECK int job_strategy_collect(const struct job *j, int corpus, struct err *e);
 
 /* row.c: adds a point to the job's curves, if it is time for one.  rss: memory of its cell; end:
  * the cell has just ended.  job_end_series() ends the curves with the job. */

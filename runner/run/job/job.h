@@ -257,6 +257,7 @@ struct job {
 	/* --- Written by files.c: the working directory, and its disk space. */
 	struct job_program program;
 	unsigned collects; /* failed attempts in a row to save results, for want of a resource */
+	bool others_help;  /* the cell reached new edges with inputs of other targets */
 	bool uncollected;  /* the working directory still has results that could not be saved */
 	struct workdir_seeds seeds;
 	struct workdir_found found; /* sums over all cells; some members stay 0 */
@@ -354,6 +355,10 @@ void job_init(struct job *j, const struct job_env *env, const struct target *t,
 	      const struct target_config *cfg, const struct target_config *variants, size_t index,
 	      struct fleet_target *fleet);
 void job_done(struct job *j); /* call it only when the job waits or is done */
+
+/* The strategies that may be tried on a target: a bit each (struct strategies).  alone: the run has
+ * no other target. */
+unsigned job_strategies(const struct target *t, const struct target_config *cfg, bool alone);
 
 /* Starts a turn.  After budget_us of fuzzing (wall time) the job ends with REASON_TIME_LIMIT. */
 void job_start(struct job *j, uint64_t budget_us);

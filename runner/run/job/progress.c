@@ -85,6 +85,25 @@ static void read_forged(const json_t *from, struct progress *p)
 			*c = '?';
 }
 
+static bool read_arms(const json_t *from, struct strategy_arm arms[STRATEGIES])
+{
+	const json_t *all = json_object_get(from, "strategies");
+
+	for (enum strategy i = 0; i < STRATEGIES; i++) {
+		const json_t *a = json_object_get(all, strategy_name(i));
+
+		if (!a)
+			continue; /* it was not tried, or the file is older */
+		if (!read_count(json_object_get(a, "cpu_us"), &arms[i].spent_us) ||
+		    !read_count(json_object_get(a, "edges"), &arms[i].found) ||
+		    !read_count(json_object_get(a, "stood"), &arms[i].stood) ||
+		    arms[i].stood > CURVE_EDGES_MAX + 1)
+			return false;
+		arms[i].paid = json_is_true(json_object_get(a, "paid"));
+	}
+	return true;
+}
+
 static bool progress_read_all(const json_t *from, struct progress *p)
 {
 	const char *build = json_string_value(json_object_get(from, "build"));
@@ -106,7 +125,7 @@ static bool progress_read_all(const json_t *from, struct progress *p)
 	for (size_t i = 0; i < NUMBERS; i++)
 		if (!read_count(json_object_get(from, numbers[i].name), progress_number_at(p, i)))
 			return false;
-	return read_points(from, &p->curve) && curve_sane(&p->curve) &&
+	return read_points(from, &p->curve) && read_arms(from, p->arms) && curve_sane(&p->curve) &&
 	       h->not_started <= h->turns && h->limited <= h->turns && h->crashed <= h->turns;
 }
 
@@ -131,6 +150,28 @@ void progress_load(int state, const char *target, struct progress *ret, char war
 
 /* --- writing ---------------------------------------------------------------- */
 
+/* The strategies that were tried; NULL: no memory. */
+static json_t *arms_json(const struct progress *p)
+{
+	json_t *all = json_object();
+	int r = all ? 0 : -1;
+
+	for (enum strategy i = 0; r == 0 && i < STRATEGIES; i++) {
+		const struct strategy_arm *a = &p->arms[i];
+
+		if (a->spent_us > 0)
+			r = json_object_set_new(
+			    all, strategy_name(i),
+			    json_pack("{s:I, s:I, s:I, s:b}", "cpu_us", (json_int_t)a->spent_us,
+				      "edges", (json_int_t)a->found, "stood", (json_int_t)a->stood,
+				      "paid", (int)a->paid));
+	}
+	if (r == 0)
+		return all;
+	json_decref(all);
+	return NULL;
+}
+
 static json_t *to_json(const struct progress *p)
 {
 	json_t *j =
@@ -151,6 +192,8 @@ static json_t *to_json(const struct progress *p)
 		r = json_array_append_new(points, json_integer((json_int_t)p->curve.points[i]));
 	if (r == 0)
 		r = json_object_set(j, "points", points);
+	if (r == 0)
+		r = json_object_set_new(j, "strategies", arms_json(p));
 	json_decref(points);
 	if (r == 0)
 		return j;

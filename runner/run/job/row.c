@@ -47,6 +47,7 @@ void job_end_series(struct job *j)
  * after this time in cells. */
 #define HARDLY_US (2 * USEC_PER_SEC)
 
+_Static_assert((int)STRATEGIES <= (int)ROW_STRATEGIES, "a row has room for every strategy");
 _Static_assert((int)FAILURE_COUNT <= (int)ROW_FAILURES, "a row has room for every kind of failure");
 
 static const char *const *failure_names(void)
@@ -140,6 +141,17 @@ static void row_outlook(const struct job *j, struct target_row *r)
 	}
 }
 
+static void row_strategies(const struct job *j, struct target_row *r)
+{
+	const struct strategies *s = &j->fleet->strategies;
+
+	r->strategy = strategy_name(s->now);
+	for (enum strategy i = 0; i < STRATEGIES; i++)
+		if (s->arms[i].spent_us > 0)
+			r->strategies[r->n_strategies++] = (struct row_strategy){
+			    strategy_name(i), s->arms[i].spent_us, s->arms[i].found};
+}
+
 static void row_findings(struct job *j, struct target_row *r)
 {
 	for (unsigned i = 0; i < FAILURE_COUNT; i++)
@@ -224,6 +236,7 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 	if (ret->found && now_us > j->found_at_us)
 		ret->silent_us = now_us - j->found_at_us;
 	row_outlook(j, ret);
+	row_strategies(j, ret);
 	row_findings(j, ret);
 	row_corpus(j, ret);
 }

@@ -15,6 +15,7 @@
 #define SETUP_DIR_CORPUS     "/work/corpus"
 #define SETUP_DIR_ARTIFACTS  "/work/artifacts"
 #define SETUP_DIR_SEEDS	     "/seeds/0"
+#define SETUP_DIR_OTHERS     "/seeds/others"
 #define SETUP_DIR_INPUTS     "/seeds/inputs"
 #define SETUP_FILE_DICT	     "/seeds/dictionary"
 #define SETUP_FILE_LEAKS     "/seeds/known-leaks"

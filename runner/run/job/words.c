@@ -47,9 +47,14 @@ static void words_on_word(void *arg, struct slice bytes, enum engine_word from)
 	w->brought += from != ENGINE_WORD_RECOMMENDED;
 }
 
-static bool words_are_wanted(const struct job *j)
+static enum auto_dictionary words_when(const struct job *j, enum strategy s)
 {
-	enum auto_dictionary when = j->cfg->auto_dictionary;
+	return s == STRATEGY_WORDS ? WORDS_JOINED : j->cfg->auto_dictionary;
+}
+
+static bool words_are_wanted(const struct job *j, enum strategy s)
+{
+	enum auto_dictionary when = words_when(j, s);
 
 	return j->target->engine && j->target->engine->words &&
 	       (when == WORDS_JOINED || (when == WORDS_ALONE && !job_given_dictionary(j)));
@@ -57,7 +62,7 @@ static bool words_are_wanted(const struct job *j)
 
 void job_words_line(struct job *j, struct slice line)
 {
-	if (words_are_wanted(j))
+	if (words_are_wanted(j, j->fleet->strategies.now))
 		j->target->engine->words(line, words_on_word, &j->words.printed);
 }
 
@@ -164,11 +169,12 @@ int job_words_prepare(const struct job *j, struct job_dictionary *ret, struct er
 {
 	_autobuf_ struct buf text = BUF_INIT(GIVEN_MAX + WORDS_TEXT_MAX);
 	_autowords_ struct words w = WORDS_INIT;
+	enum strategy next = j->fleet->strategies.next;
 	struct job_dictionary d;
 	int r;
 
 	*ret = (struct job_dictionary){0};
-	if (!words_are_wanted(j))
+	if (!words_are_wanted(j, next))
 		return 0;
 	words_load_file(j, &w);
 	words_of_program(j, &w);
@@ -177,7 +183,7 @@ int job_words_prepare(const struct job *j, struct job_dictionary *ret, struct er
 		return r;
 	d.given = words_add_given(&w, buf_slice(&text));
 	d.own = words_choose(&w, WORDS_MOST);
-	if (d.own == 0 || (j->cfg->auto_dictionary == WORDS_ALONE && d.own < WORDS_LEAST))
+	if (d.own == 0 || (words_when(j, next) == WORDS_ALONE && d.own < WORDS_LEAST))
 		return 0;
 	r = words_save_file(j, &w, e);
 	if (r == 0)
@@ -206,7 +212,7 @@ int job_words_collect(const struct job *j, struct err *e)
 	_autowords_ struct words w = WORDS_INIT;
 	uint64_t entries;
 
-	if (!words_are_wanted(j) || !j->fuzzing)
+	if (!words_are_wanted(j, j->fleet->strategies.now) || !j->fuzzing)
 		return 0;
 	/* The engine's number of entries: given entries and repeated words count, too. */
 	entries = j->fuzzing->engine.dict_entries;

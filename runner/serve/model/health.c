@@ -97,8 +97,10 @@ static int one_target(struct model_base *b, const char *name, json_t **ret, stru
 	int r = target_facts(b, name, 1, &t, e);
 
 	if (r == 0)
-		*ret = json_pack("{s:o, s:O, s:O?}", "row", row_target(b, name, &t), "findings",
-				 t.findings, "failures", json_object_get(t.now, "failures"));
+		*ret =
+		    json_pack("{s:o, s:O, s:O?, s:O?}", "row", row_target(b, name, &t), "findings",
+			      t.findings, "failures", json_object_get(t.now, "failures"),
+			      "strategies", json_object_get(t.now, "strategies"));
 	return r;
 }
 

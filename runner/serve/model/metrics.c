@@ -135,6 +135,30 @@ static void model_metrics_failures(struct buf *out, const json_t *all)
 	}
 }
 
+/* key: a value of what the target's statistics say of a strategy. */
+static void strategy_metric(struct buf *out, const json_t *all, const char *name, const char *key,
+			    const char *help)
+{
+	model_metrics_head(out, name, "gauge", help);
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		json_t *one = json_array_get(all, i), *strategy;
+		const char *of;
+
+		json_object_foreach(json_object_get(one, "strategies"), of, strategy)
+		{
+			const json_t *v = json_object_get(strategy, key);
+
+			if (!json_is_number(v))
+				continue;
+			buf_puts(out, name);
+			label(out, "{", "target", row_name(one));
+			label(out, ",", "strategy", of);
+			buf_puts(out, "}");
+			model_metrics_value(out, json_number_value(v));
+		}
+	}
+}
+
 /* key: a time of the row.  Targets without it are left out. */
 static void model_metrics_times(struct buf *out, const json_t *all, const char *name,
 				const char *key, const char *help)
@@ -256,6 +280,10 @@ static int model_metrics_targets(struct model_base *b, struct buf *out, struct e
 		target_metric(out, all, &target_metrics[i]);
 	pressures(out, all);
 	model_metrics_failures(out, all);
+	strategy_metric(out, all, "fuzzcell_target_strategy_edges", "edges",
+			"Edges that the strategy found on the target's build.");
+	strategy_metric(out, all, "fuzzcell_target_strategy_cpu_seconds", "cpu_seconds",
+			"CPU time that the strategy had on the target's build.");
 	model_metrics_times(out, all, "fuzzcell_target_last_fuzzed_time_seconds", "last_fuzzed",
 			    "When the last run that fuzzed the target ended.");
 	model_metrics_times(out, all, "fuzzcell_target_checks_behind_since_seconds",

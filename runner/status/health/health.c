@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "runner/status/health/strategies.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -556,14 +557,16 @@ static void judge_memory(const struct health_view *v, struct health *h)
 /* No growth over several runs.  Covered targets and known causes have findings of their own. */
 static void judge_growth(const struct health_view *v, struct health *h)
 {
-	char time[UNITS_MAX];
+	char time[UNITS_MAX], strategies[STRATEGIES_TEXT];
 	uint64_t since = v->t->grown;
 
 	if (since == 0 || v->t->fuzzed < since + AT_GROWN_S || h->n > 0)
 		return;
+	strategies_text(v->t->stats, true, strategies);
 	health_add(h, HEALTH_NOT_GROWING, HEALTH_NOTE,
-		   "no run in the last %s reached a new edge: %.0f of %.0f",
-		   units_time((v->t->fuzzed - since) * USEC_PER_SEC, time), v->cov, v->edges);
+		   "no run in the last %s reached a new edge: %.0f of %.0f%s%s",
+		   units_time((v->t->fuzzed - since) * USEC_PER_SEC, time), v->cov, v->edges,
+		   *strategies ? "; edges by strategy: " : "", strategies);
 }
 
 static void judge_inputs(const struct health_view *v, struct health *h)

@@ -342,11 +342,17 @@ static void test_quarantine(void **state)
 	scratch_write(work, path, "bad");
 	snprintf(path, sizeof(path), "t/corpus/%s", name_of("found and bad"));
 	scratch_write(work, path, "found and bad");
+	close(make_dir_at(work, "t/others"));
+	snprintf(path, sizeof(path), "t/others/%s", name_of("bad"));
+	scratch_write(work, path, "bad");
+	snprintf(path, sizeof(path), "t/others/%s", name_of("of another target"));
+	scratch_write(work, path, "of another target");
 	leave("timeout", "bad");
 	leave("oom", "found and bad");
 	assert_int_equal(collect(ENGINE_ARTIFACT_NONE, names, sizeof(names)).failures, 2);
 	assert_int_equal(entries(work, "t/corpus"), 0);
 	assert_int_equal(entries(work, "t/seeds"), 1);
+	assert_int_equal(entries(work, "t/others"), 1);
 	assert_int_equal(entries(corpus, "."), 1);
 	assert_true(holds(corpus, name_of("good"), "good"));
 	snprintf(path, sizeof(path), "t/%s", name_of("bad"));

@@ -95,6 +95,31 @@ static void chosen_values(void **state)
 	engine_cmd_done(&c);
 }
 
+/* Other ways to fuzz; a flag of the user comes before them. */
+static void strategies_are_flags(void **state)
+{
+	static const char *const flags[] = {"-len_control=7", NULL};
+	static const char *const want[] = {"-mutate_depth=1", "-entropic=0", "-use_value_profile=1",
+					   "-len_control=7"};
+	struct engine_fuzz job = job_of(flags);
+	struct engine_cmd c;
+	struct err e;
+
+	(void)state;
+	job.few_mutations = job.even_choice = job.any_length = job.value_profile = true;
+	assert_int_equal(engine_libfuzzer.fuzz(&job, &c, &e), 0);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		unsigned n = 0;
+
+		for (size_t k = 0; k < c.argv.n; k++)
+			n += strcmp(c.argv.v[k], want[i]) == 0;
+		assert_int_equal(n, 1);
+	}
+	for (size_t k = 0; k < c.argv.n; k++)
+		assert_string_not_equal(c.argv.v[k], "-len_control=0");
+	engine_cmd_done(&c);
+}
+
 static void the_persons_flag_wins_once(void **state)
 {
 	static const char *const flags[] = {"-max_len=10", "-use_value_profile=1", "-max_len=20",
@@ -310,6 +335,7 @@ static void classifies(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(plain_command),
     cmocka_unit_test(chosen_values),
+    cmocka_unit_test(strategies_are_flags),
     cmocka_unit_test(the_persons_flag_wins_once),
     cmocka_unit_test(odd_lengths_are_the_engines_choice),
     cmocka_unit_test(a_refused_flag_is_an_error),

@@ -15,6 +15,7 @@ static struct {
 	struct job_env env;
 	struct target target;
 	struct fuzzing fuzzing;
+	struct fleet_target fleet;
 	struct target_config cfg;
 	struct job job;
 	char name[8], binary[64], given[64];
@@ -49,8 +50,11 @@ static int begin(void **state)
 	snprintf(w.binary, sizeof(w.binary), "%s/binary", w.dir.path);
 	snprintf(w.given, sizeof(w.given), "%s/given", w.dir.path);
 	w.target = (struct target){.name = w.name, .binary = w.binary, .engine = &engine_libfuzzer};
-	w.job =
-	    (struct job){.env = &w.env, .target = &w.target, .cfg = &w.cfg, .fuzzing = &w.fuzzing};
+	w.job = (struct job){.env = &w.env,
+			     .target = &w.target,
+			     .cfg = &w.cfg,
+			     .fuzzing = &w.fuzzing,
+			     .fleet = &w.fleet};
 	w.cfg = (struct target_config){.auto_dictionary = WORDS_JOINED};
 	w.job.log.fd = -1;
 	return 0;
@@ -133,6 +137,26 @@ static void alone_they_are_not_few(void **state)
 	w.target.dict = NULL;
 	w.cfg.dictionary = w.given;
 	w.cfg.auto_dictionary = WORDS_ALONE;
+	assert_int_equal(prepare(), 0);
+}
+
+/* The strategy joins what the configuration leaves alone, for its cells only. */
+static void a_strategy_joins_them(void **state)
+{
+	(void)state;
+	w.cfg.auto_dictionary = WORDS_ALONE;
+	scratch_write(w.dir.fd, "given", "\"mine\"\n");
+	w.target.dict = w.given;
+	assert_int_equal(prepare(), 0);
+	w.fleet.strategies.next = STRATEGY_WORDS;
+	assert_true(prepare() > 0);
+	assert_true(file_has("t/dictionary", "\"kw-of-this-test\"\n"));
+	w.fleet.strategies.now = STRATEGY_WORDS;
+	w.fleet.strategies.next = STRATEGY_PLAIN;
+	w.fuzzing.execs = 1000000;
+	collect();
+	assert_true(file_has("dictionaries/t.dict", " literal\n\"kw-of-this-test\"\n"));
+	assert_false(file_has("dictionaries/t.dict", "# 0 0 literal\n\"kw-of-this-test\"\n"));
 	assert_int_equal(prepare(), 0);
 }
 
@@ -231,6 +255,7 @@ static const struct CMUnitTest tests[] = {
     CASE(words_of_the_program_are_given),
     CASE(without_the_key_there_are_none),
     CASE(alone_they_are_not_few),
+    CASE(a_strategy_joins_them),
     CASE(a_given_dictionary_comes_first),
     CASE(a_given_dictionary_that_cannot_be_joined_stays_alone),
     CASE(a_binary_that_is_gone_has_no_words),

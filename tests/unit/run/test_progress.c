@@ -16,6 +16,10 @@ static struct progress grown(void)
 			     .health = {.turns = 9, .not_started = 1, .limited = 2, .crashed = 3}};
 
 	snprintf(p.build.id, sizeof(p.build.id), "%040d", 7);
+	p.arms[STRATEGY_PLAIN] =
+	    (struct strategy_arm){.spent_us = 1999 * S, .found = 600, .stood = 701};
+	p.arms[STRATEGY_FEW] =
+	    (struct strategy_arm){.spent_us = S, .found = 66, .paid = true, .stood = 0};
 	curve_begin(&p.curve, 100);
 	for (unsigned i = 0; i < 2000; i++) {
 		if (i % 3 == 0)
@@ -49,6 +53,7 @@ static void what_is_saved_is_loaded(void **state)
 	assert_int_equal(q.curve.runs, p.curve.runs);
 	assert_int_equal(q.curve.window_us, p.curve.window_us);
 	assert_int_equal(q.health.crashed, 3);
+	assert_memory_equal(q.arms, p.arms, sizeof(p.arms));
 	assert_int_equal(q.edges_total, 4000);
 	assert_int_equal(q.build.before_cov, 10);
 	assert_string_equal(q.forged, "");
@@ -199,9 +204,9 @@ static void claims_of_a_hostile_engine_are_kept(void **state)
 
 static void numbers_out_of_bounds_are_refused(void **state)
 {
-	static const char *const names[] = {"build_us",	   "age_us",	 "cov",
-					    "base",	   "runs",	 "turns",
-					    "edges_total", "before_cov", "window_f1"};
+	static const char *const names[] = {"build_us",	 "age_us", "cov",	  "base",
+					    "runs",	 "turns",  "edges_total", "before_cov",
+					    "window_f1", "cpu_us", "edges",	  "stood"};
 	static const char *const values[] = {"-1",
 					     "9007199254740993",
 					     "9223372036854775807",

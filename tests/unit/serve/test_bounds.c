@@ -25,6 +25,23 @@ static void test_killed_run(void **state)
 	has("/metrics", "fuzzcell_service_health{severity=\"warning\",code=\"run-lost\"} 1\n");
 }
 
+static void test_strategies(void **state)
+{
+	(void)state;
+	has_not("/metrics", "fuzzcell_target_strategy_edges{");
+	site_add("stats/targets/z_fuzzer.jsonl",
+		 SITE_STATS("z_fuzzer", "3") ", \"strategies\": {\"few-mutations\": "
+					     "{\"cpu_seconds\": 2.5, \"edges\": 12}, \"odd\": 7, "
+					     "\"none\": {\"edges\": \"7\"}}",
+		 site_line_end);
+	has("/metrics", "fuzzcell_target_strategy_edges{target=\"z_fuzzer\",strategy="
+			"\"few-mutations\"} 12\n");
+	has("/metrics", "fuzzcell_target_strategy_cpu_seconds{target=\"z_fuzzer\",strategy="
+			"\"few-mutations\"} 2.5\n");
+	has_not("/metrics", "strategy=\"odd\"");
+	has_not("/metrics", "strategy=\"none\"");
+}
+
 /* What waits for check variants, and since when: a Unix time in the file. */
 static void test_checks(void **state)
 {
@@ -399,11 +416,11 @@ static void test_changes_meanwhile(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_checks),	   CASE(test_killed_run),	 CASE(test_long_report),
-    CASE(test_many_runs),  CASE(test_large_run),	 CASE(test_many_targets),
-    CASE(test_unreadable), CASE(test_replaced),		 CASE(test_damaged),
-    CASE(test_lost_run),   CASE(test_silent_run),	 CASE(test_no_dead_link),
-    CASE(test_no_file),	   CASE(test_changes_meanwhile),
+    CASE(test_strategies),   CASE(test_checks),	    CASE(test_killed_run),
+    CASE(test_long_report),  CASE(test_many_runs),  CASE(test_large_run),
+    CASE(test_many_targets), CASE(test_unreadable), CASE(test_replaced),
+    CASE(test_damaged),	     CASE(test_lost_run),   CASE(test_silent_run),
+    CASE(test_no_dead_link), CASE(test_no_file),    CASE(test_changes_meanwhile),
 };
 
 UNIT_MAIN(tests)

@@ -412,10 +412,12 @@ static void test_target_json(void **state)
 					   "checks_left",
 					   "checks_behind_since",
 					   "checks_cpu_seconds",
+					   "strategy",
+					   "strategies",
 					   "artifacts",
 					   "log_bytes_dropped"};
 	struct target_row *r = &rows[ROW_CRASHED];
-	const json_t *failures, *artifacts;
+	const json_t *failures, *artifacts, *tried;
 	json_t *j = NULL;
 
 	(void)state;
@@ -424,12 +426,19 @@ static void test_target_json(void **state)
 	r->new_inputs = 5;
 	r->rebuilt = true;
 	r->has_library = true;
+	r->strategy = "few-mutations";
+	r->strategies[0] = (struct row_strategy){"few-mutations", 2500000, 12};
+	r->n_strategies = 1;
 	j = summary_target_json(r);
 	j = reread(j);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (!json_object_get(j, keys[i]))
 			fail_msg("no %s", keys[i]);
 	assert_int_equal(json_object_size(j), sizeof(keys) / sizeof(keys[0]));
+	assert_string_equal(str(j, "strategy"), "few-mutations");
+	tried = json_object_get(json_object_get(j, "strategies"), "few-mutations");
+	assert_int_equal(num(tried, "edges"), 12);
+	assert_true(json_number_value(json_object_get(tried, "cpu_seconds")) == 2.5);
 	assert_string_equal(str(j, "reason"), "crashed");
 	assert_true(json_is_true(json_object_get(j, "fuzzed")));
 	assert_true(json_is_true(json_object_get(j, "rebuilt")));

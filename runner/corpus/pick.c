@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/corpus/pick.h"
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef int pick_fn(void *arg, int at, const char *name, struct err *e);
+
+/* Calls fn for each entry, until a result is not 0. */
+static int pick_each(int at, pick_fn *fn, void *arg, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open a directory of inputs");
+	while (r == 0 && (ent = sys_readdir(d)))
+		if (ent->d_name[0] != '.')
+			r = fn(arg, at, ent->d_name, e);
+	if (r == 0 && errno)
+		return err_sys(e, "list a directory of inputs");
+	return r < 0 ? r : 0;
+}
+
+/* --- a part of the corpus --------------------------------------------------- */
+
+struct part {
+	uint64_t salt;
+	bool any; /* an input stays */
+};
+
+/* FNV-1a (Fowler, Noll, Vo), of the input's name: the SHA-1 of its content. */
+static uint64_t pick_hash(uint64_t salt, const char *name)
+{
+	uint64_t h = UINT64_C(14695981039346656037) ^ salt;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * UINT64_C(1099511628211);
+	return h >> 32; /* its low bits depend on little */
+}
+
+static int pick_drop(void *arg, int at, const char *name, struct err *e)
+{
+	struct part *p = arg;
+
+	if (!p->any || pick_hash(p->salt, name) % PICK_PART == 0) {
+		p->any = true;
+		return 0;
+	}
+	return sys_unlinkat(at, name, 0) < 0 && errno != ENOENT ? err_sys(e, "remove '%s'", name)
+								: 0;
+}
+
+int pick_part(int seeds, uint64_t salt, struct err *e)
+{
+	struct part p = {.salt = salt};
+
+	return pick_each(seeds, pick_drop, &p, e);
+}
+
+/* --- inputs of other targets ------------------------------------------------ */
+
+struct others {
+	const char *target;
+	int to;
+	uint64_t n, most; /* of one corpus */
+	size_t corpora;
+};
+
+static int pick_count(void *arg, int at, const char *name, struct err *e)
+{
+	struct others *o = arg;
+
+	(void)at;
+	(void)e;
+	o->corpora += strcmp(name, o->target) != 0;
+	return 0;
+}
+
+static int pick_copy(void *arg, int at, const char *name, struct err *e)
+{
+	struct others *o = arg;
+	struct store_sum sum = {0};
+	char hex[STORE_NAME];
+	struct stat st;
+
+	if (o->n >= o->most)
+		return 1;
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size > PICK_BYTES_MOST)
+		return 0;
+	o->n++;
+	return store_file(at, name, o->to, NULL, &sum, hex, e);
+}
+
+static int pick_corpus(void *arg, int at, const char *name, struct err *e)
+{
+	struct others *o = arg;
+	_autoclose_ int dir = -1;
+	int r;
+
+	if (strcmp(name, o->target) == 0 || fs_open_dir(at, name, &dir, e) < 0)
+		return 0; /* not a corpus */
+	o->n = 0;
+	r = pick_each(dir, pick_copy, o, e);
+	return r;
+}
+
+int pick_others(int corpora, const char *target, int others, struct err *e)
+{
+	struct others o = {.target = target, .to = others};
+	int r = pick_each(corpora, pick_count, &o, e);
+
+	o.most = o.corpora ? (PICK_OTHERS_MOST + o.corpora - 1) / o.corpora : 0;
+	return r == 0 ? pick_each(corpora, pick_corpus, &o, e) : r;
+}
+
+int pick_keep(int others, int corpus, struct err *e)
+{
+	struct others o = {.to = corpus, .most = UINT64_MAX};
+
+	return pick_each(others, pick_copy, &o, e);
+}
