@@ -133,9 +133,15 @@ static void on_shortage(struct run *r, struct job *j)
 
 void run_news(void *arg, struct job *j, enum job_news n)
 {
+	enum strategy next = j->fleet->strategies.next;
 	struct run *r = arg;
+	char text[64];
 
-	r->o.event(r->o.arg, run_look_at(r, j->index), j->index, news_text(n));
+	if (n == JOB_STARTED && next != STRATEGY_PLAIN)
+		(void)snprintf(text, sizeof(text), "tries %s", strategy_name(next));
+	else
+		(void)snprintf(text, sizeof(text), "%s", news_text(n));
+	r->o.event(r->o.arg, run_look_at(r, j->index), j->index, text);
 	if (n != JOB_ENDED && n != JOB_REQUEUED)
 		return;
 	dispatch_left(&r->dispatch, j);

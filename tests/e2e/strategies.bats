@@ -38,7 +38,8 @@ of_strategy() { # STRATEGY KEY
 	for s in $(tried); do
 		jq -e ".strategies[\"$s\"].cpu_seconds > 0" "$LOGS/literal_fuzzer.stats"
 	done
-	# What an engine of each got.
+	[[ $output = *"literal_fuzzer tries few-mutations"* ]]
+	# What the engine got for each.
 	for flag in -mutate_depth=1 -entropic=0 -len_control=0 -max_len=64 -use_value_profile=1; do
 		[ "$(grep -c "command: .* $flag " "$LOGS/literal_fuzzer.log")" -eq 1 ]
 	done
