@@ -23,11 +23,11 @@ enum strategy {
 	STRATEGY_PLAIN,	 /* the engine's own way */
 	STRATEGY_OTHERS, /* from inputs of other targets, too */
 	STRATEGY_FEW,	 /* one mutation an input */
+	STRATEGY_SHORT,	 /* short inputs only */
 	STRATEGY_EVEN,	 /* all inputs of the corpus are equally likely to be mutated */
 	STRATEGY_SUBSET, /* from a part of the corpus */
-	STRATEGY_VALUES, /* inputs that bring operands of a comparison closer are kept, too */
 	STRATEGY_LENGTH, /* inputs of any length from the beginning */
-	STRATEGY_SHORT,	 /* short inputs only */
+	STRATEGY_VALUES, /* inputs that bring operands of a comparison closer are kept, too */
 	STRATEGY_WORDS,	 /* words of the program beside the given dictionary */
 	STRATEGIES
 };
@@ -82,6 +82,6 @@ enum strategy_answer strategies_ask(struct strategies *s, const struct strategy_
 /* Whether there are strategies that were never tried on the build. */
 bool strategies_wait(const struct strategies *s);
 
-enum { STRATEGY_TRIAL_PART = 16 }; /* a trial gets this part of the build's time */
+enum { STRATEGY_TRIAL_PART = 32 }; /* a trial gets this part of the build's time */
 
 #endif

@@ -12,19 +12,20 @@
 #
 # usage: FUZZCELL=PROGRAM [VARIABLE=VALUE...] tests/bench/strategies.sh TARGETS_DIR OUT_DIR
 #
-#	BUDGET=100     CPU-seconds of a target on each side
+#	BUDGET=120     CPU-seconds of a target on each side
 #	WINDOW=10      CPU-seconds without a new edge
 #	SEEDS='1 2 3'  repetitions
-#	GROUPS_OF=...  groups, names joined by "+"; the default are ten targets of tests/fleet/build.sh
+#	GROUPS_OF=...  groups, names joined by "+"; the default are those targets of tests/fleet/build.sh
+#	               that stand still within two minutes
 #	JOBS=2         pairs at once
 set -euo pipefail
 
-budget=${BUDGET:-100}
+budget=${BUDGET:-120}
 window=${WINDOW:-10}
 seeds=${SEEDS:-1 2 3}
 jobs=${JOBS:-2}
-groups=${GROUPS_OF:-cjson_fuzzer+jansson_fuzzer expat_fuzzer+xml2_fuzzer libyaml_fuzzer+libyaml_scan_fuzzer
-	brotli_fuzzer inflate_fuzzer lz4_fuzzer png_fuzzer}
+groups=${GROUPS_OF:-cjson_fuzzer+jansson_fuzzer brotli_fuzzer inflate_fuzzer lz4_fuzzer png_fuzzer
+	lwip_fuzzer bunzip_fuzzer sevenzip_fuzzer xz_fuzzer}
 if [[ $# -ne 2 || ! $budget =~ ^[1-9][0-9]{0,6}$ || ! $jobs =~ ^[1-9][0-9]?$ ]]; then
 	echo 'usage: FUZZCELL=PROGRAM [VARIABLE=VALUE...] tests/bench/strategies.sh TARGETS_DIR OUT_DIR' >&2
 	exit 2

@@ -16,10 +16,10 @@ static void each_is_tried_before_it_leaves(void **state)
 	run(&m, 9000);
 	assert_int_equal(m.orders[FLEET_TRY], TRIED);
 	assert_int_equal(m.left[0], FLEET_PLATEAU);
-	/* 4990 s, and for each strategy a sixteenth of what it had. */
-	assert_in_range(m.left_at[0], 7500 * S, 8500 * S);
+	/* 4990 s, and for each strategy a 32nd of what it had. */
+	assert_in_range(m.left_at[0], 6100 * S, 6600 * S);
 	for (enum strategy i = STRATEGY_PLAIN + 1; i < STRATEGIES; i++)
-		assert_in_range(m.v[0].strategies.arms[i].spent_us, 310 * S, 530 * S);
+		assert_in_range(m.v[0].strategies.arms[i].spent_us, 155 * S, 205 * S);
 }
 
 /* What was tried on a build is not tried again in another run of it. */
@@ -100,7 +100,7 @@ static void it_rests_after_the_last(void **state)
 	assert_int_equal(m.orders[FLEET_REST], 1);
 	assert_int_equal(m.v[0].strategies.next, STRATEGY_PLAIN);
 	assert_true(m.v[0].unpaying);
-	assert_in_range(m.v[0].spent_us, 7500 * S, 8500 * S); /* it waited for none of them */
+	assert_in_range(m.v[0].spent_us, 6100 * S, 6600 * S); /* it waited for none of them */
 }
 
 static void the_cap_comes_first(void **state)
@@ -110,10 +110,10 @@ static void the_cap_comes_first(void **state)
 	(void)state;
 	begin(&m, 1, 1, nothing);
 	m.v[0].strategies.may = ALL;
-	m.v[0].rule.cap_us = 5500 * S;
+	m.v[0].rule.cap_us = 5250 * S;
 	run(&m, 9000);
 	assert_int_equal(m.left[0], FLEET_CAP);
-	assert_in_range(m.left_at[0], 5500 * S, 5502 * S);
+	assert_in_range(m.left_at[0], 5250 * S, 5252 * S);
 	assert_int_equal(m.orders[FLEET_TRY], 2);
 }
 
@@ -141,7 +141,7 @@ static void another_rule_tries_them_too(void **state)
 	m.v[0].strategies.may = ALL;
 	run(&m, 9000);
 	assert_int_equal(m.orders[FLEET_TRY], TRIED);
-	assert_in_range(m.left_at[0], 900 * S, 1100 * S); /* ten minutes, and the trials */
+	assert_in_range(m.left_at[0], 720 * S, 850 * S); /* ten minutes, and the trials */
 }
 
 /* Edges that the seeds reach after a strategy that read less of them are its finds. */

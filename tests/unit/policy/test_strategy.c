@@ -6,8 +6,8 @@
 #define S UINT64_C(1000000)
 
 static const struct strategy_terms an_hour = {
-    .price = 0.05, .least_us = 10 * S, .build_us = 1600 * S, .cov = 500};
-enum { TRIAL = 100 }; /* seconds: a sixteenth */
+    .price = 0.05, .least_us = 10 * S, .build_us = 3200 * S, .cov = 500};
+enum { TRIAL = 100 }; /* seconds: a 32nd */
 
 static enum strategy_answer ask_at(struct strategies *s, uint64_t cov)
 {
