@@ -72,33 +72,46 @@ int pick_part(int seeds, uint64_t salt, struct err *e)
 struct others {
 	const char *target;
 	int to;
-	uint64_t n, most; /* of one corpus */
+	uint64_t all, n, most; /* files of one corpus: in it, seen, to copy */
 	size_t corpora;
 };
 
-static int pick_count(void *arg, int at, const char *name, struct err *e)
+static int pick_count_corpus(void *arg, int at, const char *name, struct err *e)
+{
+	struct others *o = arg;
+	struct stat st;
+
+	(void)e;
+	o->corpora += strcmp(name, o->target) != 0 &&
+		      fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+	return 0;
+}
+
+static int pick_count_file(void *arg, int at, const char *name, struct err *e)
 {
 	struct others *o = arg;
 
 	(void)at;
+	(void)name;
 	(void)e;
-	o->corpora += strcmp(name, o->target) != 0;
+	o->all++;
 	return 0;
 }
 
+/* Copies every file, or as many as `most`, at equal distances. */
 static int pick_copy(void *arg, int at, const char *name, struct err *e)
 {
 	struct others *o = arg;
+	uint64_t i = o->n++;
 	struct store_sum sum = {0};
 	char hex[STORE_NAME];
 	struct stat st;
 
-	if (o->n >= o->most)
-		return 1;
+	if (o->all > o->most && i * o->most / o->all == (i + 1) * o->most / o->all)
+		return 0;
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_size > PICK_BYTES_MOST)
 		return 0;
-	o->n++;
 	return store_file(at, name, o->to, NULL, &sum, hex, e);
 }
 
@@ -110,15 +123,15 @@ static int pick_corpus(void *arg, int at, const char *name, struct err *e)
 
 	if (strcmp(name, o->target) == 0 || fs_open_dir(at, name, &dir, e) < 0)
 		return 0; /* not a corpus */
-	o->n = 0;
-	r = pick_each(dir, pick_copy, o, e);
-	return r;
+	o->n = o->all = 0;
+	r = pick_each(dir, pick_count_file, o, e);
+	return r == 0 ? pick_each(dir, pick_copy, o, e) : r;
 }
 
 int pick_others(int corpora, const char *target, int others, struct err *e)
 {
 	struct others o = {.target = target, .to = others};
-	int r = pick_each(corpora, pick_count, &o, e);
+	int r = pick_each(corpora, pick_count_corpus, &o, e);
 
 	o.most = o.corpora ? (PICK_OTHERS_MOST + o.corpora - 1) / o.corpora : 0;
 	return r == 0 ? pick_each(corpora, pick_corpus, &o, e) : r;

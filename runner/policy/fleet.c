@@ -424,6 +424,10 @@ static struct fleet_order fleet_next_turn(struct fleet *f, uint64_t now)
 
 		if (does(f, t) != FLEET_RUNS || !fleet_turn_is_over(f, t, now))
 			continue;
+		if (t->strategies.now != STRATEGY_PLAIN && !t->fuzzes) {
+			fleet_strategy_failed(t, true); /* it reads inputs for too long */
+			return fleet_leaves(f, i, FLEET_TRY);
+		}
 		fill_rivals(f, i, now);
 		count_row(f, i, now);
 		next = f->rules.share.kind == SHARE_QUEUE ? i : fleet_successor(f);

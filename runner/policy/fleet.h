@@ -137,7 +137,7 @@ struct fleet {
 void fleet_join(struct fleet_target *t, const struct fleet_member *m);
 /* The target's build is known from an earlier run. */
 void fleet_recall(struct fleet_target *t, const struct curve *curve,
-		  const struct share_health *health, const struct strategy_arm arms[STRATEGIES],
+		  const struct share_health *health, const struct strategies *strategies,
 		  uint64_t edges_total);
 /* States before each fleet_next() whether there is memory for the target: now, and when any one
  * running target has left. */
@@ -175,6 +175,8 @@ bool fleet_take_stats(struct fleet_target *t, const struct fleet_news *n);
 /* Forgets the stored curve of a build, because the curve cannot be true.  The target counts as
  * new. */
 void fleet_forget(struct fleet_target *t);
+/* A cell of the target's present strategy ended before it fuzzed: strategies_failed(). */
+void fleet_strategy_failed(struct fleet_target *t, bool at_once);
 /* Marks a target with impossible numbers.  Its finds are void, and its turn ends.  Until it has
  * another build, it runs only if no other paying target waits, or by the floor. */
 void fleet_forged(struct fleet_target *t);

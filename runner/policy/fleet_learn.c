@@ -21,11 +21,12 @@ struct rule_view fleet_view(const struct fleet_target *t)
 }
 
 void fleet_recall(struct fleet_target *t, const struct curve *curve,
-		  const struct share_health *health, const struct strategy_arm arms[STRATEGIES],
+		  const struct share_health *health, const struct strategies *strategies,
 		  uint64_t edges_total)
 {
 	t->known = true;
-	memcpy(t->strategies.arms, arms, sizeof(t->strategies.arms));
+	memcpy(t->strategies.arms, strategies->arms, sizeof(t->strategies.arms));
+	t->strategies.owed = strategies->owed;
 	t->curve = *curve;
 	t->health = *health;
 	t->edges_total = edges_total;
@@ -129,6 +130,11 @@ void fleet_forget(struct fleet_target *t)
 	strategies_forget(&t->strategies);
 	t->known = false;
 	t->edges_total = 0;
+}
+
+void fleet_strategy_failed(struct fleet_target *t, bool at_once)
+{
+	strategies_failed(&t->strategies, at_once, t->curve.cov);
 }
 
 void fleet_forged(struct fleet_target *t)

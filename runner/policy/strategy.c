@@ -34,8 +34,7 @@ void strategies_find(struct strategies *s, uint64_t edges)
 	s->arms[s->now].found += edges;
 }
 
-/* Whether its cells do not reach what the whole corpus reaches. */
-static bool reads_less(enum strategy s)
+bool strategy_reads_less(enum strategy s)
 {
 	return s == STRATEGY_SHORT || s == STRATEGY_SUBSET;
 }
@@ -52,19 +51,34 @@ void strategies_launched(struct strategies *s)
 {
 	if (s->next == s->now)
 		return;
-	if (reads_less(s->now)) {
+	if (strategy_reads_less(s->now)) {
 		s->owed = s->now;
 		s->owed_us = s->trial_us;
 	}
 	s->now = s->next;
 	s->trial_us = s->trial_found = 0;
+	s->failures = 0;
+}
+
+enum strategy strategies_owed(const struct strategies *s)
+{
+	return strategy_reads_less(s->now) ? s->now : s->owed;
+}
+
+void strategies_failed(struct strategies *s, bool at_once, uint64_t cov)
+{
+	if (++s->failures < STRATEGY_FAILURES && !at_once)
+		return;
+	s->arms[s->now].stood = cov + 1;
+	s->next = STRATEGY_PLAIN;
+	s->again = false;
 }
 
 bool strategies_seeded(struct strategies *s, double price, uint64_t more)
 {
 	struct strategy_arm *owed = &s->arms[s->owed];
 
-	if (reads_less(s->now))
+	if (strategy_reads_less(s->now))
 		return false;
 	if (s->now == STRATEGY_OTHERS && more > 0) {
 		strategies_find(s, more);
@@ -141,6 +155,8 @@ enum strategy_answer strategies_ask(struct strategies *s, const struct strategy_
 
 	if (trial_us < t->least_us)
 		trial_us = t->least_us;
+	if (!strategy_reads_less(s->now))
+		s->owed = STRATEGY_PLAIN; /* its cell has read everything */
 	if (!judged && s->trial_us < trial_us)
 		return STRATEGY_GO_ON;
 	if (!judged && (double)s->trial_found >= trial_least(t->price, s->trial_us)) {
@@ -151,6 +167,8 @@ enum strategy_answer strategies_ask(struct strategies *s, const struct strategy_
 	a->stood = t->cov + 1;
 	s->next =
 	    strategies_choose(s, t->cov, trial_least(t->price, trial_us) * strategies_alive(s));
+	if (s->next == STRATEGIES && strategies_owed(s) != STRATEGY_PLAIN)
+		s->next = STRATEGY_PLAIN; /* its cell shows what was found */
 	s->again = s->next == STRATEGY_PLAIN;
 	if (s->next < STRATEGIES)
 		return STRATEGY_NEXT;

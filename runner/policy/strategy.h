@@ -14,7 +14,8 @@
  *     since their last trial.
  *
  * A strategy that did not pay in its first trial is not tried again on the build.  When none is
- * left, the target ends or rests, as it would without strategies.
+ * left, the target ends or rests, as it would without strategies.  The plain way comes before that,
+ * if finds have yet to show.
  *
  * Some strategies read only a part of the corpus, so that their finds show when a later cell has
  * read all of it: see strategies_seeded().  Pure, and it owns nothing. */
@@ -50,8 +51,9 @@ struct strategies {
 	bool again;		 /* PLAIN is on trial, after others: else the rule judges it */
 	/* Its finds show when a cell has read all seeds; PLAIN: no strategy waits for that. */
 	enum strategy owed;
-	uint64_t owed_us;		/* of its trial */
+	uint64_t owed_us;		/* of its trial; 0: not known, as after another run */
 	uint64_t trial_us, trial_found; /* of the present trial */
+	unsigned failures;		/* strategies_failed() in the present trial */
 	struct strategy_arm arms[STRATEGIES];
 };
 
@@ -65,6 +67,14 @@ void strategies_find(struct strategies *s, uint64_t edges);
 /* The seeds of a cell reach so many edges more than the build ever reached.  True: a strategy
  * found them, and they are counted for it. */
 bool strategies_seeded(struct strategies *s, double price, uint64_t more);
+
+/* Its cell ended before it fuzzed.  After STRATEGY_FAILURES of them, or at_once, the trial is over,
+ * and PLAIN is next. */
+void strategies_failed(struct strategies *s, bool at_once, uint64_t cov);
+/* Whether cells of the strategy read less than the whole corpus. */
+bool strategy_reads_less(enum strategy s);
+/* The strategy with finds that a later cell, or a later run, will show; PLAIN: there is none. */
+enum strategy strategies_owed(const struct strategies *s);
 
 /* The rule says that more of the same does not pay. */
 struct strategy_terms {
@@ -82,6 +92,7 @@ enum strategy_answer strategies_ask(struct strategies *s, const struct strategy_
 /* Whether there are strategies that were never tried on the build. */
 bool strategies_wait(const struct strategies *s);
 
+enum { STRATEGY_FAILURES = 4 };
 enum { STRATEGY_TRIAL_PART = 32 }; /* a trial gets this part of the build's time */
 
 #endif

@@ -137,9 +137,10 @@ static void try_next(struct job *j)
 	char text[RULE_TEXT_MAX];
 
 	snprintf(text, sizeof(text),
-		 "strategy: %s next; %s found %llu edges in %llu s of this build's time",
+		 "strategy: %s next; %s found %llu edges in %.1f s of this build's time%s",
 		 strategy_name(s->next), strategy_name(s->now), (unsigned long long)a->found,
-		 (unsigned long long)(a->spent_us / USEC_PER_SEC));
+		 (double)a->spent_us / USEC_PER_SEC,
+		 strategy_reads_less(s->now) ? "; a later cell may show more" : "");
 	job_log(j, text);
 	job_pause(j, false);
 }

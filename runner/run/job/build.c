@@ -14,7 +14,7 @@
 
 static void job_build_adopt(struct job *j, const struct progress *p)
 {
-	fleet_recall(j->fleet, &p->curve, &p->health, p->arms, p->edges_total);
+	fleet_recall(j->fleet, &p->curve, &p->health, &p->strategies, p->edges_total);
 	if (*p->forged) {
 		job_claims_recall(j, p->forged);
 		fleet_forged(j->fleet);
@@ -32,7 +32,8 @@ static struct progress job_build_known(const struct job *j)
 		p.curve = j->fleet->curve;
 		p.health = j->fleet->health;
 		p.edges_total = j->fleet->edges_total;
-		memcpy(p.arms, j->fleet->strategies.arms, sizeof(p.arms));
+		p.strategies = j->fleet->strategies;
+		p.strategies.owed = strategies_owed(&j->fleet->strategies);
 	}
 	snprintf(p.forged, sizeof(p.forged), "%s", j->claims.forged ? j->claims.text : "");
 	return p;

@@ -450,6 +450,30 @@ static void know_failure(struct job *j)
 		suppress_not_add(&j->unsuppressed, own->signature);
 }
 
+/* Whether inputs of other targets ended the cell while it read them. */
+static bool job_cell_read_others(const struct job *j, const struct cell_facts *f)
+{
+	return j->fuzzing->has_others && f->started && !f->fuzzed && j->ask != ASK_FINISH &&
+	       j->ask != ASK_PAUSE;
+}
+
+/* That is a finding, but no reason to give the target up.  Without an artifact the input is still
+ * there, and would end the next cell, too. */
+static void judge_others(struct job *j, const struct cell_facts *f, enum failure what,
+			 const struct cell_end *end)
+{
+	char why[sizeof(j->note)];
+
+	if (what != FAILURE_NONE) {
+		job_count_failures(j, what, 1);
+		j->forgiven++;
+	}
+	explain(j, f, end);
+	snprintf(why, sizeof(why), "%s", j->note);
+	job_set_note(j, "with inputs of other targets: %s", why);
+	fleet_strategy_failed(j->fleet, !*j->fuzzing->engine.artifact);
+}
+
 void job_judge(struct job *j, const struct cell_end *end)
 {
 	struct cell_facts f = facts_of(j, end);
@@ -472,6 +496,10 @@ void job_judge(struct job *j, const struct cell_end *end)
 	if (what != FAILURE_NONE)
 		know_failure(j);
 	job_note_lost(j, &f, what);
+	if (job_cell_read_others(j, &f)) {
+		judge_others(j, &f, what, end);
+		return;
+	}
 	job_count_health(j, what);
 	if (what != FAILURE_NONE) {
 		job_count_failures(j, what, 1);

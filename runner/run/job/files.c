@@ -75,10 +75,11 @@ static int job_files_prepare_work(void *arg, struct buf *out, struct err *e)
 	p.seed_dirs = (const char *const *)dirs.v;
 	if (r == 0)
 		r = workdir_prepare(&p, &done.seeds, note, e);
-	if (r == 0)
-		r = job_strategy_prepare(j, e);
 	if (progress_identify(&j->build, j->target->binary, &done.file, done.build, &ignored) < 0)
 		*done.build = '\0';
+	if (r == 0 &&
+	    strcmp(done.build, j->build.id) == 0) /* another build begins in the plain way */
+		r = job_strategy_prepare(j, e);
 	done.program = job_files_look_at_program(j->target);
 	if (r == 0 && job_words_prepare(j, &done.words, &ignored) < 0)
 		snprintf(done.wordless, sizeof(done.wordless), "%.199s", ignored.msg);

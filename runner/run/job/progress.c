@@ -85,23 +85,30 @@ static void read_forged(const json_t *from, struct progress *p)
 			*c = '?';
 }
 
-static bool read_arms(const json_t *from, struct strategy_arm arms[STRATEGIES])
+static bool read_arm(const json_t *from, const struct curve *c, struct strategy_arm *a)
+{
+	a->paid = json_is_true(json_object_get(from, "paid"));
+	return read_count(json_object_get(from, "cpu_us"), &a->spent_us) &&
+	       read_count(json_object_get(from, "edges"), &a->found) &&
+	       read_count(json_object_get(from, "stood"), &a->stood) &&
+	       a->spent_us <= c->build_us && a->found <= c->cov && a->stood <= CURVE_EDGES_MAX + 1;
+}
+
+/* An older file has no strategies. */
+static bool read_strategies(const json_t *from, const struct curve *c, struct strategies *s)
 {
 	const json_t *all = json_object_get(from, "strategies");
+	const char *owed = json_string_value(json_object_get(from, "owed"));
 
 	for (enum strategy i = 0; i < STRATEGIES; i++) {
 		const json_t *a = json_object_get(all, strategy_name(i));
 
-		if (!a)
-			continue; /* it was not tried, or the file is older */
-		if (!read_count(json_object_get(a, "cpu_us"), &arms[i].spent_us) ||
-		    !read_count(json_object_get(a, "edges"), &arms[i].found) ||
-		    !read_count(json_object_get(a, "stood"), &arms[i].stood) ||
-		    arms[i].stood > CURVE_EDGES_MAX + 1)
+		if (a && !read_arm(a, c, &s->arms[i]))
 			return false;
-		arms[i].paid = json_is_true(json_object_get(a, "paid"));
+		if (owed && strcmp(owed, strategy_name(i)) == 0 && strategy_reads_less(i))
+			s->owed = i;
 	}
-	return true;
+	return !all || json_is_object(all);
 }
 
 static bool progress_read_all(const json_t *from, struct progress *p)
@@ -125,8 +132,9 @@ static bool progress_read_all(const json_t *from, struct progress *p)
 	for (size_t i = 0; i < NUMBERS; i++)
 		if (!read_count(json_object_get(from, numbers[i].name), progress_number_at(p, i)))
 			return false;
-	return read_points(from, &p->curve) && read_arms(from, p->arms) && curve_sane(&p->curve) &&
-	       h->not_started <= h->turns && h->limited <= h->turns && h->crashed <= h->turns;
+	return read_points(from, &p->curve) && read_strategies(from, &p->curve, &p->strategies) &&
+	       curve_sane(&p->curve) && h->not_started <= h->turns && h->limited <= h->turns &&
+	       h->crashed <= h->turns;
 }
 
 void progress_load(int state, const char *target, struct progress *ret, char warning[200])
@@ -157,9 +165,9 @@ static json_t *arms_json(const struct progress *p)
 	int r = all ? 0 : -1;
 
 	for (enum strategy i = 0; r == 0 && i < STRATEGIES; i++) {
-		const struct strategy_arm *a = &p->arms[i];
+		const struct strategy_arm *a = &p->strategies.arms[i];
 
-		if (a->spent_us > 0)
+		if (a->spent_us + a->stood > 0)
 			r = json_object_set_new(
 			    all, strategy_name(i),
 			    json_pack("{s:I, s:I, s:I, s:b}", "cpu_us", (json_int_t)a->spent_us,
@@ -194,6 +202,8 @@ static json_t *to_json(const struct progress *p)
 		r = json_object_set(j, "points", points);
 	if (r == 0)
 		r = json_object_set_new(j, "strategies", arms_json(p));
+	if (r == 0)
+		r = json_object_set_new(j, "owed", json_string(strategy_name(p->strategies.owed)));
 	json_decref(points);
 	if (r == 0)
 		return j;

@@ -25,7 +25,7 @@ struct progress {
 	struct progress_build build;
 	struct curve curve;
 	struct share_health health;
-	struct strategy_arm arms[STRATEGIES];
+	struct strategies strategies; /* only arms and owed */
 	uint64_t edges_total;
 	/* The first impossible number of its engine, because of which all its numbers are ignored;
 	 * "": the build is believed. */

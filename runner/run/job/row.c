@@ -147,7 +147,7 @@ static void row_strategies(const struct job *j, struct target_row *r)
 
 	r->strategy = strategy_name(s->now);
 	for (enum strategy i = 0; i < STRATEGIES; i++)
-		if (s->arms[i].spent_us > 0)
+		if (s->arms[i].spent_us + s->arms[i].stood > 0)
 			r->strategies[r->n_strategies++] = (struct row_strategy){
 			    strategy_name(i), s->arms[i].spent_us, s->arms[i].found};
 }

@@ -35,7 +35,7 @@ static void known_ones_are_not_tried(void **state)
 	was = m.v[0];
 	begin(&m, 1, 1, nothing);
 	m.v[0].strategies.may = ALL;
-	fleet_recall(&m.v[0], &was.curve, &was.health, was.strategies.arms, was.edges_total);
+	fleet_recall(&m.v[0], &was.curve, &was.health, &was.strategies, was.edges_total);
 	run(&m, 1000);
 	assert_int_equal(m.orders[FLEET_TRY], 0);
 	assert_int_equal(m.left[0], FLEET_PLATEAU);
@@ -144,6 +144,22 @@ static void another_rule_tries_them_too(void **state)
 	assert_in_range(m.left_at[0], 720 * S, 850 * S); /* ten minutes, and the trials */
 }
 
+/* Reading inputs is no trial: a target that reads them for a whole turn gives that up. */
+static void one_that_reads_for_too_long(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 1, nothing);
+	m.v[0].strategies.may = 1u << STRATEGY_OTHERS;
+	run(&m, 4900);
+	m.load_us[0] = 100000 * S; /* of its next cell */
+	run(&m, 2000);
+	assert_int_equal(m.v[0].strategies.now, STRATEGY_PLAIN);
+	assert_true(m.v[0].strategies.arms[STRATEGY_OTHERS].stood > 0);
+	assert_int_equal(m.orders[FLEET_TRY], 2);
+}
+
 /* Edges that the seeds reach after a strategy that read less of them are its finds. */
 static void finds_that_show_later(void **state)
 {
@@ -173,6 +189,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_cap_comes_first),
     cmocka_unit_test(numbers_that_cannot_be_true_are_tried_no_way),
     cmocka_unit_test(another_rule_tries_them_too),
+    cmocka_unit_test(one_that_reads_for_too_long),
     cmocka_unit_test(finds_that_show_later),
 };
 

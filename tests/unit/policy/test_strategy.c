@@ -148,6 +148,49 @@ static void finds_that_show_later_count(void **state)
 	assert_int_equal(trial(&s, 0, 513), STRATEGY_NONE);
 }
 
+/* The last one reads less: the plain way shows what it found, and then it is tried again. */
+static void finds_of_the_last_one_count(void **state)
+{
+	struct strategies s = with(1u << STRATEGY_SHORT);
+
+	(void)state;
+	assert_int_equal(trial(&s, 0, 500), STRATEGY_NEXT);
+	assert_int_equal(strategies_owed(&s), STRATEGY_SHORT); /* also after the run's end */
+	assert_int_equal(s.next, STRATEGY_PLAIN);
+	strategies_launched(&s);
+	assert_true(strategies_seeded(&s, 0.05, 9));
+	assert_int_equal(trial(&s, 0, 509), STRATEGY_NEXT);
+	strategies_launched(&s);
+	assert_int_equal(s.now, STRATEGY_SHORT);
+	assert_int_equal(s.arms[STRATEGY_SHORT].found, 9);
+	assert_int_equal(trial(&s, 0, 509), STRATEGY_NEXT);
+	strategies_launched(&s);
+	assert_false(strategies_seeded(&s, 0.05, 0));
+	assert_int_equal(trial(&s, 0, 509), STRATEGY_NONE);
+}
+
+/* Inputs of other targets that end its cells end the trial. */
+static void failures_end_the_trial(void **state)
+{
+	struct strategies s = with(1u << STRATEGY_OTHERS | 1u << STRATEGY_FEW);
+
+	(void)state;
+	for (unsigned i = 1; i < STRATEGY_FAILURES; i++) {
+		strategies_failed(&s, false, 500);
+		strategies_launched(&s);
+		assert_int_equal(s.now, STRATEGY_OTHERS);
+	}
+	strategies_failed(&s, false, 500);
+	strategies_launched(&s);
+	assert_int_equal(s.now, STRATEGY_PLAIN);
+	assert_int_equal(ask_at(&s, 500), STRATEGY_NEXT);
+	assert_int_equal(s.next, STRATEGY_FEW);
+	s = with(1u << STRATEGY_OTHERS);
+	strategies_failed(&s, true, 500);
+	strategies_launched(&s);
+	assert_int_equal(ask_at(&s, 500), STRATEGY_NONE);
+}
+
 static void inputs_of_others_count_at_once(void **state)
 {
 	struct strategies s = with(1u << STRATEGY_OTHERS);
@@ -176,6 +219,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_paid_is_tried_again),
     cmocka_unit_test(a_trickle_ends),
     cmocka_unit_test(finds_that_show_later_count),
+    cmocka_unit_test(finds_of_the_last_one_count),
+    cmocka_unit_test(failures_end_the_trial),
     cmocka_unit_test(inputs_of_others_count_at_once),
     cmocka_unit_test(names),
 };

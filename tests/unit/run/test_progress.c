@@ -16,10 +16,11 @@ static struct progress grown(void)
 			     .health = {.turns = 9, .not_started = 1, .limited = 2, .crashed = 3}};
 
 	snprintf(p.build.id, sizeof(p.build.id), "%040d", 7);
-	p.arms[STRATEGY_PLAIN] =
+	p.strategies.arms[STRATEGY_PLAIN] =
 	    (struct strategy_arm){.spent_us = 1999 * S, .found = 600, .stood = 701};
-	p.arms[STRATEGY_FEW] =
+	p.strategies.arms[STRATEGY_FEW] =
 	    (struct strategy_arm){.spent_us = S, .found = 66, .paid = true, .stood = 0};
+	p.strategies.owed = STRATEGY_SUBSET;
 	curve_begin(&p.curve, 100);
 	for (unsigned i = 0; i < 2000; i++) {
 		if (i % 3 == 0)
@@ -53,7 +54,8 @@ static void what_is_saved_is_loaded(void **state)
 	assert_int_equal(q.curve.runs, p.curve.runs);
 	assert_int_equal(q.curve.window_us, p.curve.window_us);
 	assert_int_equal(q.health.crashed, 3);
-	assert_memory_equal(q.arms, p.arms, sizeof(p.arms));
+	assert_memory_equal(q.strategies.arms, p.strategies.arms, sizeof(p.strategies.arms));
+	assert_int_equal(q.strategies.owed, STRATEGY_SUBSET);
 	assert_int_equal(q.edges_total, 4000);
 	assert_int_equal(q.build.before_cov, 10);
 	assert_string_equal(q.forged, "");
