@@ -463,6 +463,41 @@ static void a_failed_start_is_no_crash(void **state)
 	assert_false(scratch_has(w.dir.fd, "triage/t"));
 }
 
+/* Inputs of other targets end a cell that reads them.  Four of them, or one without an artifact,
+ * end the trial, and never the target. */
+static void inputs_of_others_do_not_end_the_target(void **state)
+{
+	struct strategies *s = &w.fleet.strategies;
+	struct cell_end crash = {.how = CELL_EXITED, .code = 77};
+	struct cell_end end = {.how = CELL_EXITED, .code = 0};
+
+	(void)state;
+	first_turn();
+	w.failures = 1; /* an artifact each time */
+	for (unsigned i = 0; i < STRATEGY_FAILURES; i++) {
+		s->now = s->next = STRATEGY_OTHERS;
+		w.job.fuzzing->has_others = true;
+		say("==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x1\n"
+		    "artifact_prefix='/work/artifacts/'; Test unit written to "
+		    "/work/artifacts/crash-1\n");
+		job_cell_ops.ended(&w.job, &crash);
+		triaged((struct triage_sum){.artifacts = 1}, 1);
+		assert_int_equal(w.job.phase, PHASE_FUZZING);
+	}
+	assert_int_equal(s->now, STRATEGY_PLAIN);
+	assert_int_equal(w.job.failures_total, STRATEGY_FAILURES);
+	assert_int_equal(w.job.forgiven, STRATEGY_FAILURES);
+	assert_int_equal(w.job.stillborn, 0);
+	assert_int_equal(w.fleet.health.crashed, 0);
+	w.failures = 0;
+	s->now = s->next = STRATEGY_OTHERS;
+	w.job.fuzzing->has_others = true;
+	job_cell_ops.ended(&w.job, &end); /* a start that fails so ends a target */
+	assert_int_equal(w.job.phase, PHASE_FUZZING);
+	assert_int_equal(s->now, STRATEGY_PLAIN);
+	assert_true(s->arms[STRATEGY_OTHERS].stood > 0);
+}
+
 /* The engine prints that it executed all of its inputs.  This counts as the end only with the right
  * number. */
 static void only_as_many_inputs_as_runs_finish_it(void **state)
@@ -536,6 +571,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_target_that_executes_itself_has_failed),
     CASE(a_target_that_executes_itself_without_end_does_not_start),
     CASE(a_failed_start_is_no_crash),
+    CASE(inputs_of_others_do_not_end_the_target),
     CASE(only_as_many_inputs_as_runs_finish_it),
     CASE(a_row_counts_by_its_reason),
     CASE(its_claims_are_counted),
