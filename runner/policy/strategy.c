@@ -118,14 +118,6 @@ static double strategy_rate(const struct strategy_arm *a)
 	return a->spent_us ? (double)a->found / (double)a->spent_us : 0;
 }
 
-bool strategies_wait(const struct strategies *s)
-{
-	for (enum strategy i = STRATEGY_PLAIN + 1; i < STRATEGIES; i++)
-		if (strategy_may(s, i) && !s->arms[i].stood)
-			return true;
-	return false;
-}
-
 /* The next strategy; STRATEGIES: none.  least: edges that make another trial worthwhile. */
 static enum strategy strategies_choose(const struct strategies *s, uint64_t cov, double least)
 {

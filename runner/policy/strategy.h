@@ -89,8 +89,6 @@ enum strategy_answer {
 	STRATEGY_NONE,	/* none is left; PLAIN is next */
 };
 enum strategy_answer strategies_ask(struct strategies *s, const struct strategy_terms *t);
-/* Whether there are strategies that were never tried on the build. */
-bool strategies_wait(const struct strategies *s);
 
 enum { STRATEGY_FAILURES = 4 };
 enum { STRATEGY_TRIAL_PART = 32 }; /* a trial gets this part of the build's time */
