@@ -175,7 +175,8 @@ bool fleet_take_stats(struct fleet_target *t, const struct fleet_news *n);
 /* Forgets the stored curve of a build, because the curve cannot be true.  The target counts as
  * new. */
 void fleet_forget(struct fleet_target *t);
-/* A cell of the target's present strategy ended before it fuzzed: strategies_failed(). */
+/* A cell of the target's present strategy ended before it fuzzed, or reads inputs for too long:
+ * strategies_failed(). */
 void fleet_strategy_failed(struct fleet_target *t, bool at_once);
 /* Marks a target with impossible numbers.  Its finds are void, and its turn ends.  Until it has
  * another build, it runs only if no other paying target waits, or by the floor. */

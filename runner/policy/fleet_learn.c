@@ -88,7 +88,8 @@ static bool fleet_gains(struct fleet_target *t, uint64_t cov)
 
 void fleet_seeded(struct fleet_target *t, uint64_t cov)
 {
-	uint64_t more = cov > t->curve.cov ? cov - t->curve.cov : 0;
+	uint64_t most = cov < CURVE_EDGES_MAX ? cov : CURVE_EDGES_MAX; /* as in the curve */
+	uint64_t more = most > t->curve.cov ? most - t->curve.cov : 0;
 
 	if (!t->known || t->forges)
 		return;

@@ -88,7 +88,7 @@ state() { # RUN DEFAULTS [TARGETS]: a fresh state directory; $seed is the engine
 	mkdir "$tmp/state"
 	printf '{"run": {"disk_reserve": "64MiB", "adapt": false, "hold": "1s", %s},
 		"defaults": {"memory": "512MiB", "seed": %d, "merge_time": "off", "triage_time": "off",
-		 "auto_dictionary": "off", %s},
+		 "auto_dictionary": "off", "strategies": false, %s},
 		"targets": {%s}}\n' "$1" "$seed" "$2" "${3:-}" >"$tmp/state/config.json"
 }
 

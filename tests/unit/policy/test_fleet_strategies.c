@@ -178,6 +178,11 @@ static void finds_that_show_later(void **state)
 	assert_int_equal(t.curve.cov, 150);
 	assert_int_equal(t.curve.base, 120);
 	assert_int_equal(t.strategies.arms[STRATEGY_SUBSET].found, 30);
+	/* A hostile engine's claim is bounded like the curve: the saved progress stays valid. */
+	t.strategies.now = STRATEGY_OTHERS;
+	fleet_seeded(&t, UINT64_MAX);
+	assert_int_equal(t.curve.cov, CURVE_EDGES_MAX);
+	assert_int_equal(t.strategies.arms[STRATEGY_OTHERS].found, CURVE_EDGES_MAX - 150);
 }
 
 static const struct CMUnitTest tests[] = {
