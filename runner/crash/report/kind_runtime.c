@@ -100,7 +100,8 @@ static void on_mark(struct crash_parser *p, const struct line *l)
 }
 
 /* "AddressSanitizer: CHECK failed: asan_x.cpp:49 "cond" (0x0, 0x0)", without the first colon before
- * LLVM 13.  It is a bug of the tool, and its report ends there. */
+ * LLVM 13.  It is a bug of the tool, and its report ends there.  After an engine's report of memory
+ * or time it is no crash of its own: the tool had no memory to read the stacks for that report. */
 static bool on_tool_check(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text, place;
@@ -109,6 +110,11 @@ static bool on_tool_check(struct crash_parser *p, const struct line *l)
 	    (!text_after(&in, SLICE("Sanitizer CHECK failed:")) &&
 	     !text_after(&in, SLICE("Sanitizer: CHECK failed:"))))
 		return false;
+	if (verdict_is(p, "Out-of-memory") || verdict_is(p, "Timeout")) {
+		p->v.ended = true;
+		p->stack.at = p->other.at = STACK_DONE;
+		return true;
+	}
 	verdict_new(p, "Sanitizer CHECK failure", CRASH_OTHER, l->text);
 	in = text_trim(in);
 	place = text_first_word(in);

@@ -51,6 +51,14 @@ static void address_sanitizer(void **state)
 	     "(tid=3)\n" FRAMES,
 	     "Sanitizer CHECK failure", "\"((ptr[0])) != (0)\" (0x0, 0x0) (tid=3)", CRASH_OTHER,
 	     false},
+	    /* at the cell's memory mark, the report's mprotect(2) fails */
+	    {"==3== ERROR: libFuzzer: out-of-memory (used: 322Mb; limit: 192Mb)\n"
+	     "AddressSanitizer: CHECK failed: sanitizer_stoptheworld_linux_libcdep.cpp:340 "
+	     "\"((x)) != (0)\" (0x0, 0x0) (tid=4)\n" FRAMES,
+	     "Out-of-memory", "NULL", CRASH_ENGINE, false},
+	    {"==3== ERROR: libFuzzer: timeout after 25 seconds\n"
+	     "AddressSanitizer: CHECK failed: a.cpp:340 \"((x)) != (0)\" (0x0, 0x0)\n" FRAMES,
+	     "Timeout", "NULL", CRASH_ENGINE, false},
 	    {"==1==ERROR: HWAddressSanitizer: tag-mismatch on address 0x0042 at pc 0x1\n"
 	     "READ of size 1 at 0x0042 tags: 01/02 in thread T0\n" FRAMES,
 	     "Tag-mismatch\nREAD 1", "f|g", CRASH_OTHER, true},
