@@ -62,10 +62,10 @@ static void list_print_builds(const struct target *t)
 	for (size_t i = 0; i < t->n_variants; i++) {
 		const struct target *b = &t->variants[i];
 
-		printf(" %s%s%s%s", b->role == ROLE_CHECK ? "check:" : "",
-		       b->role == ROLE_COVERAGE && strcmp(b->variant, "coverage") != 0 ? "coverage:"
-										       : "",
-		       b->variant, b->unbuilt || *variants_wrong(b, why) ? "!" : "");
+		printf(" ");
+		if (strcmp(b->variant, target_role_name(b->role)) != 0)
+			printf("%s:", target_role_name(b->role));
+		printf("%s%s", b->variant, b->unbuilt || *variants_wrong(b, why) ? "!" : "");
 	}
 }
 

@@ -81,7 +81,13 @@ struct run_config {
 
 /* A place where targets come from.  Paths are absolute; relative paths in the file start at the
  * file's directory.  Members that do not apply to the type are unset. */
-enum build_role { BUILD_ROLE_AUTO, BUILD_ROLE_CHECK, BUILD_ROLE_COVERAGE, BUILD_ROLE_COUNT };
+enum build_role {
+	BUILD_ROLE_AUTO,
+	BUILD_ROLE_CHECK,
+	BUILD_ROLE_FUZZ,
+	BUILD_ROLE_COVERAGE,
+	BUILD_ROLE_COUNT
+};
 struct config_source {
 	char *type, *path;    /* runner/targets/discover.h */
 	char *variant;	      /* the name of these builds; NULL: main builds without a name */

@@ -288,6 +288,7 @@ static const char *const isolations[] = {
     [ISOLATION_NONE] = "none", [ISOLATION_CELL] = "cell", [ISOLATION_COUNT] = NULL};
 static const char *const roles[] = {[BUILD_ROLE_AUTO] = "auto",
 				    [BUILD_ROLE_CHECK] = "check",
+				    [BUILD_ROLE_FUZZ] = "fuzz",
 				    [BUILD_ROLE_COVERAGE] = "coverage",
 				    [BUILD_ROLE_COUNT] = NULL};
 static const char *const source_types[] = {"directory", "manifest", "bazel", "oss-fuzz", NULL};
@@ -303,7 +304,8 @@ static const struct key source_keys[] = {
     {"variant", VALUE_TEXT, AT(v.variant), .wrong = wrong_variant,
      .help = "name of other builds of targets, such as \"memory\"; unset: the main builds"},
     {"role", VALUE_CHOICE, AT(v.role), .preset = "auto", .choices = roles,
-     .help = "what a variant is for; auto: coverage by its name, else check"},
+     .help = "what a variant is for: check the inputs, fuzz in turns with the main build, show "
+	     "coverage; auto: coverage by its name, else check"},
     {"variants", VALUE_WORDS, AT(v.variants), .wrong = wrong_variant,
      .help = "names of several builds, such as \"address\" and \"memory\", each made by the "
 	     "command; the first is fuzzed"},

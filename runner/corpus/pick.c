@@ -76,14 +76,22 @@ struct others {
 	size_t corpora;
 };
 
+/* Whether this is the corpus of another target, not of the target or of another build of it. */
+static bool pick_is_other(const struct others *o, const char *name)
+{
+	size_t n = strlen(o->target);
+
+	return strncmp(name, o->target, n) != 0 || (name[n] != '\0' && name[n] != '@');
+}
+
 static int pick_count_corpus(void *arg, int at, const char *name, struct err *e)
 {
 	struct others *o = arg;
 	struct stat st;
 
 	(void)e;
-	o->corpora += strcmp(name, o->target) != 0 &&
-		      fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+	o->corpora += pick_is_other(o, name) && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		      S_ISDIR(st.st_mode);
 	return 0;
 }
 
@@ -121,7 +129,7 @@ static int pick_corpus(void *arg, int at, const char *name, struct err *e)
 	_autoclose_ int dir = -1;
 	int r;
 
-	if (strcmp(name, o->target) == 0 || fs_open_dir(at, name, &dir, e) < 0)
+	if (!pick_is_other(o, name) || fs_open_dir(at, name, &dir, e) < 0)
 		return 0; /* not a corpus */
 	o->n = o->all = 0;
 	r = pick_each(dir, pick_count_file, o, e);

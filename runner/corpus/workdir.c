@@ -149,6 +149,27 @@ static void add_seed_dirs(const struct workdir_prepare *p, int seeds, struct wor
 	}
 }
 
+/* Removes quarantined inputs from the seeds. */
+static int workdir_leave_out(const struct workdir_prepare *p, int seeds, struct workdir_seeds *sum,
+			     struct err *e)
+{
+	_autoclose_ int out = -1;
+	CLEANUP(closedir_p) DIR *d = NULL;
+	const struct dirent *ent;
+
+	if (p->quarantine < 0 || faccessat(p->quarantine, p->target, F_OK, 0) < 0)
+		return 0;
+	if (fs_open_dir(p->quarantine, p->target, &out, e) < 0)
+		return err_code(e);
+	d = sys_opendirat(out, ".");
+	if (!d)
+		return err_sys(e, "open the quarantine of '%s'", p->target);
+	while ((ent = sys_readdir(d)))
+		if (ent->d_name[0] != '.' && sys_unlinkat(seeds, ent->d_name, 0) == 0)
+			sum->files -= sum->files > 0;
+	return errno ? err_sys(e, "list the quarantine of '%s'", p->target) : 0;
+}
+
 int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, char note[200],
 		    struct err *e)
 {
@@ -171,8 +192,9 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 	if (r < 0)
 		return err_wrap(e, "prepare '%s'", p->target);
 	add_seed_dirs(p, seeds, &sum, note);
+	r = workdir_leave_out(p, seeds, &sum, e);
 	*ret = sum;
-	return 0;
+	return r;
 }
 
 /* The cell's end overrides the kind that the engine chose.  A leak keeps its kind.  So does a
@@ -198,22 +220,35 @@ struct collecting {
 	struct buf *names;
 };
 
+/* The quarantine keeps a seed of another build's corpus by a link: there it stays. */
+static void quarantine_borrowed(const struct collecting *k, const char *seed, const char *hex)
+{
+	_autoclose_ int quarantined = -1;
+	struct err e;
+
+	if (faccessat(k->dir, seed, F_OK, 0) == 0 &&
+	    workdir_make_dir(k->c->quarantine, k->c->target, MODE_OURS, &quarantined, &e) == 0)
+		(void)!sys_linkat(k->dir, seed, quarantined, hex); /* else it fails once more */
+}
+
 /* An input that ended this engine would end the next one at its start. */
 static void quarantine(const struct collecting *k, const char *hex)
 {
 	_autoclose_ int quarantined = -1;
+	bool owned = faccessat(k->c->corpus, hex, F_OK, 0) == 0;
 	char path[64];
 	struct err e;
 
 	(void)snprintf(path, sizeof(path), "seeds/%s", hex);
+	if (k->c->borrows && !owned)
+		quarantine_borrowed(k, path, hex);
 	k->sum->taken += unlinkat(k->dir, path, 0) == 0; /* allow: it is rarely there */
 	(void)snprintf(path, sizeof(path), "others/%s", hex);
 	k->sum->taken += unlinkat(k->dir, path, 0) == 0; /* allow: it is rarely there */
 	(void)snprintf(path, sizeof(path), "corpus/%s", hex);
 	(void)unlinkat(k->dir, path, 0); /* allow: it is rarely there */
-	if (faccessat(k->c->corpus, hex, F_OK, 0) < 0)
-		return;
-	if (workdir_make_dir(k->c->quarantine, k->c->target, MODE_OURS, &quarantined, &e) == 0)
+	if (owned &&
+	    workdir_make_dir(k->c->quarantine, k->c->target, MODE_OURS, &quarantined, &e) == 0)
 		(void)!sys_rename_to(k->c->corpus, hex, quarantined, hex); /* on failure it stays */
 }
 

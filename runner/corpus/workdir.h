@@ -41,6 +41,9 @@ struct workdir_prepare {
 	 * directories are in the state directory. */
 	const struct rights *rights;
 	size_t n_theirs, n_ours;
+	/* Directory of the state with inputs that are left out, <target>/<sha1>: see
+	 * workdir_collect.borrows.  -1: none. */
+	int quarantine;
 };
 struct workdir_seeds {
 	uint64_t files, bytes;
@@ -63,6 +66,9 @@ struct workdir_collect {
 	int corpus;	/* persistent corpus: new inputs are saved there */
 	int quarantine; /* failing inputs of the corpus are moved below it: <target>/<sha1> */
 	int triage;	/* failures are queued for triage below it, <target>/<kind>-<sha1> */
+	/* Some seeds are in the corpus of another build of the target, where they do not fail: they
+	 * are quarantined for this build alone, and stay in the other one's corpus. */
+	bool borrows;
 	const struct engine_ops *engine;
 	/* The kind of the failing input by the way the cell ended.  It replaces the engine's kind:
 	 * a forced dump looks like a crash.  ENGINE_ARTIFACT_NONE: the engine's kind counts. */

@@ -22,6 +22,12 @@ void fleet_join(struct fleet_target *t, const struct fleet_member *m)
 	t->priority = m->priority;
 	t->quota = m->quota;
 	t->strategies.may = m->strategies;
+	t->main = m->main;
+	t->build = m->build;
+	if (!t->main)
+		return;
+	t->next_partner = t->main->partners;
+	t->main->partners = t;
 }
 
 void fleet_fits(struct fleet *f, struct fleet_target *t, bool now, bool after_one)
@@ -163,8 +169,8 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 		terms.build_age_s = terms.age_s = (double)tried_us / USEC_PER_SEC;
 	return (struct share_item){
 	    .waits = !t->held_us && !t->passed && may_start(f, t),
-	    .resting = t->unpaying,
-	    .due = t->due || t->woken,
+	    .resting = t->unpaying && !t->measures,
+	    .due = t->due || t->woken || t->measures,
 	    .after_others = t->forges || t->yields_us > now,
 	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.turn_us,
 	    .found = terms.found,
@@ -254,11 +260,30 @@ static struct fleet_order fleet_stands(struct fleet *f, size_t i)
 		return nothing();
 	if (a == STRATEGY_NEXT)
 		return fleet_leaves(f, i, FLEET_TRY);
-	if (!f->rules.continuous)
+	if (!f->rules.continuous && !t->main && !t->partners)
 		return fleet_leaves(f, i, FLEET_PLATEAU);
 	t->unpaying = true;
 	t->held_us = 0;
 	return fleet_leaves(f, i, FLEET_REST);
+}
+
+static bool fleet_rests(const struct fleet *f, const struct fleet_target *t)
+{
+	enum fleet_does now = does(f, t);
+
+	return now == FLEET_OUT || (now == FLEET_WAITS && t->unpaying && !t->measures);
+}
+
+/* Whether neither the target's main build nor a partner of that pays.  Alone, a target does not
+ * wait for others. */
+static bool fleet_all_rest(const struct fleet *f, const struct fleet_target *t)
+{
+	const struct fleet_target *main = t->main ? t->main : t;
+	bool all = fleet_rests(f, main);
+
+	for (const struct fleet_target *p = main->partners; all && p; p = p->next_partner)
+		all = fleet_rests(f, p);
+	return all;
 }
 
 static struct fleet_order fleet_judge(struct fleet *f, size_t i, uint64_t now)
@@ -315,6 +340,9 @@ static struct fleet_order ended_by_rule(struct fleet *f, uint64_t now)
 		else if (t->held_us && now - t->held_us >= f->rules.hold_us &&
 			 does(f, t) == FLEET_WAITS)
 			o = held_long(f, i);
+		else if (!f->rules.continuous && t->unpaying && does(f, t) == FLEET_WAITS &&
+			 fleet_all_rest(f, t))
+			o = fleet_leaves(f, i, FLEET_PLATEAU);
 	}
 	return o;
 }
@@ -432,10 +460,12 @@ static struct fleet_order fleet_next_turn(struct fleet *f, uint64_t now)
 		count_row(f, i, now);
 		next = f->rules.share.kind == SHARE_QUEUE ? i : fleet_successor(f);
 		fleet_begin_turn(t, now);
-		if (next == i || next == f->n)
+		/* Only another cell reads what partners gave, and a partner gives at the end of
+		 * its cell. */
+		if ((next == i && !t->measures && !t->main) || next == f->n)
 			continue;
-		t->row_n = 0;
-		f->successor = &f->v[next];
+		t->row_n = next == i ? t->row_n : 0;
+		f->successor = next == i && t->main ? NULL : &f->v[next];
 		return fleet_leaves(f, i, FLEET_PAUSE);
 	}
 	return nothing();
@@ -447,6 +477,8 @@ static struct fleet_order fleet_started(struct fleet *f, size_t i, uint64_t now,
 
 	t->starts = true;
 	t->next = t->woken = false;
+	for (struct fleet_target *p = t->partners; p; p = p->next_partner)
+		p->reads = p->given;
 	fleet_begin_turn(t, now);
 	t->start_from_us = t->spent_us;
 	return (struct fleet_order){.what = FLEET_START, .target = i, .why = why};

@@ -22,6 +22,11 @@
  *   hold     If the rule would stop a target that was starved or thrashing lately, it answers
  *            RULE_HOLD.  A target that still is starved or thrashing then waits until CPU pressure
  *            is low.
+ *   partner  Another build of a target, which fuzzes in turns with the main build.  Only edges that
+ *            its inputs reach in the main build count as found: the main build's next cell reads
+ *            them.  So a partner's new inputs give the main build a turn before others, which
+ *            ends when they are read.  A main build and its partners leave the fleet together,
+ *            when none of them pays; until then those that do not pay rest.
  *   strategy If the rule would stop a target, the target first tries other ways of its engine
  *            (strategy.h).  While it does, it competes for turns like a target that pays.
  *   cap      The effective time of a build after which its target stops in any case (rule.cap_us).
@@ -53,6 +58,9 @@ struct fleet_member {
 	int32_t priority;
 	double quota;	     /* CPUs that the target's cells may use; 0: no limit */
 	unsigned strategies; /* strategies.may */
+	/* A partner: its main build, which joined before it.  NULL: this is a main build. */
+	struct fleet_target *main;
+	const char *build; /* a partner's name for users, borrowed: "memory" */
 };
 
 /* Only the functions of this directory write the members.  A target begins as zero; then
@@ -66,6 +74,13 @@ struct fleet_target {
 	struct curve curve;
 	struct share_health health;
 	struct strategies strategies;
+	/* A partner: its main build, and the next partner of that; a main build: its partners. */
+	struct fleet_target *main, *next_partner, *partners;
+	const char *build;
+	/* A partner: inputs that the main build has not read, and those that its present cell
+	 * reads. */
+	uint64_t given, reads;
+	bool measures; /* a main build: a partner's inputs wait to be read */
 	/* Set by fleet_read() and fleet_take_stats(). */
 	struct effective clock;
 	bool fuzzes;			    /* its present cell has read its seeds */
@@ -163,9 +178,13 @@ enum fleet_end {
 void fleet_ended(struct fleet_target *t, enum fleet_end end);
 /* The target's cell has read its seeds, which reach `cov` edges.  If that is more than before, the
  * additional edges do not count as found by fuzzing: a user added inputs, or an earlier run was
- * killed before it saved the coverage.  Edges that a strategy found count. */
-void fleet_seeded(struct fleet_target *t, uint64_t cov);
-/* Statistics of the engine: totals of the present cell. */
+ * killed before it saved the coverage.  Edges that a strategy found count, and edges of partners
+ * count for these.  True: edges were counted for partners. */
+bool fleet_seeded(struct fleet_target *t, uint64_t cov);
+/* A partner saved so many new inputs. */
+void fleet_gave(struct fleet *f, struct fleet_target *t, uint64_t inputs);
+/* Statistics of the engine: totals of the present cell.  A partner's `cov` and its limits do not
+ * count. */
 struct fleet_news {
 	bool fuzzes; /* the cell has read its seeds */
 	uint64_t cov, edges_total, lim, max_len, runs;

@@ -86,18 +86,64 @@ static bool fleet_gains(struct fleet_target *t, uint64_t cov)
 	return true;
 }
 
-void fleet_seeded(struct fleet_target *t, uint64_t cov)
+/* Counts edges for the partners with inputs that the cell has read, by their numbers.  False: there
+ * are none. */
+static bool fleet_credit(struct fleet_target *t, uint64_t more)
+{
+	uint64_t inputs = 0, so_far = 0, counted = 0;
+
+	for (const struct fleet_target *p = t->partners; p; p = p->next_partner)
+		inputs += p->reads;
+	for (struct fleet_target *p = t->partners; p; p = p->next_partner) {
+		double part;
+
+		so_far += p->reads;
+		part = inputs ? (double)so_far / (double)inputs * (double)more : 0;
+		fleet_gains(p, p->curve.cov + (uint64_t)part - counted);
+		counted = (uint64_t)part;
+		p->given -= p->reads;
+		p->reads = 0;
+	}
+	return inputs > 0;
+}
+
+/* The partners' inputs are read.  The turn was for that, so the target competes for another one. */
+static void fleet_has_measured(struct fleet_target *t)
+{
+	t->cut |= t->measures;
+	t->measures = false;
+	for (const struct fleet_target *p = t->partners; p; p = p->next_partner)
+		t->measures |= p->given > 0;
+}
+
+bool fleet_seeded(struct fleet_target *t, uint64_t cov)
 {
 	uint64_t most = cov < CURVE_EDGES_MAX ? cov : CURVE_EDGES_MAX; /* as in the curve */
-	uint64_t more = most > t->curve.cov ? most - t->curve.cov : 0;
+	uint64_t more = t->known && most > t->curve.cov ? most - t->curve.cov : 0;
+	bool credited = false;
 
-	if (!t->known || t->forges)
-		return;
-	if (!strategies_seeded(&t->strategies, t->rule.kind == RULE_PRICE ? t->rule.price : 0,
-			       more))
-		curve_raise(&t->curve, cov);
-	else
+	if (t->main || t->forges)
+		return false;
+	if (!t->known || !strategies_seeded(&t->strategies,
+					    t->rule.kind == RULE_PRICE ? t->rule.price : 0, more)) {
+		credited = fleet_credit(t, more) && more > 0;
+		if (t->known)
+			curve_raise(&t->curve, cov);
+	} else {
 		fleet_gains(t, cov);
+		(void)fleet_credit(t, 0);
+	}
+	fleet_has_measured(t);
+	return credited;
+}
+
+void fleet_gave(struct fleet *f, struct fleet_target *t, uint64_t inputs)
+{
+	if (!t->main || inputs == 0)
+		return;
+	t->given += inputs;
+	t->main->measures = true;
+	f->idle_until_us = 0;
 }
 
 bool fleet_take_stats(struct fleet_target *t, const struct fleet_news *n)
@@ -106,20 +152,22 @@ bool fleet_take_stats(struct fleet_target *t, const struct fleet_news *n)
 
 	if (!n->fuzzes)
 		return false;
-	if (!t->known)
-		curve_begin(&t->curve, t->forges ? 0 : n->cov); /* the coverage of its seeds */
+	if (!t->known) /* the coverage of its seeds */
+		curve_begin(&t->curve, t->forges || t->main ? 0 : n->cov);
 	t->known = t->fuzzes = true;
 	if (t->forges)
 		return false;
-	t->edges_total = n->edges_total;
-	t->lim = n->lim;
-	t->max_len = n->max_len;
+	if (!t->main) {
+		t->edges_total = n->edges_total;
+		t->lim = n->lim;
+		t->max_len = n->max_len;
+	}
 	if (n->runs > t->runs) {
 		curve_count(&t->curve, n->runs - t->runs);
 		t->runs = n->runs;
 	}
 	before = t->curve.cov;
-	if (!fleet_gains(t, n->cov))
+	if (t->main || !fleet_gains(t, n->cov))
 		return false;
 	strategies_find(&t->strategies, t->curve.cov - before);
 	return true;

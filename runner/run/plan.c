@@ -105,8 +105,8 @@ int plan_make_one(const struct config *c, const struct target *t, struct plan *r
 	return r;
 }
 
-int plan_add_checks(const struct config *c, plan_wants_fn *wants, void *arg, struct plan *io,
-		    struct err *e)
+int plan_add_builds(const struct config *c, unsigned roles, plan_wants_fn *wants, void *arg,
+		    struct plan *io, struct err *e)
 {
 	size_t targets = io->n, n = io->n;
 	int r = 0;
@@ -118,7 +118,7 @@ int plan_add_checks(const struct config *c, plan_wants_fn *wants, void *arg, str
 		const struct target *t = io->v[i].target;
 
 		for (size_t k = 0; r == 0 && k < t->n_variants; k++)
-			if (t->variants[k].role == ROLE_CHECK &&
+			if ((roles & 1u << t->variants[k].role) &&
 			    (!wants || wants(arg, &t->variants[k])))
 				r = plan_add_target(io, c, &t->variants[k], e);
 	}

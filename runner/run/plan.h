@@ -24,11 +24,11 @@ MUST_CHECK int plan_make(const struct config *c, const struct target_list *l, co
 /* The plan of one build alone, which may be another build than a main build. */
 MUST_CHECK int plan_make_one(const struct config *c, const struct target *t, struct plan *ret,
 			     struct err *e);
-/* Adds the check variants of all targets, each as an entry of its own.  wants: which of them; NULL:
- * all. */
+/* Adds other builds of all targets, each as an entry of its own.  roles: of which roles, a bit each
+ * (1u << ROLE_CHECK).  wants: which of these; NULL: all. */
 typedef bool plan_wants_fn(void *arg, const struct target *build);
-MUST_CHECK int plan_add_checks(const struct config *c, plan_wants_fn *wants, void *arg,
-			       struct plan *io, struct err *e);
+MUST_CHECK int plan_add_builds(const struct config *c, unsigned roles, plan_wants_fn *wants,
+			       void *arg, struct plan *io, struct err *e);
 void plan_done(struct plan *p);
 /* The build, for the functions of config.h. */
 struct config_target plan_build(const struct target *t);

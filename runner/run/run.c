@@ -101,6 +101,22 @@ static void check_ended(void *arg, uint64_t budget_us, uint64_t used_us)
 	r->checked_us += used_us;
 }
 
+static void gave(void *arg, const struct job *j, uint64_t inputs)
+{
+	struct run *r = arg;
+
+	fleet_gave(&r->dispatch.fleet, j->fleet, inputs);
+}
+
+/* The fleet's target of the main build; NULL: this is a main build. */
+static struct fleet_target *main_of(const struct run *r, const struct target *t)
+{
+	for (size_t i = 0; t->of && i < r->n; i++)
+		if (strcmp(r->jobs[i].target->name, t->of) == 0)
+			return r->jobs[i].fleet;
+	return NULL;
+}
+
 /* On a small machine the symbolizer gets the memory that is left beside the target. */
 static void fit_symbolizer(const struct run *r, struct target_config *c)
 {
@@ -125,7 +141,8 @@ static void make_jobs(struct run *r, struct plan *plan)
 			smallest = p->cfg.disk;
 		fit_symbolizer(r, &p->cfg);
 		dispatch_join(&r->dispatch, r->n, &p->cfg,
-			      job_strategies(p->target, &p->cfg, plan->n == 1));
+			      job_strategies(p->target, &p->cfg, plan->n == 1),
+			      main_of(r, p->target), p->target->variant);
 		for (size_t i = 0; i < p->target->n_variants; i++)
 			fit_symbolizer(r, &p->variants[i]);
 		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, p->variants, r->n,
@@ -190,6 +207,7 @@ static struct run *run_new(const struct run_opts *o)
 			   .return_memory = return_memory,
 			   .has_target = has_target,
 			   .arg = r},
+	    .gave = gave,
 	    .news = run_news,
 	    .arg = r,
 	};

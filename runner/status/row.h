@@ -15,6 +15,7 @@ enum { ROW_FAILURES = 16, ROW_STRATEGIES = 16 };
 struct row_strategy {
 	const char *name;
 	uint64_t cpu_us, edges;
+	bool is_build; /* not a strategy: another build of the target, which fuzzes, too */
 };
 
 /* A crash of a target in this run; the most frequent first. */
@@ -57,7 +58,7 @@ struct target_row {
 		uint64_t burst_us, early;
 	} outlook;
 	const char *strategy; /* of the present or last cell */
-	/* Those that were tried on this build, "plain" among them. */
+	/* Those that were tried on this build, "plain" among them, and other builds. */
 	struct row_strategy strategies[ROW_STRATEGIES];
 	size_t n_strategies;
 	/* Edges that the previous build reached, and its total, if this build reaches far fewer;

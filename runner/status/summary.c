@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SUMMARY_MAX = 16 << 20 };
+enum { SUMMARY_MAX = 16 << 20, SUMMARY_STRATEGY = 160 };
 
 bool summary_waited(const struct target_row *r)
 {
@@ -530,11 +530,16 @@ static json_t *strategies_json(const struct target_row *r)
 {
 	json_t *all = json_object();
 
-	for (size_t i = 0; i < r->n_strategies; i++)
-		json_object_set_new(all, r->strategies[i].name,
+	for (size_t i = 0; i < r->n_strategies; i++) {
+		const struct row_strategy *s = &r->strategies[i];
+		char name[SUMMARY_STRATEGY];
+
+		snprintf(name, sizeof(name), "%s%s", s->is_build ? "build:" : "", s->name);
+		json_object_set_new(all, name,
 				    json_pack("{s:o, s:o}", "cpu_seconds",
-					      summary_seconds(r->strategies[i].cpu_us), "edges",
-					      summary_integer(r->strategies[i].edges)));
+					      summary_seconds(s->cpu_us), "edges",
+					      summary_integer(s->edges)));
+	}
 	return all;
 }
 

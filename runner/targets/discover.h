@@ -21,6 +21,7 @@
 enum target_role {
 	ROLE_MAIN,     /* is fuzzed, measures coverage, and owns the corpus */
 	ROLE_CHECK,    /* runs the inputs that are new in the corpus */
+	ROLE_FUZZ,     /* fuzzes in turns with the main build */
 	ROLE_COVERAGE, /* shows line by line what the corpus reaches */
 	ROLE_COUNT,
 };

@@ -36,8 +36,10 @@ const struct variants_known *variants_known(const char *name)
 
 const char *target_role_name(enum target_role r)
 {
-	static const char *const names[] = {
-	    [ROLE_MAIN] = "main", [ROLE_CHECK] = "check", [ROLE_COVERAGE] = "coverage"};
+	static const char *const names[] = {[ROLE_MAIN] = "main",
+					    [ROLE_CHECK] = "check",
+					    [ROLE_FUZZ] = "fuzz",
+					    [ROLE_COVERAGE] = "coverage"};
 
 	return names[r];
 }

@@ -79,6 +79,15 @@ $(COVERED): $(PLANTED_DIR)/covered_variant.c $(PLANTED_HEADS) $(PLANTED_DIR)/tar
 	$(call brief,CC)$(FUZZCC) $(PLANTED_CFLAGS) -fsanitize=fuzzer $(PLANTED_BUILD) -o $@.new $<
 	@mv $@.new $@
 
-targets: $(PLANTED_NAMES:%=$B/targets/%) $(PLANTED_SIDE) $(VARIANTS) $(COVERED)
+# A main build with a gate that it cannot see, and another build, which gets behind the gate.
+GATED := $(patsubst %,$B/gated/%/gated_fuzzer,main open)
+
+$B/gated/open/gated_fuzzer: PLANTED_BUILD = -DGATED_OPEN
+$(GATED): $(PLANTED_DIR)/gated_variant.c $(PLANTED_HEADS) $(PLANTED_DIR)/targets.mk
+	@mkdir -p $(@D)
+	$(call brief,CC)$(FUZZCC) $(PLANTED_CFLAGS) -fsanitize=fuzzer,address $(PLANTED_BUILD) -o $@.new $<
+	@mv $@.new $@
+
+targets: $(PLANTED_NAMES:%=$B/targets/%) $(PLANTED_SIDE) $(VARIANTS) $(COVERED) $(GATED)
 
 .PHONY: targets

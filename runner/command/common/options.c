@@ -399,13 +399,18 @@ int common_group(struct common *c, const struct config_source *s, const struct t
 
 static enum target_role role_of(const struct config_source *src)
 {
+	static const enum target_role roles[BUILD_ROLE_COUNT] = {
+	    [BUILD_ROLE_CHECK] = ROLE_CHECK,
+	    [BUILD_ROLE_FUZZ] = ROLE_FUZZ,
+	    [BUILD_ROLE_COVERAGE] = ROLE_COVERAGE,
+	};
 	const struct variants_known *k = src->is_main ? NULL : variants_known(src->variant);
 
 	if (src->is_main)
 		return ROLE_MAIN;
 	if (src->role == BUILD_ROLE_AUTO)
 		return k ? k->role : ROLE_CHECK;
-	return src->role == BUILD_ROLE_COVERAGE ? ROLE_COVERAGE : ROLE_CHECK;
+	return roles[src->role];
 }
 
 static int add_configured(struct common *c, const struct config_source *src, size_t i)

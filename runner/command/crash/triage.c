@@ -468,7 +468,8 @@ int command_crash_triage(int argc, char **argv)
 	if (r == EXIT_DONE)
 		r = session_plan(&a.session);
 	if (r == EXIT_DONE &&
-	    plan_add_checks(a.session.common.config, NULL, NULL, &a.session.plan, &e) < 0)
+	    plan_add_builds(a.session.common.config, 1u << ROLE_CHECK | 1u << ROLE_FUZZ, NULL, NULL,
+			    &a.session.plan, &e) < 0)
 		r = fail(EXIT_USAGE, "%s", e.msg);
 	if (r == EXIT_DONE)
 		r = triage(&a, &j);

@@ -347,7 +347,8 @@ static int regress_add_checks(struct regress *a)
 {
 	struct err e;
 
-	return plan_add_checks(a->session.common.config, regress_wants, a, &a->session.plan, &e) < 0
+	return plan_add_builds(a->session.common.config, 1u << ROLE_CHECK | 1u << ROLE_FUZZ,
+			       regress_wants, a, &a->session.plan, &e) < 0
 		   ? fail(EXIT_USAGE, "%s", e.msg)
 		   : EXIT_DONE;
 }

@@ -135,6 +135,7 @@ static int build_and_plan(struct run_args *a)
 	bool build = builds_wanted(s) && !a->no_build && (a->build || !a->dry_run);
 	struct builds b = {0};
 	size_t n_sources;
+	struct err e;
 	int r = build ? session_machine(s) : EXIT_DONE;
 
 	if (build && r == EXIT_DONE)
@@ -146,6 +147,9 @@ static int build_and_plan(struct run_args *a)
 	if (a->broken && b.nothing == n_sources)
 		return not_built(a);
 	r = session_plan(s);
+	if (r == EXIT_DONE &&
+	    plan_add_builds(s->common.config, 1u << ROLE_FUZZ, NULL, NULL, &s->plan, &e) < 0)
+		r = fail(EXIT_USAGE, "%s", e.msg);
 	if (a->broken && (r == EXIT_USAGE || (r == EXIT_DONE && runnable(&s->plan) == 0)))
 		return not_built(a);
 	a->broken |= s->common.targets.partial; /* also if nothing is built first */
@@ -355,7 +359,8 @@ static void note_counted(struct ledger *l, const struct run_view *v, const struc
 			continue;
 		ledger_counted(l, t->name);
 		for (size_t k = 0; k < t->n_variants; k++)
-			ledger_counted(l, t->variants[k].name);
+			if (t->variants[k].role != ROLE_FUZZ) /* it has a row of its own */
+				ledger_counted(l, t->variants[k].name);
 	}
 }
 

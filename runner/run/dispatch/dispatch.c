@@ -55,7 +55,7 @@ void dispatch_done(struct dispatch *d)
 }
 
 void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg,
-		   unsigned strategies)
+		   unsigned strategies, struct fleet_target *main, const char *build)
 {
 	static const enum rule_kind kinds[] = {
 	    [PLATEAU_PRICE] = RULE_PRICE,
@@ -69,6 +69,8 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 	    .priority = cfg->priority,
 	    .quota = cfg->cpu_milli / MILLI,
 	    .strategies = strategies,
+	    .main = main,
+	    .build = build,
 	};
 
 	m.rule.kind = kinds[cfg->plateau.rule];

@@ -58,9 +58,10 @@ void dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned wo
 		   uint64_t machine_memory, bool continuous, size_t n);
 void dispatch_done(struct dispatch *d);
 /* Gives the i-th target the rule, the priority and the CPU quota of its configuration, and the
- * strategies that may be tried (struct strategies). */
+ * strategies that may be tried (struct strategies).  main, build: of another build that fuzzes in
+ * turns with its main build (struct fleet_member); NULL: it is a main build. */
 void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg,
-		   unsigned strategies);
+		   unsigned strategies, struct fleet_target *main, const char *build);
 
 /* Call it once a second.  It works only in a continuous run:
  *

@@ -451,7 +451,8 @@ void job_merge(struct job *j)
 	    .index = j->env->merge_index + j->index * JOB_MERGE_CELLS,
 	    .budget_us = until_end(j, j->cfg->merge_us),
 	    .what = MERGE_REPLACE,
-	    .seeds = seeds,
+	    /* The main build's corpus is a partner's seeds, but no part of its corpus. */
+	    .seeds = j->fleet->main ? NULL : seeds,
 	    .done = on_merged,
 	    .arg = j,
 	};
@@ -661,7 +662,7 @@ static const struct known_crash *job_after_entry_of(const struct job *j,
 {
 	const struct target *build = i == 0 ? j->target : &j->target->variants[i - 1];
 
-	return build->role == ROLE_COVERAGE ? NULL : ledger_entry(c, build->name);
+	return i > 0 && build->role != ROLE_CHECK ? NULL : ledger_entry(c, build->name);
 }
 
 /* Lists a crash once, whichever of the target's builds failed. */

@@ -158,7 +158,8 @@ bool job_coverage_dropped(const struct job *j)
 {
 	const struct fleet_target *t = j->fleet;
 
-	return t->known && t->spent_us > PROGRESS_JUDGED_US &&
+	/* A partner's curve has edges of the main build. */
+	return !t->main && t->known && t->spent_us > PROGRESS_JUDGED_US &&
 	       t->curve.build_us > PROGRESS_JUDGED_US &&
 	       progress_dropped(&j->build, t->curve.cov, t->edges_total);
 }

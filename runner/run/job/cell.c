@@ -113,9 +113,13 @@ static void job_cell_note_reported(struct job *j)
 
 static void job_cell_seeded(struct job *j, uint64_t cov)
 {
-	if (j->fuzzing->has_others && j->fleet->known && cov > j->fleet->curve.cov)
+	uint64_t before = j->fleet->curve.cov;
+
+	if (j->fuzzing->has_others && j->fleet->known && cov > before)
 		job_others_help(j);
-	fleet_seeded(j->fleet, cov);
+	if (fleet_seeded(j->fleet, cov))
+		joblog_note(&j->log, "inputs of other builds reach %llu new edges",
+			    (unsigned long long)(cov - before));
 }
 
 static void job_cell_on_line(void *arg, struct slice line)

@@ -145,7 +145,7 @@ static void judge_held(struct job *j)
 		if (a->engine.refused > before)
 			refused(j);
 	}
-	fleet_seeded(j->fleet, a->engine.cov);
+	(void)fleet_seeded(j->fleet, a->engine.cov);
 }
 
 void job_claims_line(struct job *j, struct slice line)
@@ -180,7 +180,7 @@ static void judge_kept(struct job *j)
 	struct fleet_target *t = j->fleet;
 	char text[200];
 
-	if (!t->known || j->claims.edges == 0 || t->curve.cov <= j->claims.edges ||
+	if (t->main || !t->known || j->claims.edges == 0 || t->curve.cov <= j->claims.edges ||
 	    !job_claims_look(j) || j->claims.edges == 0 || t->curve.cov <= j->claims.edges)
 		return;
 	snprintf(text, sizeof(text),

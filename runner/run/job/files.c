@@ -15,14 +15,28 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Adds the reproducers of fixed crashes as seeds: an input that failed once may fail again. */
-static void job_files_add_regressions(const struct job *j, struct strv *dirs)
+static void job_files_add_dir(const struct job *j, const char *what, const char *build,
+			      struct strv *dirs)
 {
 	char path[300];
 
-	snprintf(path, sizeof(path), "regressions/%s", j->target->name);
+	snprintf(path, sizeof(path), "%s/%s", what, build);
 	if (faccessat(j->env->state->dirfd, path, F_OK, 0) == 0)
 		strv_pushf(dirs, "%s/%s", j->env->state->path, path);
+}
+
+/* Adds seeds that are in the state directory: reproducers of fixed crashes, because an input that
+ * failed once may fail again, and the corpora of the target's other builds that fuzz. */
+static void job_files_add_ours(const struct job *j, struct strv *dirs)
+{
+	const struct target *t = j->target;
+
+	job_files_add_dir(j, "regressions", t->name, dirs);
+	if (t->of)
+		job_files_add_dir(j, "corpus", t->of, dirs);
+	for (size_t i = 0; i < t->n_variants; i++)
+		if (t->variants[i].role == ROLE_FUZZ)
+			job_files_add_dir(j, "corpus", t->variants[i].name, dirs);
 }
 
 /* The result of the child that prepares. */
@@ -60,6 +74,7 @@ static int job_files_prepare_work(void *arg, struct buf *out, struct err *e)
 	    .rights = &j->target->rights,
 	    .n_theirs = j->target->seed_dirs.n,
 	    .n_ours = j->cfg->seeds.n,
+	    .quarantine = j->target->of ? j->env->quarantine : -1,
 	};
 	struct prepared done = {0};
 	struct strv dirs = {0};
@@ -71,7 +86,7 @@ static int job_files_prepare_work(void *arg, struct buf *out, struct err *e)
 		strv_push(&dirs, j->target->seed_dirs.v[i]);
 	for (size_t i = 0; i < j->cfg->seeds.n; i++)
 		strv_push(&dirs, j->cfg->seeds.v[i]);
-	job_files_add_regressions(j, &dirs);
+	job_files_add_ours(j, &dirs);
 	p.seed_dirs = (const char *const *)dirs.v;
 	if (r == 0)
 		r = workdir_prepare(&p, &done.seeds, note, e);
@@ -154,6 +169,7 @@ static int job_files_collect_work(void *arg, struct buf *out, struct err *e)
 	    .crashes = j->env->dirs->crashes,
 	    .quarantine = j->env->quarantine,
 	    .triage = j->env->triage,
+	    .borrows = j->target->of != NULL,
 	    .engine = j->target->engine,
 	    .cause = job_files_cause_of(j),
 	    .unanswered = j->fuzzing && j->fuzzing->asked && j->fuzzing->dump_sent,
@@ -222,6 +238,7 @@ static void job_files_take_found(struct job *j, struct slice result)
 	j->found.inputs += done.found.inputs;
 	j->found.input_bytes += done.found.input_bytes;
 	j->found.failures += done.found.failures;
+	j->env->gave(j->env->arg, j, done.found.inputs);
 	if (done.found.taken > 0)
 		job_count_taken(j);
 	j->found.skipped += done.found.skipped + done.found.dropped;

@@ -76,6 +76,8 @@ struct job_env {
 	uint64_t coverage_us;
 	const char *sources;
 	struct coverage_env coverage_env;
+	/* The job saved so many new inputs: its main build is to read them, if it has one. */
+	void (*gave)(void *arg, const struct job *j, uint64_t inputs);
 	void (*news)(void *arg, struct job *j, enum job_news n);
 	void *arg; /* for the functions above */
 };

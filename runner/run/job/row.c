@@ -146,10 +146,16 @@ static void row_strategies(const struct job *j, struct target_row *r)
 	const struct strategies *s = &j->fleet->strategies;
 
 	r->strategy = strategy_name(s->now);
+	if (j->fleet->main) /* only its main build can say what it finds */
+		return;
 	for (enum strategy i = 0; i < STRATEGIES; i++)
 		if (s->arms[i].spent_us + s->arms[i].stood > 0)
 			r->strategies[r->n_strategies++] = (struct row_strategy){
-			    strategy_name(i), s->arms[i].spent_us, s->arms[i].found};
+			    strategy_name(i), s->arms[i].spent_us, s->arms[i].found, false};
+	for (const struct fleet_target *p = j->fleet->partners;
+	     p && r->n_strategies < ROW_STRATEGIES; p = p->next_partner)
+		r->strategies[r->n_strategies++] =
+		    (struct row_strategy){p->build, p->curve.build_us, p->curve.cov, true};
 }
 
 static void row_findings(struct job *j, struct target_row *r)

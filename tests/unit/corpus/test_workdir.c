@@ -329,6 +329,47 @@ static void test_forced_stop(void **state)
 	}
 }
 
+/* Another build's input stays in that build's corpus, and is no seed of this build again. */
+static void test_quarantine_of_borrowed(void **state)
+{
+	_autobuf_ struct buf names = BUF_INIT(1 << 16);
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
+	struct workdir_prepare p = preparation();
+	struct workdir_found found;
+	struct workdir_seeds seeds;
+	char theirs[64], path[64], note[200];
+	const char *const dirs[] = {theirs, NULL};
+	struct err e;
+	int in;
+
+	(void)state;
+	in = make_dir_at(dir.fd, "theirs");
+	snprintf(theirs, sizeof(theirs), "%s/theirs", dir.path);
+	scratch_write(in, name_of("bad"), "bad");
+	scratch_write(in, name_of("good"), "good");
+	scratch_write(corpus, name_of("own"), "own");
+	p.seed_dirs = dirs;
+	p.quarantine = quarantined;
+	for (unsigned turn = 0; turn < 2; turn++) {
+		assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
+		assert_int_equal(seeds.files, turn ? 0 : 3); /* those that came new */
+		assert_int_equal(entries(work, "t/seeds"), turn ? 2 : 3);
+		leave("crash", "bad");
+		c.borrows = true;
+		assert_int_equal(workdir_collect(&c, &found, &names, &e), 0);
+		assert_int_equal(found.taken, turn ? 0 : 1);
+		snprintf(path, sizeof(path), "t/%s", name_of("bad"));
+		assert_true(holds(quarantined, path, "bad"));
+		assert_true(holds(in, name_of("bad"), "bad"));
+	}
+	/* An input of its own is moved. */
+	leave("crash", "own");
+	assert_int_equal(workdir_collect(&c, &found, &names, &e), 0);
+	assert_int_equal(entries(quarantined, "t"), 2);
+	assert_int_equal(faccessat(corpus, name_of("own"), F_OK, 0), -1);
+	close(in);
+}
+
 /* A failing input must not be in the corpus when the next cell starts, and must not be lost. */
 static void test_quarantine(void **state)
 {
@@ -499,6 +540,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_unanswered, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_forced_stop, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_quarantine, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_quarantine_of_borrowed, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_queue, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_hostile, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_many, each_setup, each_teardown),

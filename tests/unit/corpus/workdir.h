@@ -53,7 +53,8 @@ static inline struct workdir_prepare preparation(void)
 					.target = "t",
 					.uid = cell_uid(),
 					.gid = geteuid() == 0 ? cell_uid() : getegid(),
-					.corpus = corpus};
+					.corpus = corpus,
+					.quarantine = -1};
 }
 
 static inline void prepare(void)

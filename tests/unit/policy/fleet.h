@@ -29,6 +29,9 @@ struct sim {
 	unsigned orders[FLEET_STARVED + 1]; /* number of orders of each kind */
 	enum fleet_what left[MOST];
 	uint64_t left_at[MOST];
+	/* Called when a cell starts, and when it has ended; NULL is fine. */
+	void (*begins)(struct sim *m, size_t i);
+	void (*ends)(struct sim *m, size_t i);
 };
 
 static inline uint64_t nothing(double seconds)
@@ -107,7 +110,13 @@ static inline void carry_out(struct sim *m)
 		if (o.what == FLEET_START) {
 			m->cell[o.target] = (struct effective_reading){.at_us = m->now};
 			fleet_launched(t, m->now);
-		} else if (o.what >= FLEET_PLATEAU) {
+			if (m->begins)
+				m->begins(m, o.target);
+			continue;
+		}
+		if (m->ends)
+			m->ends(m, o.target);
+		if (o.what >= FLEET_PLATEAU) {
 			m->left[o.target] = o.what;
 			m->left_at[o.target] = t->spent_us;
 		} else {

@@ -313,7 +313,7 @@ static inline void begin(size_t n, unsigned workers, bool continuous)
 					   .max_time_us = 86400 * S,
 					   .plateau = {.price_milli = 50, .window_us = 600 * S}};
 		w.jobs[i] = (struct job){.index = i, .fleet = &w.d.targets[i], .cfg = &w.cfgs[i]};
-		dispatch_join(&w.d, i, &w.cfgs[i], 0);
+		dispatch_join(&w.d, i, &w.cfgs[i], 0, NULL, NULL);
 	}
 }
 

@@ -417,6 +417,13 @@ static inline void give_back_none(void *arg, const struct job *j, unsigned lent)
 	assert_int_equal(lent, 0);
 }
 
+static inline void gave_none(void *arg, const struct job *j, uint64_t inputs)
+{
+	(void)arg;
+	(void)j;
+	(void)inputs;
+}
+
 /* A different size each time. */
 static inline void build(const char *text)
 {
@@ -469,6 +476,7 @@ static inline int setup(void **state)
 				 .check_left = check_left,
 				 .check_begin = check_begin,
 				 .check_ended = check_ended,
+				 .gave = gave_none,
 				 .news = on_news};
 	assert_int_equal(books_open(w.loop, &w.state, NULL, &w.env.triage_env.books, warning, &e),
 			 0);

@@ -279,7 +279,7 @@ static void any_price_has_its_times(void **state)
 	begin(1, 1, false);
 	for (size_t i = 0; i < 3; i++) {
 		w.cfgs[0].plateau.price_milli = v[i].milli;
-		dispatch_join(&w.d, 0, &w.cfgs[0], 0);
+		dispatch_join(&w.d, 0, &w.cfgs[0], 0, NULL, NULL);
 		assert_in_range(w.d.targets[0].rule.least_us, v[i].least_us - 1, v[i].least_us + 1);
 		assert_true(w.d.targets[0].rule.burst_us > 0);
 		assert_int_equal(lround(w.d.targets[0].rule.price * 1000), v[i].milli);

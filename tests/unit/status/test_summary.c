@@ -427,8 +427,9 @@ static void test_target_json(void **state)
 	r->rebuilt = true;
 	r->has_library = true;
 	r->strategy = "few-mutations";
-	r->strategies[0] = (struct row_strategy){"few-mutations", 2500000, 12};
-	r->n_strategies = 1;
+	r->strategies[0] = (struct row_strategy){"few-mutations", 2500000, 12, false};
+	r->strategies[1] = (struct row_strategy){"few-mutations", 9000000, 3, true};
+	r->n_strategies = 2;
 	j = summary_target_json(r);
 	j = reread(j);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -439,6 +440,8 @@ static void test_target_json(void **state)
 	tried = json_object_get(json_object_get(j, "strategies"), "few-mutations");
 	assert_int_equal(num(tried, "edges"), 12);
 	assert_true(json_number_value(json_object_get(tried, "cpu_seconds")) == 2.5);
+	tried = json_object_get(json_object_get(j, "strategies"), "build:few-mutations");
+	assert_int_equal(num(tried, "edges"), 3);
 	assert_string_equal(str(j, "reason"), "crashed");
 	assert_true(json_is_true(json_object_get(j, "fuzzed")));
 	assert_true(json_is_true(json_object_get(j, "rebuilt")));

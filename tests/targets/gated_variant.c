@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hundreds of edges behind a word that the engine cannot see.  Built with GATED_OPEN, the engine
+ * sees each letter of it.  So the main build gets behind it only with that build's inputs
+ * (partners.bats).  The build with GATED_OPEN has a bug of its own. */
+#include "gated.h"
+
+#ifdef GATED_OPEN
+#define GATED_LETTERS __attribute__((noinline, optnone))
+#else
+#define GATED_LETTERS UNSEEN
+#endif
+
+GATED_LETTERS static bool gated_opens(const uint8_t *data)
+{
+	if (data[0] != 's')
+		return false;
+	if (data[1] != 'e')
+		return false;
+	if (data[2] != 's')
+		return false;
+	if (data[3] != 'a')
+		return false;
+	if (data[4] != 'm')
+		return false;
+	return data[5] == 'e';
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 6)
+		return 0;
+#ifdef GATED_OPEN
+	if (data[0] == 'B' && data[1] == 'U' && data[2] == 'G')
+		__builtin_trap();
+#endif
+	if (gated_opens(data))
+		gated_behind(data + 6, size - 6);
+	return 0;
+}
