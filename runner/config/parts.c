@@ -88,8 +88,8 @@ static int check_bazel(const struct origin *from, const struct where *at, struct
 static int check_project(const struct source_config *s, const struct origin *from,
 			 const struct where *at, struct err *e)
 {
-	static const char *const of_others[] = {"build", "variant", "variants",	       "role",
-						"bazel", "query",   "startup_options", "flags"};
+	static const char *const of_others[] = {"build", "variant",	    "variants", "bazel",
+						"query", "startup_options", "flags"};
 	const char *name = FIRST_SET(from, of_others);
 
 	if (name)
@@ -171,6 +171,20 @@ static int check_variants(const struct source_config *s, const struct origin *fr
 	return 0;
 }
 
+/* Of several builds, the main build and the coverage build have their roles by their names. */
+static int check_role(const struct source_config *s, const struct where *at, struct err *e)
+{
+	bool several = s->v.variants.n > 0 || strcmp(s->v.type, "oss-fuzz") == 0;
+
+	if (!s->v.variant && !several)
+		return where_fail(at, e, "\"role\" without \"variant\" or \"variants\"");
+	if (several && s->v.role == BUILD_ROLE_COVERAGE)
+		return where_fail(at, e,
+				  "\"role\": \"coverage\" is not for several builds: name one of "
+				  "them \"coverage\"");
+	return 0;
+}
+
 static int check_source(const struct source_config *s, const struct origin *from,
 			const struct where *at, struct err *e)
 {
@@ -183,8 +197,8 @@ static int check_source(const struct source_config *s, const struct origin *from
 
 	if (r == 0)
 		r = check_variants(s, from, at, e);
-	if (r == 0 && !s->v.variant && parts_is_set(&schema_source, from, "role"))
-		return where_fail(at, e, "\"role\" without \"variant\"");
+	if (r == 0 && parts_is_set(&schema_source, from, "role"))
+		r = check_role(s, at, e);
 	if (r < 0 || !name)
 		return r;
 	return where_fail(at, e, "\"%s\" without \"build_isolation\": \"cell\"", name);

@@ -408,7 +408,8 @@ static enum target_role role_of(const struct config_source *src)
 
 	if (src->is_main)
 		return ROLE_MAIN;
-	if (src->role == BUILD_ROLE_AUTO)
+	if (src->role == BUILD_ROLE_AUTO ||
+	    (src->variants.n > 0 && k && k->role == ROLE_COVERAGE)) /* of several builds */
 		return k ? k->role : ROLE_CHECK;
 	return roles[src->role];
 }

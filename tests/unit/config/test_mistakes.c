@@ -146,7 +146,7 @@ static void test_top_level(void **state)
 	     "1: discovery[0].variant: \"A\" is not a name of at most 24 small letters, digits, "
 	     "\"-\" and \"_\""},
 	    {"\"discovery\": [{\"type\": \"directory\", \"path\": \"m\", \"role\": \"check\"}]",
-	     "1: discovery[0]: \"role\" without \"variant\""},
+	     "1: discovery[0]: \"role\" without \"variant\" or \"variants\""},
 	    {DIRECTORY "\"build\": [\"make\"],\n\"variants\": []}]",
 	     "2: discovery[0].variants: it names no build: write a list such as [\"address\"]"},
 	    {DIRECTORY "\"build\": [\"make\"], \"variants\": \"memory\"}]",
@@ -170,8 +170,10 @@ static void test_top_level(void **state)
 	     "1: discovery[0].variants: \"build\" is missing, the command that makes them"},
 	    {DIRECTORY "\"build\": [\"make\"], \"variant\": \"x\", \"variants\": [\"memory\"]}]",
 	     "1: discovery[0].variants: \"variant\" is set, too: keep one of the two keys"},
-	    {DIRECTORY "\"build\": [\"make\"], \"role\": \"check\", \"variants\": [\"memory\"]}]",
-	     "1: discovery[0]: \"role\" without \"variant\""},
+	    {DIRECTORY
+	     "\"build\": [\"make\"], \"role\": \"coverage\", \"variants\": [\"memory\"]}]",
+	     "1: discovery[0]: \"role\": \"coverage\" is not for several builds: name one of them "
+	     "\"coverage\""},
 	    {"\"discovery\": [{\"type\": \"bazel\", \"path\": \".\", \"variants\": [\"memory\"]}]",
 	     "1: discovery[0].variants: not for the type \"bazel\": write a source with "
 	     "\"variant\" and \"flags\" for each build"},
