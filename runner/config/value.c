@@ -349,7 +349,7 @@ static int add_flag(const struct reading *r, const char *name, json_t *v, struct
 	if (!json_is_string(v))
 		return where_fail(r->at, e, "%s is not a flag such as \"-max_len=64\"",
 				  reading_text(v, text));
-	if (!engine_libfuzzer.flag_ok(s, why))
+	if (!engine_any_flag_ok(s, why))
 		return where_fail(r->at, e, "%s is refused: %s", reading_text(v, text), why);
 	strv_push(io, s.p);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/engine/engine.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 void engine_cmd_done(struct engine_cmd *c)
 {
@@ -65,12 +65,30 @@ enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice 
 	return engine->artifact(name);
 }
 
-const struct engine_ops *engine_find(const char *name)
+const struct engine_ops *engine_at(size_t i)
 {
 	static const struct engine_ops *const engines[] = {&engine_libfuzzer};
 
-	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
-		if (strcmp(engines[i]->name, name) == 0)
-			return engines[i];
-	return NULL;
+	return i < sizeof(engines) / sizeof(engines[0]) ? engines[i] : NULL;
+}
+
+const struct engine_ops *engine_find(const char *name)
+{
+	size_t i = 0;
+
+	while (engine_at(i) && strcmp(engine_at(i)->name, name) != 0)
+		i++;
+	return engine_at(i);
+}
+
+bool engine_any_flag_ok(struct slice flag, char why[160])
+{
+	char other[160];
+
+	if (engine_at(0)->flag_ok(flag, why))
+		return true;
+	for (size_t i = 1; engine_at(i); i++)
+		if (engine_at(i)->flag_ok(flag, other))
+			return true;
+	return false;
 }

@@ -200,6 +200,9 @@ struct engine_ops {
 	/* NULL: the engine cannot minimise. */
 	MUST_CHECK int (*shorten)(const struct engine_shorten *job, struct engine_cmd *ret,
 				  struct err *e);
+	/* The names of all its flags, NULL-terminated; also of those that flag_ok refuses, to tell
+	 * a typo from a refusal. */
+	const char *const *flags;
 	/* Whether a user may set this flag; false with the reason in why. */
 	bool (*flag_ok)(struct slice flag, char why[160]);
 	/* Parses one line of output, without its newline, into io. */
@@ -217,11 +220,15 @@ struct engine_ops {
 	int dump_signal;
 };
 
-extern const struct engine_ops engine_libfuzzer;
+/* One line for each engine, in the order of the search for marks; NULL after the last. */
+const struct engine_ops *engine_at(size_t i);
 
 /* The kind of a saved artifact, <kind>-<sha1>.  Accepts the engine's kinds and our own kinds. */
 enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice name);
 
 const struct engine_ops *engine_find(const char *name); /* NULL: unknown */
+/* Whether some engine's user may set this flag, for a target that is not known yet; false with the
+ * first engine's reason in why. */
+bool engine_any_flag_ok(struct slice flag, char why[160]);
 
 #endif

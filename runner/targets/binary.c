@@ -11,21 +11,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The supported engines, in the order of the search. */
-static const struct engine_ops *const engines[] = {&engine_libfuzzer};
-
 /* The search works in blocks.  Each block begins with the end of the block before, to find a mark
  * across the border.  From 128 KiB on, malloc() would map new pages for each program. */
 enum { BLOCK = 1 << 16, OVERLAP = 256 };
 
 static const struct engine_ops *engine_in(const char *p, size_t n)
 {
-	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
-		for (const char *const *m = engines[i]->marks; *m; m++) {
+	const struct engine_ops *engine;
+
+	for (size_t i = 0; (engine = engine_at(i)); i++) {
+		for (const char *const *m = engine->marks; *m; m++) {
 			size_t len = strlen(*m);
 
 			if (len <= OVERLAP && memmem(p, n, *m, len))
-				return engines[i];
+				return engine;
 		}
 	}
 	return NULL;

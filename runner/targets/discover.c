@@ -281,7 +281,7 @@ static int add_missing(const struct discover_source *s, const struct target_list
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < b->labels.n && i < b->whys.n; i++) {
-		struct target t = {.engine = &engine_libfuzzer, .missing = true};
+		struct target t = {.engine = engine_at(0), .missing = true};
 
 		if (!names_target_ok(slice_of(b->labels.v[i])) || is_listed(l, b->labels.v[i]) ||
 		    (s->role == ROLE_MAIN && is_listed(before, b->labels.v[i])))

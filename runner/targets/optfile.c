@@ -12,32 +12,6 @@
 
 /* --- single flags and variables ------------------------------------------------ */
 
-/* All flags in FuzzerFlags.def of LLVM 14 to 19 ("-help=1").  The list includes flags that
- * engine_ops.flag_ok refuses, to distinguish a typo from a refusal. */
-/* clang-format off */
-static const char *const libfuzzer_keys[] = {
-    "verbosity", "seed", "runs", "max_len", "len_control", "seed_inputs", "keep_seed",
-    "cross_over", "cross_over_uniform_dist", "mutate_depth", "reduce_depth", "shuffle",
-    "prefer_small", "timeout", "error_exitcode", "timeout_exitcode", "max_total_time", "help",
-    "fork", "fork_corpus_groups", "ignore_timeouts", "ignore_ooms", "ignore_crashes", "merge",
-    "set_cover_merge", "stop_file", "merge_control_file", "minimize_crash", "cleanse_crash",
-    "mutation_graph_file", "use_counters", "use_memmem", "use_value_profile", "use_cmp",
-    "shrink", "reduce_inputs", "jobs", "workers", "reload", "report_slow_units", "only_ascii",
-    "dict", "artifact_prefix", "exact_artifact_path", "print_pcs", "print_funcs",
-    "print_final_stats", "print_corpus_stats", "print_coverage", "print_full_coverage",
-    "dump_coverage", "handle_segv", "handle_bus", "handle_abrt", "handle_ill", "handle_fpe",
-    "handle_int", "handle_term", "handle_xfsz", "handle_usr1", "handle_usr2",
-    "handle_winexcept", "close_fd_mask", "detect_leaks", "purge_allocator_interval",
-    "trace_malloc", "rss_limit_mb", "malloc_limit_mb", "exit_on_src_pos", "exit_on_item",
-    "ignore_remaining_args", "focus_function", "entropic",
-    "entropic_feature_frequency_threshold", "entropic_number_of_rarest_features",
-    "entropic_scale_per_exec_time", "analyze_dict", "use_clang_coverage", "data_flow_trace",
-    "collect_data_flow", "create_missing_dirs", "features_dir", "experimental_len_control",
-    "minimize_crash_internal_step",
-};
-/* clang-format on */
-enum { LIBFUZZER_KEYS = sizeof(libfuzzer_keys) / sizeof(libfuzzer_keys[0]) };
-
 static bool is_key_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -124,13 +98,12 @@ static int optfile_limit(struct optfile *io, const char *key, struct slice value
 static bool key_known(const struct engine_ops *engine, const char *key, char why[OPTFILE_WHY_MAX])
 {
 	const char *near;
+	size_t n = 0;
 
-	if (engine != &engine_libfuzzer)
-		return true;
-	for (size_t i = 0; i < LIBFUZZER_KEYS; i++)
-		if (strcmp(libfuzzer_keys[i], key) == 0)
+	for (; engine->flags[n]; n++)
+		if (strcmp(engine->flags[n], key) == 0)
 			return true;
-	near = names_near(slice_of(key), libfuzzer_keys, LIBFUZZER_KEYS);
+	near = names_near(slice_of(key), engine->flags, n);
 	snprintf(why, OPTFILE_WHY_MAX, "unknown flag '%s'%s%s%s", key,
 		 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 	return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The output of `bazel query --output=xml`, as one piece and in small pieces.  Then the results for
  * the first few rules, in an empty workspace. */
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/targets/bazel/files.h"
 #include "runner/targets/bazel/label.h"
 #include "runner/targets/source.h"

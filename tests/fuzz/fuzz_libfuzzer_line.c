@@ -2,7 +2,7 @@
 /* A target's output, from the stream to the verdict: the state stays within its bounds for any
  * output. */
 #include "base/lines.h"
-#include "runner/engine/engine.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 #include <stdlib.h>
 

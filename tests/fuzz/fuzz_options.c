@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A target's .options file with any content: the result fits into an argument vector and an
  * environment. */
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/targets/optfile.h"
 
 #include <stdlib.h>

@@ -367,7 +367,7 @@ static int bazel_targets_examine_program(struct find *f, struct target *t, const
 
 static int bazel_targets_add_entry(struct find *f, const struct entry *entry, struct err *e)
 {
-	CLEANUP(target_done) struct target t = {.engine = &engine_libfuzzer};
+	CLEANUP(target_done) struct target t = {.engine = engine_at(0)};
 	const char *why = why_unbuilt(f, entry->label);
 	int r;
 

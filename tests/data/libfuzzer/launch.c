@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* launch BINARY DIR SEEDS [-flag=value...]: becomes a fuzz job as the adapter makes
  * it; SEEDS "-": none; -DICT=PATH: the dictionary.  For capture.sh. */
-#include "runner/engine/engine.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "runner/command/common/byhand.h"
 #include "runner/command/common/shell.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "tests/unit/each.h"
 
 #include <sys/wait.h>

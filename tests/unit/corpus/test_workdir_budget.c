@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The artifacts of a target that a run keeps, and the sources of their content. */
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "tests/unit/corpus/workdir.h"
 
 static struct workdir_found collect_as(const struct workdir_collect *c)

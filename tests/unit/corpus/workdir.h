@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "runner/corpus/workdir.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "tests/unit/corpus/files.h"
 
 #include <sys/wait.h>

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/digest.h"
-#include "runner/engine/libfuzzer.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

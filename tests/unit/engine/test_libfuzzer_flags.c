@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/engine/libfuzzer.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* libFuzzer's output about given inputs. */
 #include "tests/unit/unit.h"
 
-#include "runner/engine/libfuzzer.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 static void feed(struct engine_state *s, const char *line)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/engine/libfuzzer.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 static const char *const inputs[] = {"/seeds/inputs/a", "/seeds/inputs/b", NULL};
 static const char *const flags[] = {"-max_len=64", "-malloc_limit_mb=100", "-use_value_profile=1",

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/quote.h"
-#include "runner/engine/libfuzzer.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 static void note(void *arg, struct slice word, enum engine_word from)
 {

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/run/triage/batch.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/task.h"
 #include "runner/corpus/workdir.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "runner/run/job/modules.h"

@@ -9,6 +9,7 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "runner/corpus/generation/generation.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/run/job/setup.h"
 #include "runner/run/merge/internal.h"
 #include "tests/unit/corpus/files.h"

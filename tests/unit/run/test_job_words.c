@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "tests/unit/dictionary/program.h"

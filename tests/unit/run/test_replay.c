@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/run/triage/replay.h"
 #include "tests/unit/scratch.h"
 

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/run/job/exec.h"
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "runner/crash/vault.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/run/triage/kept.h"
 #include "runner/run/triage/triage.h"
 #include "tests/unit/scratch.h"

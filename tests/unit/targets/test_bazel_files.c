@@ -4,6 +4,7 @@
 
 #include "tests/unit/targets/tree.h"
 
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/targets/bazel/files.h"
 #include "runner/targets/source.h"
 

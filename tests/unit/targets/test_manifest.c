@@ -2,6 +2,7 @@
 #include "tests/unit/targets/tree.h"
 
 #include "base/fault.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 #include "runner/targets/optfile.h"
 
 #include <errno.h>

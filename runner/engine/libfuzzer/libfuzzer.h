@@ -4,8 +4,9 @@
 
 #include "runner/engine/engine.h"
 
-/* libFuzzer of LLVM 14 to 19, and the units of LLVM's trunk.  Internal to this directory; other
- * code uses engine_libfuzzer. */
+/* libFuzzer of LLVM 14 to 19, and the units of LLVM's trunk.  Other code finds it by
+ * engine_find() or in a target. */
+extern const struct engine_ops engine_libfuzzer;
 
 /* engine_ops.line */
 void libfuzzer_line(struct slice line, struct engine_state *io);
@@ -15,6 +16,8 @@ void libfuzzer_failure(struct slice line, struct engine_state *io);
 void libfuzzer_words(struct slice line, engine_word_fn *fn, void *arg);
 /* engine_ops.artifact: "<kind>-<40 hex digits>" and nothing else */
 enum engine_artifact libfuzzer_artifact(struct slice name);
+/* engine_ops.flags */
+extern const char *const libfuzzer_flags[];
 /* engine_ops.flag_ok */
 bool libfuzzer_flag_ok(struct slice flag, char why[160]);
 /* Whether a flag that a user may set applies to a replay, which does not mutate inputs. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer: which failure its output or its exit status shows. */
 #include "base/digest.h"
-#include "runner/engine/libfuzzer.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 /* Parses reports of libFuzzer and of the sanitizers, and libFuzzer's errors about its own start.
  * The formats are those of compiler-rt of LLVM 14 to 19. */

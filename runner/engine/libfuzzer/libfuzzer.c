@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/engine/libfuzzer.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -318,6 +318,7 @@ const struct engine_ops engine_libfuzzer = {
     .replay = libfuzzer_replay,
     .measure = libfuzzer_measure,
     .shorten = libfuzzer_shorten,
+    .flags = libfuzzer_flags,
     .flag_ok = libfuzzer_flag_ok,
     .line = libfuzzer_line,
     .words = libfuzzer_words,

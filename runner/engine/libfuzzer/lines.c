@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer: statistics from the lines that it prints. */
 #include "base/quote.h"
-#include "runner/engine/libfuzzer.h"
+#include "runner/engine/libfuzzer/libfuzzer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
