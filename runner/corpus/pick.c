@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef int pick_fn(void *arg, int at, const char *name, struct err *e);
 
@@ -143,6 +144,29 @@ int pick_others(int corpora, const char *target, int others, struct err *e)
 
 	o.most = o.corpora ? (PICK_OTHERS_MOST + o.corpora - 1) / o.corpora : 0;
 	return r == 0 ? pick_each(corpora, pick_corpus, &o, e) : r;
+}
+
+struct left_out {
+	int seeds, corpus;
+};
+
+static int pick_leave(void *arg, int at, const char *name, struct err *e)
+{
+	const struct left_out *l = arg;
+
+	(void)at;
+	if (faccessat(l->corpus, name, F_OK, 0) == 0)
+		return 0;
+	return sys_unlinkat(l->seeds, name, 0) < 0 && errno != ENOENT
+		   ? err_sys(e, "remove '%s'", name)
+		   : 0;
+}
+
+int pick_leave_out(int seeds, int theirs, int corpus, struct err *e)
+{
+	struct left_out l = {seeds, corpus};
+
+	return pick_each(theirs, pick_leave, &l, e);
 }
 
 int pick_keep(int others, int corpus, struct err *e)

@@ -21,6 +21,9 @@ MUST_CHECK int pick_part(int seeds, uint64_t salt, struct err *e);
 /* Copies inputs of other targets' corpora, as many of each, into the directory `others`.  corpora:
  * the directory with a corpus for each target. */
 MUST_CHECK int pick_others(int corpora, const char *target, int others, struct err *e);
+/* Removes from the directory `seeds` what is in `theirs`, the corpus of another build, and not in
+ * the target's own corpus. */
+MUST_CHECK int pick_leave_out(int seeds, int theirs, int corpus, struct err *e);
 /* Copies the inputs in `others` into the target's corpus: a later merge removes those that it does
  * not need. */
 MUST_CHECK int pick_keep(int others, int corpus, struct err *e);

@@ -155,6 +155,12 @@ static double price_of(const struct fleet_target *t)
 	return t->rule.kind == RULE_PRICE ? t->rule.price * share_weight(&well, t->priority) : 0;
 }
 
+/* In a run the main build begins before its partners, unless it cannot. */
+static bool fleet_comes_later(const struct fleet *f, const struct fleet_target *t)
+{
+	return t->main && t->main->turn_began_us == 0 && !t->main->held_us && may_start(f, t->main);
+}
+
 static struct share_item item_of(const struct fleet *f, const struct fleet_target *t, uint64_t now)
 {
 	struct rule_terms terms = rule_terms(&t->rule, &t->curve, t->edges_total);
@@ -168,7 +174,7 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	if (!t->known && (double)tried_us > terms.build_age_s * USEC_PER_SEC)
 		terms.build_age_s = terms.age_s = (double)tried_us / USEC_PER_SEC;
 	return (struct share_item){
-	    .waits = !t->held_us && !t->passed && may_start(f, t),
+	    .waits = !t->held_us && !t->passed && may_start(f, t) && !fleet_comes_later(f, t),
 	    .resting = t->unpaying && !t->measures,
 	    .due = t->due || t->woken || t->measures,
 	    .after_others = t->forges || t->yields_us > now,
@@ -443,12 +449,36 @@ static void count_row(struct fleet *f, size_t i, uint64_t now)
 	f->items[i].after_others = true;
 }
 
-/* At the end of its turn a running target competes with the waiting targets for the next turn. */
+/* Whether a target that won its next turn needs another cell for it.  Only another cell reads what
+ * partners gave, and a partner gives at the end of its cell. */
+static bool fleet_needs_cell(const struct fleet_target *t)
+{
+	return t->measures || t->main;
+}
+
+/* The turn of a target is over: it competes with the waiting targets for the next one. */
+static struct fleet_order fleet_compete(struct fleet *f, size_t i, uint64_t now)
+{
+	struct fleet_target *t = &f->v[i];
+	size_t next;
+
+	fill_rivals(f, i, now);
+	count_row(f, i, now);
+	next = f->rules.share.kind == SHARE_QUEUE ? i : fleet_successor(f);
+	fleet_begin_turn(t, now);
+	if (next == f->n || (next == i && !fleet_needs_cell(t)))
+		return nothing();
+	t->row_n = next == i ? t->row_n : 0;
+	f->successor = next == i && t->main ? NULL : &f->v[next]; /* its main build is first */
+	return fleet_leaves(f, i, FLEET_PAUSE);
+}
+
 static struct fleet_order fleet_next_turn(struct fleet *f, uint64_t now)
 {
-	for (size_t i = 0; i < f->n; i++) {
+	struct fleet_order o = nothing();
+
+	for (size_t i = 0; o.what == FLEET_NOTHING && i < f->n; i++) {
 		struct fleet_target *t = &f->v[i];
-		size_t next;
 
 		if (does(f, t) != FLEET_RUNS || !fleet_turn_is_over(f, t, now))
 			continue;
@@ -456,19 +486,9 @@ static struct fleet_order fleet_next_turn(struct fleet *f, uint64_t now)
 			fleet_strategy_failed(t, true); /* it reads inputs for too long */
 			return fleet_leaves(f, i, FLEET_TRY);
 		}
-		fill_rivals(f, i, now);
-		count_row(f, i, now);
-		next = f->rules.share.kind == SHARE_QUEUE ? i : fleet_successor(f);
-		fleet_begin_turn(t, now);
-		/* Only another cell reads what partners gave, and a partner gives at the end of
-		 * its cell. */
-		if ((next == i && !t->measures && !t->main) || next == f->n)
-			continue;
-		t->row_n = next == i ? t->row_n : 0;
-		f->successor = next == i && t->main ? NULL : &f->v[next];
-		return fleet_leaves(f, i, FLEET_PAUSE);
+		o = fleet_compete(f, i, now);
 	}
-	return nothing();
+	return o;
 }
 
 static struct fleet_order fleet_started(struct fleet *f, size_t i, uint64_t now, enum share_why why)
@@ -479,6 +499,7 @@ static struct fleet_order fleet_started(struct fleet *f, size_t i, uint64_t now,
 	t->next = t->woken = false;
 	for (struct fleet_target *p = t->partners; p; p = p->next_partner)
 		p->reads = p->given;
+	t->put_off = false;
 	fleet_begin_turn(t, now);
 	t->start_from_us = t->spent_us;
 	return (struct fleet_order){.what = FLEET_START, .target = i, .why = why};

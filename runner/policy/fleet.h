@@ -80,7 +80,6 @@ struct fleet_target {
 	/* A partner: inputs that the main build has not read, and those that its present cell
 	 * reads. */
 	uint64_t given, reads;
-	bool measures; /* a main build: a partner's inputs wait to be read */
 	/* Set by fleet_read() and fleet_take_stats(). */
 	struct effective clock;
 	bool fuzzes;			    /* its present cell has read its seeds */
@@ -100,6 +99,8 @@ struct fleet_target {
 	bool forges;   /* its engine's numbers are impossible: its finds do not count */
 	bool cut;      /* its turn ends now */
 	bool woken;    /* it has changed: it gets one turn before others */
+	bool measures; /* a main build: a partner's inputs wait to be read */
+	bool put_off;  /* a main build: fleet_put_off() in this turn */
 	/* A user skipped it: other targets come first until one has started, or none can start. */
 	bool passed;
 	bool next;		/* a user wants it before all others, until it is started */
@@ -181,7 +182,9 @@ void fleet_ended(struct fleet_target *t, enum fleet_end end);
  * killed before it saved the coverage.  Edges that a strategy found count, and edges of partners
  * count for these.  True: edges were counted for partners. */
 bool fleet_seeded(struct fleet_target *t, uint64_t cov);
-/* A partner saved so many new inputs. */
+/* The main build leaves what partners gave for a later turn: too many of these inputs fail. */
+void fleet_put_off(struct fleet_target *t);
+/* A partner saved so many new inputs, or has saved them in an earlier run. */
 void fleet_gave(struct fleet *f, struct fleet_target *t, uint64_t inputs);
 /* Statistics of the engine: totals of the present cell.  A partner's `cov` and its limits do not
  * count. */

@@ -110,10 +110,17 @@ static bool fleet_credit(struct fleet_target *t, uint64_t more)
 /* The partners' inputs are read.  The turn was for that, so the target competes for another one. */
 static void fleet_has_measured(struct fleet_target *t)
 {
-	t->cut |= t->measures;
+	t->cut |= t->measures && !t->put_off;
 	t->measures = false;
 	for (const struct fleet_target *p = t->partners; p; p = p->next_partner)
-		t->measures |= p->given > 0;
+		t->measures |= p->given > 0 && !t->put_off && !t->forges;
+}
+
+void fleet_put_off(struct fleet_target *t)
+{
+	for (struct fleet_target *p = t->partners; p; p = p->next_partner)
+		p->reads = 0;
+	t->put_off = t->partners != NULL;
 }
 
 bool fleet_seeded(struct fleet_target *t, uint64_t cov)
@@ -122,10 +129,13 @@ bool fleet_seeded(struct fleet_target *t, uint64_t cov)
 	uint64_t more = t->known && most > t->curve.cov ? most - t->curve.cov : 0;
 	bool credited = false;
 
-	if (t->main || t->forges)
+	if (t->main)
 		return false;
-	if (!t->known || !strategies_seeded(&t->strategies,
-					    t->rule.kind == RULE_PRICE ? t->rule.price : 0, more)) {
+	if (t->forges)
+		(void)fleet_credit(t, 0);
+	else if (!t->known ||
+		 !strategies_seeded(&t->strategies, t->rule.kind == RULE_PRICE ? t->rule.price : 0,
+				    more)) {
 		credited = fleet_credit(t, more) && more > 0;
 		if (t->known)
 			curve_raise(&t->curve, cov);
@@ -142,7 +152,7 @@ void fleet_gave(struct fleet *f, struct fleet_target *t, uint64_t inputs)
 	if (!t->main || inputs == 0)
 		return;
 	t->given += inputs;
-	t->main->measures = true;
+	t->main->measures = !t->main->forges;
 	f->idle_until_us = 0;
 }
 
@@ -152,8 +162,10 @@ bool fleet_take_stats(struct fleet_target *t, const struct fleet_news *n)
 
 	if (!n->fuzzes)
 		return false;
-	if (!t->known) /* the coverage of its seeds */
-		curve_begin(&t->curve, t->forges || t->main ? 0 : n->cov);
+	if (!t->known && !t->forges && t->main) /* with what an earlier run of it found */
+		curve_begin(&t->curve, t->curve.cov);
+	else if (!t->known)
+		curve_begin(&t->curve, t->forges ? 0 : n->cov); /* the coverage of its seeds */
 	t->known = t->fuzzes = true;
 	if (t->forges)
 		return false;

@@ -108,13 +108,22 @@ static void gave(void *arg, const struct job *j, uint64_t inputs)
 	fleet_gave(&r->dispatch.fleet, j->fleet, inputs);
 }
 
-/* The fleet's target of the main build; NULL: this is a main build. */
-static struct fleet_target *main_of(const struct run *r, const struct target *t)
+/* The job of the main build; NULL: this is a main build. */
+static const struct job *main_of(const struct run *r, const struct target *t)
 {
 	for (size_t i = 0; t->of && i < r->n; i++)
 		if (strcmp(r->jobs[i].target->name, t->of) == 0)
-			return r->jobs[i].fleet;
+			return &r->jobs[i];
 	return NULL;
+}
+
+/* What a job saved in an earlier run, and its main build did not read, is read now. */
+static void give_unread(struct run *r, const struct job *j)
+{
+	const struct job *main = main_of(r, j->target);
+
+	if (main)
+		gave(r, j, job_inputs_since(j, main->partners_read_us));
 }
 
 /* On a small machine the symbolizer gets the memory that is left beside the target. */
@@ -136,18 +145,20 @@ static void make_jobs(struct run *r, struct plan *plan)
 	r->rows = xcalloc(plan->n, sizeof(*r->rows));
 	for (; r->n < plan->n; r->n++) {
 		struct plan_entry *p = &plan->v[r->n];
+		const struct job *main = main_of(r, p->target);
 
 		if (p->cfg.disk < smallest)
 			smallest = p->cfg.disk;
 		fit_symbolizer(r, &p->cfg);
 		dispatch_join(&r->dispatch, r->n, &p->cfg,
 			      job_strategies(p->target, &p->cfg, plan->n == 1),
-			      main_of(r, p->target), p->target->variant);
+			      main ? main->fleet : NULL, p->target->variant);
 		for (size_t i = 0; i < p->target->n_variants; i++)
 			fit_symbolizer(r, &p->variants[i]);
 		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, p->variants, r->n,
 			 &r->dispatch.targets[r->n]);
 		job_load_progress(&r->jobs[r->n]);
+		give_unread(r, &r->jobs[r->n]);
 	}
 	r->dispatch.jobs = r->jobs;
 	if (r->o.total_us)

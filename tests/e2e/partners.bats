@@ -11,10 +11,10 @@ setup() {
 
 teardown() { e2e_teardown; }
 
-# gated_config OPEN [MORE]: the main build and another one, with short turns.
+# gated_config OPEN [MAIN [TURN]]: the main build and another one, with short turns.
 gated_config() {
-	config '"minimize_time": "off", "strategies": true' "\"turn\": \"2s\"${2:+, $2}"
-	jq --arg main "$GATED/main" --arg open "$1" '.discovery = [
+	config '"minimize_time": "off", "strategies": true' "\"turn\": \"${3:-2s}\""
+	jq --arg main "${2:-$GATED/main}" --arg open "$1" '.discovery = [
 		{type: "directory", path: $main},
 		{type: "directory", path: $open, variant: "open", role: "fuzz"}]' \
 		"$STATE/config.json" >"$STATE/config.new"
@@ -28,6 +28,20 @@ run_gated() { # SECONDS [OPTION...]
 		--max-total-time "$((time * TIMES))s" "$@"
 	echo "$output"
 	LOGS=$(last_logs)
+}
+
+# Kills a run in the turn of the other build.
+fuzz_open_only() {
+	"$FUZZCELL" run --plain --state-dir "$STATE" --max-total-time 120s >"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	wait_until 60 grep -q 'gated_fuzzer@open started' "$WORK/out"
+	wait_until 60 some_inputs
+	kill -9 "$PID"
+	wait "$PID" || true
+}
+
+some_inputs() {
+	[ "$(find "$STATE"/work/*/gated_fuzzer@open/corpus -type f 2>/dev/null | wc -l)" -gt 100 ]
 }
 
 stat_of() { # NAME KEY
@@ -51,7 +65,8 @@ stat_of() { # NAME KEY
 	echo "$output"
 	[[ $output == *'build:open '*' in '* ]]
 	# Its merge took from the other build's inputs what it needs.
-	[ "$(stat_of gated_fuzzer .corpus.edges)" -gt 200 ]
+	[ "$(stat_of gated_fuzzer .corpus.verdict)" = '"late"' ] ||
+		[ "$(stat_of gated_fuzzer .corpus.edges)" -gt 200 ]
 	[ "$(ledger '[.[].fuzzer] | unique | join(" ")')" = gated_fuzzer@open ]
 	[ "$(stat_of gated_fuzzer .failures_total)" -eq 0 ]
 	# The next run knows what each of them found, and finds it only once.
@@ -72,6 +87,35 @@ stat_of() { # NAME KEY
 	run_gated 6
 	[ "$(stat_of gated_fuzzer .execs)" -gt 1000 ]
 	[[ $output == *'open/gated_fuzzer: named like a target, but has no fuzzing entry point'* ]]
+}
+
+# bats test_tags=slow
+@test "inputs that fail only in the main build do not keep it from fuzzing" {
+	local failures
+	gated_config "$GATED/open" "$GATED/strict" 8s
+	run_gated 60
+	[ "$status" -eq 0 ]
+	[ "$(stat_of gated_fuzzer .cov)" -gt 100 ]
+	[ "$(stat_of gated_fuzzer .execs)" -gt 10000 ]
+	grep -q '"gated_fuzzer": {' "$STATE"/crashes/*/record.json
+	# They stay in the other build's corpus, and are not run again.
+	failures=$(find "$STATE/quarantine/gated_fuzzer" -type f | wc -l)
+	[ "$failures" -gt 0 ]
+	find "$STATE/quarantine/gated_fuzzer" -type f -printf '%f\n' | head -n 1 | {
+		read -r one
+		[ -e "$STATE/corpus/gated_fuzzer@open/$one" ] || [ -e "$STATE/corpus/gated_fuzzer/$one" ]
+	}
+}
+
+# bats test_tags=slow
+@test "what was not read before a run ended, or was killed, is read and counted in the next" {
+	fuzz_open_only
+	run_gated 12
+	# No edges but those of the seeds are of unknown origin.
+	[ "$(stat_of gated_fuzzer '.strategies["build:open"].edges')" -gt 100 ]
+	[ "$(stat_of gated_fuzzer '.cov - ([.strategies[].edges] | add)')" -lt 20 ]
+	run_gated 6
+	[ "$(stat_of gated_fuzzer '.strategies["build:open"].edges')" -le "$(stat_of gated_fuzzer .cov)" ]
 }
 
 # bats test_tags=slow

@@ -80,9 +80,10 @@ $(COVERED): $(PLANTED_DIR)/covered_variant.c $(PLANTED_HEADS) $(PLANTED_DIR)/tar
 	@mv $@.new $@
 
 # A main build with a gate that it cannot see, and another build, which gets behind the gate.
-GATED := $(patsubst %,$B/gated/%/gated_fuzzer,main open)
+GATED := $(patsubst %,$B/gated/%/gated_fuzzer,main open strict)
 
 $B/gated/open/gated_fuzzer: PLANTED_BUILD = -DGATED_OPEN
+$B/gated/strict/gated_fuzzer: PLANTED_BUILD = -DGATED_STRICT
 $(GATED): $(PLANTED_DIR)/gated_variant.c $(PLANTED_HEADS) $(PLANTED_DIR)/targets.mk
 	@mkdir -p $(@D)
 	$(call brief,CC)$(FUZZCC) $(PLANTED_CFLAGS) -fsanitize=fuzzer,address $(PLANTED_BUILD) -o $@.new $<

@@ -35,6 +35,7 @@ static struct progress job_build_known(const struct job *j)
 		p.strategies = j->fleet->strategies;
 		p.strategies.owed = strategies_owed(&j->fleet->strategies);
 	}
+	p.partners_read_us = j->partners_read_us;
 	snprintf(p.forged, sizeof(p.forged), "%s", j->claims.forged ? j->claims.text : "");
 	return p;
 }
@@ -51,6 +52,7 @@ void job_load_progress(struct job *j)
 	if (*warning)
 		job_set_note(j, "%s", warning);
 	j->build = p.build;
+	job_partners_recall(j, p.partners_read_us);
 	if (!*p.build.id)
 		return;
 	if (!j->cfg->plateau.forget && file_id_look(j->target->binary, &now) &&

@@ -120,6 +120,8 @@ static void job_cell_seeded(struct job *j, uint64_t cov)
 	if (fleet_seeded(j->fleet, cov))
 		joblog_note(&j->log, "inputs of other builds reach %llu new edges",
 			    (unsigned long long)(cov - before));
+	if (j->fleet->partners && !j->fleet->put_off)
+		job_has_read_partners(j);
 }
 
 static void job_cell_on_line(void *arg, struct slice line)
@@ -478,6 +480,15 @@ static void judge_others(struct job *j, const struct cell_facts *f, enum failure
 	fleet_strategy_failed(j->fleet, !*j->fuzzing->engine.artifact);
 }
 
+/* Whether an input that the job may have from another build ended the cell while it read seeds: it
+ * is left out from now on, and is no reason to give the target up. */
+static bool job_cell_read_borrowed(const struct job *j, const struct cell_facts *f,
+				   enum failure what)
+{
+	return what != FAILURE_NONE && f->started && !f->fuzzed && *j->fuzzing->engine.artifact &&
+	       !j->puts_off && job_borrows(j);
+}
+
 void job_judge(struct job *j, const struct cell_end *end)
 {
 	struct cell_facts f = facts_of(j, end);
@@ -504,10 +515,14 @@ void job_judge(struct job *j, const struct cell_end *end)
 		judge_others(j, &f, what, end);
 		return;
 	}
-	job_count_health(j, what);
-	if (what != FAILURE_NONE) {
+	if (what != FAILURE_NONE)
 		job_count_failures(j, what, 1);
-		j->stillborn += !f.fuzzed;
+	if (job_cell_read_borrowed(j, &f, what)) {
+		job_borrowed_failed(j);
+		j->forgiven++;
+	} else {
+		job_count_health(j, what);
+		j->stillborn += what != FAILURE_NONE && !f.fuzzed;
 	}
 	g.failures = j->failures_total - j->forgiven;
 	g.stillborn = j->stillborn;

@@ -54,6 +54,13 @@ void job_count_failures(struct job *j, enum failure what, uint64_t n);
 void job_count_taken(struct job *j);
 /* files.c: the inputs of other targets reached new edges. */
 void job_others_help(struct job *j);
+/* files.c: whether the job reads inputs of the target's other builds; one of them failed (puts_off:
+ * too many did); all were read. */
+bool job_borrows(const struct job *j);
+void job_borrowed_failed(struct job *j);
+void job_has_read_partners(struct job *j);
+/* files.c: the progress of an earlier run. */
+void job_partners_recall(struct job *j, uint64_t read_us);
 /* files.c: the files saved until now do not count any more. */
 void job_disk_forgive(struct job *j);
 /* build.c: the build's open crashes are checked before its next cell. */

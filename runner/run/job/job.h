@@ -260,7 +260,13 @@ struct job {
 	struct job_program program;
 	unsigned collects; /* failed attempts in a row to save results, for want of a resource */
 	bool others_help;  /* the cell reached new edges with inputs of other targets */
-	bool uncollected;  /* the working directory still has results that could not be saved */
+	/* Inputs of the target's other builds that ended a cell of this turn while it read them. */
+	unsigned borrowed_failed;
+	bool puts_off;	      /* the turn leaves the others of these inputs out */
+	uint64_t prepared_us; /* clock_real_us() when the working directory was last laid out */
+	/* A main build: it has read the inputs that its other builds had until then. */
+	uint64_t partners_read_us;
+	bool uncollected; /* the working directory still has results that could not be saved */
 	struct workdir_seeds seeds;
 	struct workdir_found found; /* sums over all cells; some members stay 0 */
 	/* Disk space of the present cell, and of files saved from earlier cells.  A walk counts the
@@ -396,6 +402,9 @@ void job_settle(struct job *j);
 void job_revive(struct job *j);
 /* Loads the progress of earlier runs.  Call it before job_start(). */
 void job_load_progress(struct job *j);
+/* The inputs in the corpus of a job that are newer than that time (clock_real_us()).  It reads a
+ * directory. */
+uint64_t job_inputs_since(const struct job *j, uint64_t real_us);
 /* Whether the binary exists and has changed since the job last looked at it: when the last turn
  * began or, before the first turn, when the run began. */
 bool job_other_binary(const struct job *j);

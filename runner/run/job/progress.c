@@ -126,6 +126,8 @@ static bool progress_read_all(const json_t *from, struct progress *p)
 		return false;
 	memcpy(p->build.id, build, DIGEST_SHA1_HEX);
 	read_forged(from, p);
+	/* An older file does not have it. */
+	(void)read_count(json_object_get(from, "partners_read_us"), &p->partners_read_us);
 	p->curve.window_f1 = json_number_value(f1);
 	p->build.binary.mtime_ns = json_integer_value(mtime);
 	p->build.binary.ctime_ns = json_integer_value(ctime);
@@ -193,6 +195,9 @@ static json_t *to_json(const struct progress *p)
 	if (r == 0 && *p->forged)
 		r = json_object_set_new(j, "forged", json_string(p->forged));
 
+	if (r == 0 && p->partners_read_us)
+		r = json_object_set_new(j, "partners_read_us",
+					json_integer((json_int_t)p->partners_read_us));
 	for (size_t i = 0; r == 0 && i < NUMBERS; i++)
 		r = json_object_set_new(j, numbers[i].name,
 					json_integer((json_int_t)*progress_number_at(&copy, i)));

@@ -27,6 +27,7 @@ struct progress {
 	struct share_health health;
 	struct strategies strategies; /* only arms and owed */
 	uint64_t edges_total;
+	uint64_t partners_read_us; /* job.partners_read_us */
 	/* The first impossible number of its engine, because of which all its numbers are ignored;
 	 * "": the build is believed. */
 	char forged[160];

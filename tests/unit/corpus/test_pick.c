@@ -142,6 +142,27 @@ static void what_helped_is_kept(void **state)
 	close(mine);
 }
 
+/* The corpus of another build is no other target's, and what is not the target's own can go. */
+static void of_another_build(void **state)
+{
+	int mine = make_dir_at(corpora, "mine"), theirs = make_dir_at(corpora, "mine@memory");
+	struct err e;
+
+	(void)state;
+	put_many(theirs, "m", 10);
+	assert_int_equal(pick_others(corpora, "mine", others, &e), 0);
+	assert_int_equal(entries(dir.fd, "others"), 0);
+	put_many(seeds, "m", 8);
+	put(seeds, "in the work tree");
+	put(mine, "m 3");
+	assert_int_equal(pick_leave_out(seeds, theirs, mine, &e), 0);
+	assert_int_equal(entries(seeds, "."), 2);
+	assert_true(holds(seeds, name_of("m 3"), "m 3"));
+	assert_int_equal(entries(theirs, "."), 10);
+	close(mine);
+	close(theirs);
+}
+
 static void errors_are_told(void **state)
 {
 	struct err e;
@@ -151,6 +172,7 @@ static void errors_are_told(void **state)
 	assert_true(pick_part(closed, 1, &e) < 0);
 	assert_true(pick_others(closed, "mine", others, &e) < 0);
 	assert_true(pick_keep(closed, others, &e) < 0);
+	assert_true(pick_leave_out(others, closed, others, &e) < 0);
 	close(closed);
 }
 
@@ -161,6 +183,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(strange_files_are_left_out, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(alone_there_are_none, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(what_helped_is_kept, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(of_another_build, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(errors_are_told, each_setup, each_teardown),
 };
 

@@ -60,6 +60,26 @@ static void its_finds_are_those_of_the_main_build(void **state)
 	assert_true(m.v[PARTNER].spent_us > m.v[MAIN].spent_us);
 }
 
+/* What an earlier run left unread is read first, by the main build. */
+static void the_main_build_begins(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin_group(&m, 2);
+	m.v[MAIN].curve.build_us = 1000 * S; /* not fresh, as its partner is */
+	m.v[MAIN].known = true;
+	fleet_gave(&m.f, &m.v[PARTNER], 1);
+	m.begins = reads;
+	read_cov = 0;
+	each_finds = 30;
+	run(&m, 1);
+	assert_int_equal(m.v[PARTNER].curve.cov, 30);
+	run(&m, 900); /* its own first statistics change nothing */
+	assert_true(m.v[PARTNER].known);
+	assert_int_equal(m.v[PARTNER].curve.cov, 30);
+}
+
 static void finds_are_shared_by_inputs(void **state)
 {
 	struct fleet_target *t;
@@ -91,6 +111,48 @@ static void finds_are_shared_by_inputs(void **state)
 	m.v[SECOND].reads = 5;
 	assert_true(fleet_seeded(t, 171));
 	assert_int_equal(m.v[SECOND].curve.cov, 26);
+}
+
+/* A turn that leaves gifts for later counts nothing, and another gift brings the next turn. */
+static void gifts_are_put_off(void **state)
+{
+	struct fleet_news n = {.fuzzes = true, .cov = 50, .edges_total = 500};
+	struct fleet_target *t;
+	struct sim m;
+
+	(void)state;
+	begin_group(&m, 2);
+	t = &m.v[MAIN];
+	(void)fleet_take_stats(t, &n);
+	fleet_gave(&m.f, &m.v[PARTNER], 9);
+	m.v[PARTNER].reads = 9;
+	fleet_put_off(t);
+	assert_false(fleet_seeded(t, 60));
+	assert_false(t->measures || t->cut);
+	assert_int_equal(m.v[PARTNER].given, 9);
+	assert_int_equal(m.v[PARTNER].curve.cov, 0);
+	fleet_gave(&m.f, &m.v[PARTNER], 1);
+	assert_true(t->measures);
+}
+
+/* Nothing counts for a partner of a main build that forges its numbers, and nothing waits. */
+static void a_forging_main_build_measures_nothing(void **state)
+{
+	struct fleet_news n = {.fuzzes = true, .cov = 50, .edges_total = 500};
+	struct fleet_target *t;
+	struct sim m;
+
+	(void)state;
+	begin_group(&m, 2);
+	t = &m.v[MAIN];
+	(void)fleet_take_stats(t, &n);
+	fleet_gave(&m.f, &m.v[PARTNER], 9);
+	m.v[PARTNER].reads = 9;
+	fleet_forged(t);
+	assert_false(fleet_seeded(t, 90));
+	assert_int_equal(m.v[PARTNER].curve.cov, 0);
+	fleet_gave(&m.f, &m.v[PARTNER], 9);
+	assert_false(t->measures);
 }
 
 /* --- turns --------------------------------------------------------------------- */
@@ -197,7 +259,10 @@ static void it_ends_without_its_main_build(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(its_finds_are_those_of_the_main_build),
+    cmocka_unit_test(the_main_build_begins),
     cmocka_unit_test(finds_are_shared_by_inputs),
+    cmocka_unit_test(gifts_are_put_off),
+    cmocka_unit_test(a_forging_main_build_measures_nothing),
     cmocka_unit_test(a_resting_main_build_only_reads),
     cmocka_unit_test(a_winning_main_build_reads_too),
     cmocka_unit_test(they_leave_together),
