@@ -182,7 +182,8 @@ void fleet_ended(struct fleet_target *t, enum fleet_end end);
  * killed before it saved the coverage.  Edges that a strategy found count, and edges of partners
  * count for these.  True: edges were counted for partners. */
 bool fleet_seeded(struct fleet_target *t, uint64_t cov);
-/* The main build leaves what partners gave for a later turn: too many of these inputs fail. */
+/* The main build leaves what partners gave for a later turn: too many of these inputs fail, or its
+ * strategy reads a part of them. */
 void fleet_put_off(struct fleet_target *t);
 /* A partner saved so many new inputs, or has saved them in an earlier run. */
 void fleet_gave(struct fleet *f, struct fleet_target *t, uint64_t inputs);

@@ -131,6 +131,8 @@ bool fleet_seeded(struct fleet_target *t, uint64_t cov)
 
 	if (t->main)
 		return false;
+	if (strategy_reads_less(t->strategies.now))
+		fleet_put_off(t);
 	if (t->forges)
 		(void)fleet_credit(t, 0);
 	else if (!t->known ||

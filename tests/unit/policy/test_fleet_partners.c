@@ -133,6 +133,12 @@ static void gifts_are_put_off(void **state)
 	assert_int_equal(m.v[PARTNER].curve.cov, 0);
 	fleet_gave(&m.f, &m.v[PARTNER], 1);
 	assert_true(t->measures);
+	/* A cell that reads a part of the corpus does not show what they reach. */
+	t->put_off = false;
+	t->strategies.now = STRATEGY_SUBSET;
+	m.v[PARTNER].reads = 10;
+	assert_false(fleet_seeded(t, 80));
+	assert_int_equal(m.v[PARTNER].given, 10);
 }
 
 /* Nothing counts for a partner of a main build that forges its numbers, and nothing waits. */
