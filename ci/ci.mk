@@ -30,7 +30,7 @@ e2e: all targets
 # tag "host" excludes single tests that would show nothing else there.
 VM_NOT   := bugs build build_cell builds claims control corpus corpus_commands corpus_intree coverage crash disk doctor \
 	    fetch_limits health \
-	    history json metrics notify odd_files operations outbox owner push regress serve shared strategies terminal timeouts \
+	    history json metrics notify odd_files operations outbox owner partners push regress serve shared strategies terminal timeouts \
 	    token_env triage trigger truth variants verdict words
 VM_TESTS := $(filter-out $(VM_NOT:%=tests/e2e/%.bats),$(wildcard tests/e2e/*.bats))
 vm: all targets
