@@ -14,7 +14,7 @@ printf 'FU' >"$tmp/seeds/fu"
 printf 'x' >"$tmp/seeds/x"
 printf 'a="b\n' >"$tmp/bad.dict"
 root=$here/../../..
-cc -std=c11 -D_GNU_SOURCE -I"$root" -o "$tmp/launch" "$here/launch.c" "$root"/runner/engine/*.c \
+cc -std=c11 -D_GNU_SOURCE -I"$root" -o "$tmp/launch" "$here/launch.c" "$root"/runner/engine/*.c "$root"/runner/engine/*/*.c \
 	"$root"/base/buf.c "$root"/base/err.c "$root"/base/fault.c "$root"/base/scan.c "$root"/base/sys.c
 build() { "$clang" -g -O0 -w -fsanitize="$2" -o "$tmp/$1" "$here/target.c"; }
 build asan fuzzer,address
