@@ -82,8 +82,10 @@ static uint64_t lost_us(const struct fleet_target *t)
 
 void fleet_rebuilt(struct fleet_target *t)
 {
+	/* A partner's first build in a run may have found what the main build read before. */
+	if (t->known || !t->main)
+		t->curve = (struct curve){0};
 	t->known = t->fuzzes = t->unpaying = t->at_cap = t->forges = t->cut = false;
-	t->curve = (struct curve){0};
 	t->health = (struct share_health){0};
 	strategies_forget(&t->strategies);
 	t->held_us = 0;
