@@ -75,7 +75,8 @@ static void the_main_build_begins(void **state)
 	each_finds = 30;
 	run(&m, 1);
 	assert_int_equal(m.v[PARTNER].curve.cov, 30);
-	fleet_rebuilt(&m.v[PARTNER]); /* it is identified, and then its first statistics come */
+	m.v[PARTNER].known = false; /* it is identified, and then its first statistics come */
+	fleet_rebuilt(&m.v[PARTNER]);
 	run(&m, 900);
 	assert_true(m.v[PARTNER].known);
 	assert_int_equal(m.v[PARTNER].curve.cov, 30);
