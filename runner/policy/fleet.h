@@ -76,7 +76,7 @@ struct fleet_target {
 	struct strategies strategies;
 	/* A partner: its main build, and the next partner of that; a main build: its partners. */
 	struct fleet_target *main, *next_partner, *partners;
-	const char *build;
+	const char *build; /* a partner's name, as in struct fleet_member */
 	/* A partner: inputs that the main build has not read, and those that its present cell
 	 * reads. */
 	uint64_t given, reads;
@@ -92,8 +92,9 @@ struct fleet_target {
 	bool blocked;	     /* there is no memory for the target now */
 	bool fits_after_one; /* there is memory for it when any one running target has left */
 	bool due;	     /* set by turns_set(): it must get its first turn now */
-	/* The last answer of its rule, in a continuous run.  Both last longer than a time of
-	 * waiting: the floor starts an unpaying target, and the turn does not make it pay. */
+	/* The last answer of its rule, in a continuous run or with partners.  Both last longer than
+	 * a time of waiting: the floor starts an unpaying target, and the turn does not make it
+	 * pay. */
 	bool at_cap;   /* it reached its cap */
 	bool unpaying; /* it does not pay, and has found nothing since */
 	bool forges;   /* its engine's numbers are impossible: its finds do not count */
@@ -230,7 +231,7 @@ enum fleet_what {
 	/* Another target won the next turn, fewer targets may run, its rule holds, or
 	 * (continuous) it reached its cap. */
 	FLEET_PAUSE,
-	FLEET_REST,    /* continuous: it is paused and rests, because it does not pay */
+	FLEET_REST,    /* continuous, or with partners: it is paused and rests: it does not pay */
 	FLEET_REST_ON, /* continuous: it waits, and rests now: its rule held for hold_us */
 	FLEET_TRY,     /* it is paused, and goes on with another strategy */
 	FLEET_PLATEAU, /* it leaves the fleet, because it does not pay */

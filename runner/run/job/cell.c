@@ -486,7 +486,7 @@ static bool job_cell_read_borrowed(const struct job *j, const struct cell_facts 
 				   enum failure what)
 {
 	return what != FAILURE_NONE && f->started && !f->fuzzed && *j->fuzzing->engine.artifact &&
-	       !j->puts_off && job_borrows(j);
+	       !j->puts_off && job_lender(j, 0);
 }
 
 void job_judge(struct job *j, const struct cell_end *end)

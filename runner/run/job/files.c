@@ -2,11 +2,8 @@
 /* A job's working directory: child processes lay it out before a cell, and collect it afterwards.
  * Also the disk space of the job's files. */
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/fs.h"
 #include "base/sys.h"
 #include "base/task.h"
-#include "runner/corpus/pick.h"
 #include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "runner/targets/counters.h"
@@ -16,7 +13,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static void job_files_add_dir(const struct job *j, const char *what, const char *build,
@@ -33,101 +29,9 @@ static void job_files_add_dir(const struct job *j, const char *what, const char 
  * failed once may fail again, and the corpora of the target's other builds that fuzz. */
 static void job_files_add_ours(const struct job *j, struct strv *dirs)
 {
-	const struct target *t = j->target;
-
-	job_files_add_dir(j, "regressions", t->name, dirs);
-	if (t->of)
-		job_files_add_dir(j, "corpus", t->of, dirs);
-	for (size_t i = 0; i < t->n_variants; i++)
-		if (t->variants[i].role == ROLE_FUZZ)
-			job_files_add_dir(j, "corpus", t->variants[i].name, dirs);
-}
-
-bool job_borrows(const struct job *j)
-{
-	const struct target *t = j->target;
-	bool any = t->of != NULL;
-
-	for (size_t i = 0; i < t->n_variants; i++)
-		any = any || t->variants[i].role == ROLE_FUZZ;
-	return any;
-}
-
-/* Inputs of other builds may fail so often, and for this part of a turn's time. */
-enum { BORROWED_FAILURES = 16, BORROWED_PART = 4 };
-
-void job_borrowed_failed(struct job *j)
-{
-	uint64_t took = clock_mono_us() - j->began_us;
-
-	j->borrowed_failed++;
-	j->puts_off |= j->borrowed_failed >= BORROWED_FAILURES && took > j->turn_us / BORROWED_PART;
-}
-
-void job_has_read_partners(struct job *j)
-{
-	j->partners_read_us = j->prepared_us;
-}
-
-void job_partners_recall(struct job *j, uint64_t read_us)
-{
-	j->partners_read_us = read_us;
-}
-
-uint64_t job_inputs_since(const struct job *j, uint64_t real_us)
-{
-	_autoclose_ int corpus = -1;
-	CLEANUP(closedir_p) DIR *d = NULL;
-	const struct dirent *ent;
-	uint64_t n = 0;
-	struct stat st;
-	struct err e;
-
-	if (state_open_corpus(j->env->state, j->target->name, &corpus, &e) < 0 ||
-	    !(d = sys_opendirat(corpus, ".")))
-		return 0;
-	while ((ent = sys_readdir(d)))
-		n += ent->d_name[0] != '.' &&
-		     fstatat(corpus, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		     (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC +
-			     (uint64_t)st.st_mtim.tv_nsec / 1000 >=
-			 real_us;
-	return n;
-}
-
-/* Leaves the inputs of one other build out. */
-static int job_files_leave_out(const struct job *j, const char *build, int seeds, int corpus,
-			       struct err *e)
-{
-	_autoclose_ int theirs = -1;
-	char path[300];
-
-	snprintf(path, sizeof(path), "corpus/%s", build);
-	if (faccessat(j->env->state->dirfd, path, F_OK, 0) < 0)
-		return 0;
-	if (fs_open_dir(j->env->state->dirfd, path, &theirs, e) < 0)
-		return err_code(e);
-	return pick_leave_out(seeds, theirs, corpus, e);
-}
-
-/* So many inputs of other builds failed that the turn would have no time to fuzz. */
-static int job_files_put_off(const struct job *j, int corpus, struct err *e)
-{
-	const struct target *t = j->target;
-	_autoclose_ int seeds = -1;
-	char path[300];
-	int r;
-
-	if (!j->puts_off)
-		return 0;
-	snprintf(path, sizeof(path), "%s/seeds", t->name);
-	r = fs_open_dir(j->env->dirs->work, path, &seeds, e);
-	if (r == 0 && t->of)
-		r = job_files_leave_out(j, t->of, seeds, corpus, e);
-	for (size_t i = 0; r == 0 && i < t->n_variants; i++)
-		if (t->variants[i].role == ROLE_FUZZ)
-			r = job_files_leave_out(j, t->variants[i].name, seeds, corpus, e);
-	return r;
+	job_files_add_dir(j, "regressions", j->target->name, dirs);
+	for (size_t i = 0; job_lender(j, i); i++)
+		job_files_add_dir(j, "corpus", job_lender(j, i), dirs);
 }
 
 /* The result of the child that prepares. */
@@ -165,7 +69,7 @@ static int job_files_prepare_work(void *arg, struct buf *out, struct err *e)
 	    .rights = &j->target->rights,
 	    .n_theirs = j->target->seed_dirs.n,
 	    .n_ours = j->cfg->seeds.n,
-	    .quarantine = job_borrows(j) ? j->env->quarantine : -1,
+	    .quarantine = job_lender(j, 0) ? j->env->quarantine : -1,
 	};
 	struct prepared done = {0};
 	struct strv dirs = {0};
@@ -251,7 +155,7 @@ static int job_files_collect_others(const struct job *j, int corpus, struct err 
 {
 	int r = job_strategy_collect(j, corpus, e);
 
-	return r == 0 ? job_files_put_off(j, corpus, e) : r;
+	return r == 0 ? job_partners_put_off(j, corpus, e) : r;
 }
 
 static int job_files_collect_work(void *arg, struct buf *out, struct err *e)
@@ -267,7 +171,7 @@ static int job_files_collect_work(void *arg, struct buf *out, struct err *e)
 	    .crashes = j->env->dirs->crashes,
 	    .quarantine = j->env->quarantine,
 	    .triage = j->env->triage,
-	    .borrows = job_borrows(j),
+	    .borrows = job_lender(j, 0) != NULL,
 	    .engine = j->target->engine,
 	    .cause = job_files_cause_of(j),
 	    .unanswered = j->fuzzing && j->fuzzing->asked && j->fuzzing->dump_sent,
@@ -397,9 +301,7 @@ int job_prepare(struct job *j, struct err *e)
 {
 	struct task *t;
 
-	j->borrowed_failed = 0;
-	j->puts_off = false;
-	j->prepared_us = clock_real_us();
+	job_partners_begin(j);
 	return task_start(j->env->loop, job_files_prepare_work, j, job_files_on_prepared, j, &t, e);
 }
 

@@ -54,13 +54,6 @@ void job_count_failures(struct job *j, enum failure what, uint64_t n);
 void job_count_taken(struct job *j);
 /* files.c: the inputs of other targets reached new edges. */
 void job_others_help(struct job *j);
-/* files.c: whether the job reads inputs of the target's other builds; one of them failed (puts_off:
- * too many did); all were read. */
-bool job_borrows(const struct job *j);
-void job_borrowed_failed(struct job *j);
-void job_has_read_partners(struct job *j);
-/* files.c: the progress of an earlier run. */
-void job_partners_recall(struct job *j, uint64_t read_us);
 /* files.c: the files saved until now do not count any more. */
 void job_disk_forgive(struct job *j);
 /* build.c: the build's open crashes are checked before its next cell. */
@@ -165,6 +158,19 @@ bool job_strategy_has_others(const struct job *j);
  * block: call them in a child process. */
 MUST_CHECK int job_strategy_prepare(const struct job *j, struct err *e);
 MUST_CHECK int job_strategy_collect(const struct job *j, int corpus, struct err *e);
+
+/* partners.c: the name of the i-th other build that lends the job its inputs; NULL: no more.
+ */
+const char *job_lender(const struct job *j, size_t i);
+/* The working directory is laid out; one of these inputs failed while a cell read it (job.puts_off:
+ * too many did); all were read; the progress of an earlier run. */
+void job_partners_begin(struct job *j);
+void job_borrowed_failed(struct job *j);
+void job_has_read_partners(struct job *j);
+void job_partners_recall(struct job *j, uint64_t read_us);
+/* If too many failed, removes the rest from the working directory's seeds.  It blocks: call it in a
+ * child process. */
+MUST_CHECK int job_partners_put_off(const struct job *j, int corpus, struct err *e);
 
 /* row.c: adds a point to the job's curves, if it is time for one.  rss: memory of its cell; end:
  * the cell has just ended.  job_end_series() ends the curves with the job. */

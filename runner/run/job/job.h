@@ -260,13 +260,7 @@ struct job {
 	struct job_program program;
 	unsigned collects; /* failed attempts in a row to save results, for want of a resource */
 	bool others_help;  /* the cell reached new edges with inputs of other targets */
-	/* Inputs of the target's other builds that ended a cell of this turn while it read them. */
-	unsigned borrowed_failed;
-	bool puts_off;	      /* the turn leaves the others of these inputs out */
-	uint64_t prepared_us; /* clock_real_us() when the working directory was last laid out */
-	/* A main build: it has read the inputs that its other builds had until then. */
-	uint64_t partners_read_us;
-	bool uncollected; /* the working directory still has results that could not be saved */
+	bool uncollected;  /* the working directory still has results that could not be saved */
 	struct workdir_seeds seeds;
 	struct workdir_found found; /* sums over all cells; some members stay 0 */
 	/* Disk space of the present cell, and of files saved from earlier cells.  A walk counts the
@@ -349,6 +343,13 @@ struct job {
 	uint64_t coverage_s;	  /* when the last report was tried, Unix seconds; 0: never */
 	uint64_t coverage_lent;	  /* memory that the run lent for it */
 	uint64_t coverage_merges; /* merges that gained inputs since then */
+
+	/* --- Written by partners.c: inputs of the target's other builds. */
+	unsigned borrowed_failed; /* they ended a cell of this turn while it read them */
+	bool puts_off;		  /* the turn leaves the rest of them out */
+	uint64_t prepared_us;	  /* clock_real_us() when the working directory was last laid out */
+	/* A main build: it has read what its other builds had until then. */
+	uint64_t partners_read_us;
 
 	/* --- Each written by one file more: claims.c, words.c, row.c. */
 	struct job_claims claims;

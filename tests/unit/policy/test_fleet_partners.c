@@ -115,19 +115,25 @@ static void finds_are_shared_by_inputs(void **state)
 	assert_int_equal(m.v[SECOND].curve.cov, 26);
 }
 
+/* A main build with 50 edges, which reads nine inputs of its partner. */
+static struct fleet_target *begin_gift(struct sim *m)
+{
+	struct fleet_news n = {.fuzzes = true, .cov = 50, .edges_total = 500};
+
+	begin_group(m, 2);
+	(void)fleet_take_stats(&m->v[MAIN], &n);
+	fleet_gave(&m->f, &m->v[PARTNER], 9);
+	m->v[PARTNER].reads = 9;
+	return &m->v[MAIN];
+}
+
 /* A turn that leaves gifts for later counts nothing, and another gift brings the next turn. */
 static void gifts_are_put_off(void **state)
 {
-	struct fleet_news n = {.fuzzes = true, .cov = 50, .edges_total = 500};
-	struct fleet_target *t;
 	struct sim m;
+	struct fleet_target *t = begin_gift(&m);
 
 	(void)state;
-	begin_group(&m, 2);
-	t = &m.v[MAIN];
-	(void)fleet_take_stats(t, &n);
-	fleet_gave(&m.f, &m.v[PARTNER], 9);
-	m.v[PARTNER].reads = 9;
 	fleet_put_off(t);
 	assert_false(fleet_seeded(t, 60));
 	assert_false(t->measures || t->cut);
@@ -146,16 +152,10 @@ static void gifts_are_put_off(void **state)
 /* Nothing counts for a partner of a main build that forges its numbers, and nothing waits. */
 static void a_forging_main_build_measures_nothing(void **state)
 {
-	struct fleet_news n = {.fuzzes = true, .cov = 50, .edges_total = 500};
-	struct fleet_target *t;
 	struct sim m;
+	struct fleet_target *t = begin_gift(&m);
 
 	(void)state;
-	begin_group(&m, 2);
-	t = &m.v[MAIN];
-	(void)fleet_take_stats(t, &n);
-	fleet_gave(&m.f, &m.v[PARTNER], 9);
-	m.v[PARTNER].reads = 9;
 	fleet_forged(t);
 	assert_false(fleet_seeded(t, 90));
 	assert_int_equal(m.v[PARTNER].curve.cov, 0);

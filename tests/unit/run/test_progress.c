@@ -10,6 +10,7 @@
 static struct progress grown(void)
 {
 	struct progress p = {.edges_total = 4000,
+			     .partners_read_us = UINT64_C(1700000000000000),
 			     .build.before_cov = 10,
 			     .build.before_total = 20,
 			     .build.binary = {.size = 5, .mtime_ns = -7, .ctime_ns = 9},
@@ -57,6 +58,7 @@ static void what_is_saved_is_loaded(void **state)
 	assert_memory_equal(q.strategies.arms, p.strategies.arms, sizeof(p.strategies.arms));
 	assert_int_equal(q.strategies.owed, STRATEGY_SUBSET);
 	assert_int_equal(q.edges_total, 4000);
+	assert_int_equal(q.partners_read_us, p.partners_read_us);
 	assert_int_equal(q.build.before_cov, 10);
 	assert_string_equal(q.forged, "");
 	snprintf(p.forged, sizeof(p.forged), "7 edges\n reached");
