@@ -65,30 +65,30 @@ enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice 
 	return engine->artifact(name);
 }
 
+static const struct engine_ops *const engines[] = {&engine_libfuzzer};
+enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
+
 const struct engine_ops *engine_at(size_t i)
 {
-	static const struct engine_ops *const engines[] = {&engine_libfuzzer};
-
-	return i < sizeof(engines) / sizeof(engines[0]) ? engines[i] : NULL;
+	return i < ENGINES ? engines[i] : NULL;
 }
 
 const struct engine_ops *engine_find(const char *name)
 {
-	size_t i = 0;
-
-	while (engine_at(i) && strcmp(engine_at(i)->name, name) != 0)
-		i++;
-	return engine_at(i);
+	for (size_t i = 0; i < ENGINES; i++)
+		if (strcmp(engines[i]->name, name) == 0)
+			return engines[i];
+	return NULL;
 }
 
 bool engine_any_flag_ok(struct slice flag, char why[160])
 {
 	char other[160];
 
-	if (engine_at(0)->flag_ok(flag, why))
+	if (engines[0]->flag_ok(flag, why))
 		return true;
-	for (size_t i = 1; engine_at(i); i++)
-		if (engine_at(i)->flag_ok(flag, other))
+	for (size_t i = 1; i < ENGINES; i++)
+		if (engines[i]->flag_ok(flag, other))
 			return true;
 	return false;
 }

@@ -414,6 +414,10 @@ checked_all() {
 			"$(sha1sum <"$WORK/builds/memory/sanitizers_fuzzer" | cut -d ' ' -f 1)" ]
 }
 
+crashes_of_memory() {
+	[ "$(ledger '[.[] | select(.fuzzer == "sanitizers_fuzzer@memory")] | length')" -eq "$1" ]
+}
+
 # bats test_tags=slow
 @test "a variant that is rebuilt during a continuous run runs the corpus again" {
 	mkdir "$WORK/builds"
@@ -431,8 +435,10 @@ checked_all() {
 	run checked_all
 	[ "$status" -ne 0 ]
 	wait_until 120 checked_all
+	# The crash may wait for its replays, behind those of the main builds.
+	wait_until 120 crashes_of_memory 1
 	"$FUZZCELL" stop --now --state-dir "$STATE"
 	wait "$PID" || true
 	PID=
-	[ "$(ledger '[.[] | select(.fuzzer == "sanitizers_fuzzer@memory")] | length')" -eq 1 ]
+	crashes_of_memory 1
 }
