@@ -10,17 +10,22 @@ static int64_t nanoseconds(const struct timespec *t)
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
+struct file_id file_id_of(const struct stat *st)
+{
+	return (struct file_id){
+	    .size = (uint64_t)st->st_size,
+	    .mtime_ns = nanoseconds(&st->st_mtim),
+	    .ctime_ns = nanoseconds(&st->st_ctim),
+	};
+}
+
 bool file_id_look(const char *path, struct file_id *ret)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0 || st.st_size <= 0)
 		return false;
-	*ret = (struct file_id){
-	    .size = (uint64_t)st.st_size,
-	    .mtime_ns = nanoseconds(&st.st_mtim),
-	    .ctime_ns = nanoseconds(&st.st_ctim),
-	};
+	*ret = file_id_of(&st);
 	return true;
 }
 

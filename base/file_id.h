@@ -11,6 +11,8 @@ struct file_id {
 	int64_t mtime_ns;
 	int64_t ctime_ns; /* needed because a reproducible build fixes mtime_ns */
 };
+struct stat;
+struct file_id file_id_of(const struct stat *st);
 /* False: the file is missing, empty, or stat() fails. */
 bool file_id_look(const char *path, struct file_id *ret);
 /* Whether the file has not changed.  Files that are not known (size 0) are never the same. */

@@ -64,14 +64,14 @@ static int host_make_dirs(struct cell_host *h, struct err *e)
 	return r < 0 ? err_wrap(e, "runtime directory '%s'", h->dir) : 0;
 }
 
-static int compile_filter(struct cell_host *h, struct err *e)
+static int compile_filter(enum cell_profile profile, char **ret, struct err *e)
 {
 	_autofree_ uint8_t *program = NULL;
 	size_t n;
-	int r = seccomp_compile(h->profile, &program, &n, e);
+	int r = seccomp_compile(profile, &program, &n, e);
 
 	if (r == 0)
-		h->filter = bundle_base64(program, n);
+		*ret = bundle_base64(program, n);
 	return r;
 }
 
@@ -117,7 +117,8 @@ static int host_fill(struct cell_host *h, const struct cell_host_opts *o, struct
 	take_null_back();
 	if (rootless_check(cgroup_tree_layout(h->tree), e) < 0 ||
 	    crun_open_mounts(cgroup_tree_layout(h->tree), &h->mounts, e) < 0 ||
-	    crun_check(h->crun, h->mounts, e) < 0 || compile_filter(h, e) < 0 ||
+	    crun_check(h->crun, h->mounts, e) < 0 ||
+	    compile_filter(h->profile, &h->filter, e) < 0 ||
 	    sealed_program("fuzzcell-init", init_begin, (size_t)(init_end - init_begin), &h->init,
 			   e) < 0 ||
 	    root_plan_new(NULL, &h->plan, e) < 0 || take_limits(h, e) < 0)
@@ -163,6 +164,7 @@ void cell_host_free(struct cell_host *h)
 	close_p(&h->cells_fd);
 	root_plan_free(h->plan);
 	free(h->filter);
+	free(h->filter_shared);
 	free(h->crun_state);
 	free(h->crun);
 	free(h->dir);
@@ -185,6 +187,22 @@ static bool sets_mounts(void)
 	       (errno != ENOSYS && errno != EPERM);
 }
 
+/* The filter of a cell; borrowed. */
+static int filter_of(struct cell_host *h, const struct cell_spec *spec, const char **ret,
+		     struct err *e)
+{
+	int r = 0;
+
+	*ret = h->filter;
+	if (!spec->shared_memory || h->profile != CELL_ENGINE)
+		return 0;
+	if (!h->filter_shared)
+		r = compile_filter(CELL_ENGINE_SHARED, &h->filter_shared, e);
+	if (r == 0)
+		*ret = h->filter_shared;
+	return r;
+}
+
 static int write_config(struct cell_host *h, int dir, const struct cell_spec *spec,
 			const struct root_plan *plan, struct err *e)
 {
@@ -193,16 +211,14 @@ static int write_config(struct cell_host *h, int dir, const struct cell_spec *sp
 			   .plan = plan,
 			   .profile = h->profile,
 			   .recursive = sets_mounts(),
-			   .filter = h->filter,
 			   .listener = listener,
 			   .files_hard = h->files_hard,
 			   .memlock_hard = h->memlock_hard};
 	_autofree_ char *json = NULL;
 	_autoclose_ int fd = -1;
-	int r = bundle_json(&b, &json, e);
 
-	if (r < 0)
-		return r;
+	if (filter_of(h, spec, &b.filter, e) < 0 || bundle_json(&b, &json, e) < 0)
+		return err_code(e);
 	fd = sys_openat(dir, "config.json", O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return err_sys(e, "make config.json");

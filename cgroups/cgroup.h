@@ -105,6 +105,9 @@ struct cgroup_limits {
 	uint32_t cpu_milli;   /* CPU quota: 1000 is one CPU; 0: no limit */
 	uint32_t cpu_weight;  /* CPU weight: 1..10000; 0: 100; on v1 scaled to cpu.shares */
 	uint32_t pids_max;    /* number of processes and threads; 0: no limit */
+	/* At the memory limit the kernel kills one process, not the whole group (v2).  On v1 it
+	 * always kills one. */
+	bool kills_one;
 };
 
 struct cgroup;

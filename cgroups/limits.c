@@ -84,7 +84,7 @@ static void memory_v2(const struct cgroup_limits *lim, bool has_swap, struct lis
 	add_bytes(l, "memory.high", lim->memory_high, "max");
 	add(l, CG_MEMORY, "memory.swap.max", CG_BYTES, "%s", lim->memory_max ? "0" : "max");
 	l->at[l->n - 1].may_lack = !has_swap;
-	add(l, CG_MEMORY, "memory.oom.group", CG_TEXT, "1");
+	add(l, CG_MEMORY, "memory.oom.group", CG_TEXT, "%d", !lim->kills_one);
 }
 
 static void cpu_v1(const struct cgroup_limits *lim, unsigned weight, struct list *l)

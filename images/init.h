@@ -15,6 +15,12 @@ enum { INIT_SOCKET = 3, INIT_PROGRAM = 4 };
 /* The path with which crun executes process 1, which is no file in the cell. */
 #define INIT_PATH "/proc/self/fd/4"
 
+/* A program of this name is not a file: process 1 runs the program argv[1] once for each input
+ * argv[2], argv[3], ... (images/init/each.h).  At the signal EACH_DUMP, the program gets SIGABRT.
+ */
+#define INIT_EACH "fuzzcell-each"
+enum { EACH_DUMP = 15 /* SIGTERM */ };
+
 enum init_event {
 	/* The sender is the process that executes the program next.  Its number is not used again
 	 * before the next byte. */

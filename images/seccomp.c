@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/socket.h>
@@ -101,6 +102,10 @@ static const struct rule build_rules[] = {
 #include "images/syscalls_build.inc"
 };
 
+static const struct rule shared_rules[] = {
+#include "images/syscalls_shared.inc"
+};
+
 #undef NETWORK
 #define NETWORK(call_, arg_, value_, why) WHEN_EQ_(call_, arg_, value_)
 #define WHEN_EQ_(call_, arg_, value_) \
@@ -123,11 +128,16 @@ static const char *const dropped_in_builds[] = {
 #include "images/syscalls_build.inc"
 };
 
+static bool is_build(enum cell_profile p)
+{
+	return p == CELL_BUILD || p == CELL_BUILD_NETWORK;
+}
+
 /* Whether a rule for engines also applies to the profile. */
 static bool seccomp_is_for(const struct rule *rule, enum cell_profile profile)
 {
 	for (size_t i = 0; i < sizeof(dropped_in_builds) / sizeof(dropped_in_builds[0]); i++)
-		if (profile != CELL_ENGINE && strcmp(rule->call, dropped_in_builds[i]) == 0)
+		if (is_build(profile) && strcmp(rule->call, dropped_in_builds[i]) == 0)
 			return false;
 	return true;
 }
@@ -196,7 +206,9 @@ int seccomp_compile(enum cell_profile profile, uint8_t **ret, size_t *ret_n, str
 	for (size_t i = 0; r == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (seccomp_is_for(&rules[i], profile))
 			r = add_rule(ctx, &rules[i], e);
-	if (r == 0 && profile != CELL_ENGINE)
+	if (r == 0 && profile == CELL_ENGINE_SHARED)
+		r = add_rules(ctx, shared_rules, sizeof(shared_rules) / sizeof(shared_rules[0]), e);
+	if (r == 0 && is_build(profile))
 		r = add_rules(ctx, build_rules, sizeof(build_rules) / sizeof(build_rules[0]), e);
 	if (r == 0 && profile == CELL_BUILD_NETWORK)
 		r = add_rules(ctx, network_rules, sizeof(network_rules) / sizeof(network_rules[0]),

@@ -31,7 +31,7 @@ static int recover_target(struct lost *l, const char *target, struct err *e)
 	    .crashes = l->crashes,
 	    .quarantine = l->quarantine,
 	    .triage = l->triage,
-	    .engine = engine_at(0), /* the directory does not tell */
+	    .engine = workdir_engine(l->work, target),
 	    .lost = true,
 	};
 	int r = state_open_corpus(l->s, target, &corpus, e);

@@ -4,12 +4,14 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
 #include "runner/targets/discover.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -170,6 +172,14 @@ static int workdir_leave_out(const struct workdir_prepare *p, int seeds, struct 
 	return errno ? err_sys(e, "list the quarantine of '%s'", p->target) : 0;
 }
 
+static int workdir_add_seed(const struct workdir_prepare *p, int seeds, struct err *e)
+{
+	struct store_sum ignored = {0};
+	char hex[STORE_NAME];
+
+	return p->needs_seed ? store_bytes(SLICE("0"), seeds, &ignored, hex, e) : 0;
+}
+
 int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, char note[200],
 		    struct err *e)
 {
@@ -193,6 +203,8 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 		return err_wrap(e, "prepare '%s'", p->target);
 	add_seed_dirs(p, seeds, &sum, note);
 	r = workdir_leave_out(p, seeds, &sum, e);
+	if (r == 0)
+		r = workdir_add_seed(p, seeds, e);
 	*ret = sum;
 	return r;
 }
@@ -420,6 +432,87 @@ static int workdir_each(int at, struct collecting *k,
 	return r == 0 && !ent && errno ? err_sys(e, "list a working directory") : r;
 }
 
+/* Opens a directory that the cell may have made, a component of the path after the other: none of
+ * them may be a link. */
+static int workdir_open_below(int at, const char *path, int *ret, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct slice rest = slice_of(path), part;
+	char name[NAME_MAX + 1];
+	int r = 0;
+
+	while (r == 0 && rest.n > 0) {
+		_autoclose_ int up = take_fd(&fd);
+
+		if (!scan_until(&rest, '/', NAME_MAX, &part)) {
+			part = rest;
+			rest.n = 0;
+		} else {
+			(void)scan_lit(&rest, SLICE("/"));
+		}
+		(void)snprintf(name, sizeof(name), "%.*s", (int)part.n, part.p);
+		r = fs_unlock_dir(up < 0 ? at : up, name, e);
+		if (r == 0)
+			r = fs_open_dir(up < 0 ? at : up, name, &fd, e);
+	}
+	if (r == 0)
+		*ret = take_fd(&fd);
+	return r;
+}
+
+/* Moves the files of one of the engine's directories to artifacts/ or corpus/. */
+static int workdir_flatten_one(struct collecting *k, const struct engine_dir *dir, struct err *e)
+{
+	const struct engine_ops *engine = k->c->engine;
+	_autoclose_ int from = -1;
+	CLEANUP(closedir_p) DIR *d = NULL;
+	const struct dirent *ent;
+	struct err none;
+	unsigned n = 0;
+
+	/* The engine did not come so far, or the target has put another thing there. */
+	if (workdir_open_below(k->artifacts, dir->path, &from, &none) < 0)
+		return 0;
+	d = sys_opendirat(from, ".");
+	if (!d)
+		return err_sys(e, "open '%s'", dir->path);
+	while ((ent = sys_readdir(d))) {
+		struct slice name = slice_of(ent->d_name);
+		bool ours = dir->fails ? engine->artifact(name) != ENGINE_ARTIFACT_NONE
+				       : engine->input(name);
+
+		if (!ours)
+			continue;
+		if (++n > WORKDIR_FILES_MAX) {
+			k->sum->skipped++;
+			return 0;
+		}
+		if (sys_rename_to(from, ent->d_name, dir->fails ? k->artifacts : k->inputs,
+				  ent->d_name) < 0)
+			return err_sys(e, "move '%s/%s'", dir->path, ent->d_name);
+	}
+	return errno ? err_sys(e, "list '%s'", dir->path) : 0;
+}
+
+/* Lays the files of an engine's own directories where those of every engine are, and removes the
+ * rest of the directories. */
+static int workdir_flatten(struct collecting *k, struct err *e)
+{
+	const struct engine_dir *dirs = k->c->engine->dirs;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && dirs && dirs[i].path; i++)
+		r = workdir_flatten_one(k, &dirs[i], e);
+	for (size_t i = 0; r == 0 && dirs && dirs[i].path; i++) {
+		char top[NAME_MAX + 1];
+
+		(void)snprintf(top, sizeof(top), "%.*s", (int)strcspn(dirs[i].path, "/"),
+			       dirs[i].path);
+		r = fs_remove_tree(k->artifacts, top, e);
+	}
+	return r;
+}
+
 static int remove_artifact(struct collecting *k, const char *name, struct err *e)
 {
 	return fs_remove_tree(k->artifacts, name, e);
@@ -493,8 +586,10 @@ static int collect_other(struct collecting *k, const char *name, struct err *e)
 /* Collects artifacts first: a failing input must not come back with the corpus. */
 static int collect_all(struct collecting *k, struct err *e)
 {
-	int r = workdir_each(k->artifacts, k, remove_junk, e);
+	int r = workdir_flatten(k, e);
 
+	if (r == 0)
+		r = workdir_each(k->artifacts, k, remove_junk, e);
 	if (r == 0)
 		r = collect_named(k, e);
 	if (r == 0)
@@ -544,6 +639,45 @@ static int open_places(struct collecting *k, struct err *e)
 	if (r == 0 && fs_open_dir(k->dir, "seeds", &k->seeds, e) == -ENOENT)
 		return 0; /* the layout is incomplete: no cell ran */
 	return r;
+}
+
+size_t workdir_read(int work, const char *path, struct file_id *io, size_t cap, char *text)
+{
+	_autoclose_ int dir = -1;
+	_autoclose_ int fd = -1;
+	const char *slash = strrchr(path, '/');
+	_autofree_ char *up = xstrndup(path, (size_t)(slash - path));
+	struct file_id now;
+	struct stat st;
+	struct err e;
+	ssize_t n;
+
+	if (workdir_open_below(work, up, &dir, &e) < 0)
+		return 0;
+	fd = sys_openat(dir, slash + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	now = file_id_of(&st);
+	if (file_id_same(&now, io))
+		return 0;
+	*io = now;
+	n = sys_pread(fd, text, cap, 0);
+	return n > 0 ? (size_t)n : 0;
+}
+
+const struct engine_ops *workdir_engine(int work, const char *target)
+{
+	const struct engine_ops *engine;
+
+	for (size_t i = 0; (engine = engine_at(i)); i++)
+		for (const struct engine_dir *d = engine->dirs; d && d->path; d++) {
+			char path[PATH_MAX];
+
+			(void)snprintf(path, sizeof(path), "%s/artifacts/%s", target, d->path);
+			if (faccessat(work, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+				return engine;
+		}
+	return engine_at(0);
 }
 
 int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, struct buf *names,

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file_id.h"
 #include "base/owner.h"
 #include "runner/engine/engine.h"
 
@@ -17,7 +18,8 @@
  *   seeds/      read-only for the cell: the persistent corpus (hard links) and
  *               all in-tree seeds, each named by the SHA-1 of its content
  *   others/     read-only for the cell, only for some cells: inputs of other targets (pick.h)
- * Both functions block (copying, syncing): run them in a child process.  Everything in corpus/ and
+ * An engine with directories of its own (engine_ops.dirs) makes them in artifacts/.
+ * All functions block (copying, syncing): run them in a child process.  Everything in corpus/ and
  * artifacts/ is hostile.  Only regular files count.  They are opened without following links and
  * without waiting. */
 
@@ -41,6 +43,7 @@ struct workdir_prepare {
 	 * directories are in the state directory. */
 	const struct rights *rights;
 	size_t n_theirs, n_ours;
+	bool needs_seed; /* the engine does not start without an input: one of a byte is added */
 	/* Directory of the state with inputs that are left out, <target>/<sha1>: see
 	 * workdir_collect.borrows.  -1: none. */
 	int quarantine;
@@ -49,6 +52,12 @@ struct workdir_seeds {
 	uint64_t files, bytes;
 	uint64_t skipped; /* too large, unreadable, damaged */
 };
+/* Reads the beginning of a file that the cell may have written, below work/<run>.  No part of the
+ * path may be a link.  Returns the number of bytes; 0: there is no such file, or it is the one
+ * that *io describes.  It never waits. */
+size_t workdir_read(int work, const char *path, struct file_id *io, size_t cap, char *text);
+/* The engine of a killed run's directory, by the directories in it. */
+const struct engine_ops *workdir_engine(int work, const char *target);
 /* note: a text about the skipped files; "" if there are none. */
 MUST_CHECK int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret,
 			       char note[200], struct err *e);

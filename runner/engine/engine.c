@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/engine/afl/afl.h"
 #include "runner/engine/libfuzzer/libfuzzer.h"
 
 void engine_cmd_done(struct engine_cmd *c)
@@ -36,6 +37,7 @@ const char *engine_artifact_name(enum engine_artifact a)
 	case ENGINE_ARTIFACT_SYSCALL:
 		return "syscall";
 	case ENGINE_ARTIFACT_NONE:
+	case ENGINE_ARTIFACT_COUNT:
 		break;
 	}
 	return NULL;
@@ -49,23 +51,24 @@ static bool engine_is_hex(struct slice s)
 	return true;
 }
 
-enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice name)
+enum engine_artifact engine_saved(struct slice name)
 {
-	static const enum engine_artifact ours[] = {ENGINE_ARTIFACT_PIDS, ENGINE_ARTIFACT_SYSCALL};
 	enum { SHA1_HEX = 40 };
 
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		const char *kind = engine_artifact_name(ours[i]);
+	for (enum engine_artifact a = 1; a < ENGINE_ARTIFACT_COUNT; a++) {
+		const char *kind = engine_artifact_name(a);
 		struct slice rest = name;
 
 		if (kind && scan_lit(&rest, slice_of(kind)) && scan_lit(&rest, SLICE("-")))
-			return rest.n == SHA1_HEX && engine_is_hex(rest) ? ours[i]
-									 : ENGINE_ARTIFACT_NONE;
+			return rest.n == SHA1_HEX && engine_is_hex(rest) ? a : ENGINE_ARTIFACT_NONE;
 	}
-	return engine->artifact(name);
+	return ENGINE_ARTIFACT_NONE;
 }
 
-static const struct engine_ops *const engines[] = {&engine_libfuzzer};
+static const struct engine_ops *const engines[] = {
+    &engine_libfuzzer,
+    &engine_afl,
+};
 enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
 
 const struct engine_ops *engine_at(size_t i)

@@ -20,6 +20,7 @@ struct engine_fuzz {
 	const char *const *seed_dirs; /* read-only, NULL-terminated */
 	const char *artifact_dir;     /* writable, without a slash at the end */
 	const char *dict;	      /* NULL: none */
+	const char *companion;	      /* a second build (engine_ops.companion); NULL: none */
 	uint64_t max_time_s;	      /* a second safeguard: our own deadline comes first */
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
@@ -173,6 +174,7 @@ enum engine_artifact {
 	/* Not from an engine: the cell's end determines these kinds, not the artifact's name. */
 	ENGINE_ARTIFACT_PIDS,
 	ENGINE_ARTIFACT_SYSCALL,
+	ENGINE_ARTIFACT_COUNT,
 };
 /* "crash", "slow-unit", ...: the first part of a saved artifact's name; NULL for
  * ENGINE_ARTIFACT_NONE. */
@@ -187,6 +189,13 @@ enum engine_word {
 };
 typedef void engine_word_fn(void *arg, struct slice word, enum engine_word from);
 
+/* A directory of a job's working directory in which an engine leaves files, beside corpus/ and
+ * artifacts/. */
+struct engine_dir {
+	const char *path; /* below artifacts/: "default/queue"; NULL after the last */
+	bool fails;	  /* it has artifacts; else inputs */
+};
+
 struct engine_ops {
 	const char *name;
 	/* A binary that contains one of these strings uses this engine.  NULL-terminated. */
@@ -195,6 +204,7 @@ struct engine_ops {
 			       struct err *e);
 	MUST_CHECK int (*replay)(const struct engine_replay *job, struct engine_cmd *ret,
 				 struct err *e);
+	/* NULL: the engine does not measure inputs, and its corpus is not merged. */
 	MUST_CHECK int (*measure)(const struct engine_measure *job, struct engine_cmd *ret,
 				  struct err *e);
 	/* NULL: the engine cannot minimise. */
@@ -213,18 +223,39 @@ struct engine_ops {
 	/* signo 0: the process exited with code. */
 	enum engine_end (*classify)(const struct engine_state *s, int code, int signo);
 	enum engine_artifact (*artifact)(struct slice name);
+	/* Files of its own directories (NULL: it has none) are inputs if `input` accepts their
+	 * names, and artifacts if `artifact` knows their names. */
+	const struct engine_dir *dirs;
+	bool (*input)(struct slice name);
+	/* A file below artifacts/ with statistics: `line` gets its lines, too.  NULL: there are
+	 * none but in the output. */
+	const char *stats_file;
+	/* After a failure of the target it saves the input and goes on.  Its processes share the
+	 * target's cell, so a target that the kernel kills for its memory does not end it. */
+	bool goes_on;
+	/* A replay's command runs each input in a process of its own, with the input as its only
+	 * argument and as standard input: fuzzcell starts them one after the other. */
+	bool one_input;
+	bool needs_seed;    /* it does not start without an input */
+	bool shared_memory; /* its cell uses System V shared memory */
+	bool strategies;    /* `fuzz` heeds the strategies of struct engine_fuzz */
+	/* What is appended to a program's name for a second build of it that the engine uses, too;
+	 * NULL: it uses none. */
+	const char *companion;
 	/* On this signal, the engine ends between two inputs and prints its closing statistics.
 	 * (A stop file would cost a system call per input.) */
 	int stop_signal;
-	/* On this signal, the engine writes the current input as an artifact and ends. */
+	/* On this signal, the engine writes the current input as an artifact and ends.  If it
+	 * cannot, this is another signal that ends it soon, and the input is lost. */
 	int dump_signal;
 };
 
-/* One line for each engine, in the order of the search for marks; NULL after the last. */
+/* All engines; NULL after the last.  A program with marks of several engines is of the last one: a
+ * driver for other engines may have the entry point of the first. */
 const struct engine_ops *engine_at(size_t i);
 
-/* The kind of a saved artifact, <kind>-<sha1>.  Accepts the engine's kinds and our own kinds. */
-enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice name);
+/* The kind of a saved artifact, <kind>-<sha1>, whichever engine found it. */
+enum engine_artifact engine_saved(struct slice name);
 
 const struct engine_ops *engine_find(const char *name); /* NULL: unknown */
 /* Whether some engine's user may set this flag, for a target that is not known yet; false with the

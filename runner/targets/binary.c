@@ -15,19 +15,28 @@
  * across the border.  From 128 KiB on, malloc() would map new pages for each program. */
 enum { BLOCK = 1 << 16, OVERLAP = 256 };
 
-static const struct engine_ops *engine_in(const char *p, size_t n)
+static bool has_mark(const struct engine_ops *engine, const char *p, size_t n)
+{
+	for (const char *const *m = engine->marks; *m; m++) {
+		size_t len = strlen(*m);
+
+		if (len <= OVERLAP && memmem(p, n, *m, len))
+			return true;
+	}
+	return false;
+}
+
+/* Sets *io to the last engine of the table with a mark there, if it comes behind *io there. */
+static void engine_in(const char *p, size_t n, const struct engine_ops **io)
 {
 	const struct engine_ops *engine;
+	bool behind = !*io;
 
 	for (size_t i = 0; (engine = engine_at(i)); i++) {
-		for (const char *const *m = engine->marks; *m; m++) {
-			size_t len = strlen(*m);
-
-			if (len <= OVERLAP && memmem(p, n, *m, len))
-				return engine;
-		}
+		if (behind && has_mark(engine, p, n))
+			*io = engine;
+		behind |= engine == *io;
 	}
-	return NULL;
 }
 
 /* Refuses object files and core dumps of a target, which contain its strings too. */
@@ -49,7 +58,7 @@ static int binary_search(int fd, uint64_t from, uint64_t to, char *block, uint64
 	size_t kept = 0;
 
 	*ret = NULL;
-	for (uint64_t at = from; at < to && !*ret;) {
+	for (uint64_t at = from; at < to;) {
 		uint64_t want = to - at < BLOCK ? to - at : BLOCK;
 		size_t n, keep;
 		ssize_t got;
@@ -65,7 +74,7 @@ static int binary_search(int fd, uint64_t from, uint64_t to, char *block, uint64
 		at += (uint64_t)got;
 		*io_searched += (uint64_t)got;
 		n = kept + (size_t)got;
-		*ret = engine_in(block, n);
+		engine_in(block, n, ret);
 		keep = n < OVERLAP ? n : OVERLAP;
 		memmove(block, block + n - keep, keep);
 		kept = keep;

@@ -13,7 +13,7 @@
 
 /* A name that OSS-Fuzz gives to builds. */
 struct variants_known {
-	const char *name; /* "address": its name of the sanitizer */
+	const char *name; /* "address": its name of the sanitizer; "afl": of the engine */
 	/* The sanitizer as sanitizer_missing() knows it; NULL: it cannot be seen in a program. */
 	const char *kind;
 	enum target_role role; /* beside a main build */

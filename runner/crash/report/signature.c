@@ -388,6 +388,9 @@ static const char *place_family(const struct crash_report *r)
 	    {CRASH_ASAN, "Null-dereference", "null"},
 	    {CRASH_UBSAN, "Divide-by-zero", "divide"},
 	    {CRASH_ASAN, "Floating-point-exception", "divide"},
+	    /* ASan reports abort(3) where an engine has no handler for it. */
+	    {CRASH_ENGINE, "Fatal-signal", "signal"},
+	    {CRASH_ASAN, "Abrt", "signal"},
 	    {CRASH_UBSAN, "Invalid-bool-value", "value"},
 	    {CRASH_UBSAN, "Invalid-enum-value", "value"},
 	    {CRASH_MSAN, "Use-of-uninitialized-value", "value"},

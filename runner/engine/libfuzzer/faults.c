@@ -3,79 +3,8 @@
 #include "base/digest.h"
 #include "runner/engine/libfuzzer/libfuzzer.h"
 
-/* Parses reports of libFuzzer and of the sanitizers, and libFuzzer's errors about its own start.
- * The formats are those of compiler-rt of LLVM 14 to 19. */
-
-static size_t libfuzzer_faults_put(char *to, size_t at, size_t cap, struct slice s)
-{
-	for (size_t i = 0; i < s.n && at + 1 < cap; i++, at++) {
-		to[at] = s.p[i];
-		if (s.p[i] < ' ' || s.p[i] > '~')
-			to[at] = '?';
-	}
-	to[at] = '\0';
-	return at;
-}
-
-static bool cut_end(struct slice *io, struct slice tail)
-{
-	if (io->n < tail.n || memcmp(io->p + io->n - tail.n, tail.p, tail.n) != 0)
-		return false;
-	io->n -= tail.n;
-	return true;
-}
-
-static void libfuzzer_faults_cut_at(struct slice *io, struct slice needle)
-{
-	const char *hit = io->n ? memmem(io->p, io->n, needle.p, needle.n) : NULL;
-
-	if (hit)
-		io->n = (size_t)(hit - io->p);
-}
-
-/* Cuts the text before the first address: "heap-buffer-overflow on address 0x602.. at pc 0x.." is
- * the same failure at every address. */
-static struct slice without_addresses(struct slice text)
-{
-	libfuzzer_faults_cut_at(&text, SLICE(" (pid="));
-	libfuzzer_faults_cut_at(&text, SLICE(" (pc "));
-	libfuzzer_faults_cut_at(&text, SLICE(" 0x"));
-	if (!cut_end(&text, SLICE(" on address")) &&
-	    !cut_end(&text, SLICE(" on unknown address")) && !cut_end(&text, SLICE(" on")))
-		cut_end(&text, SLICE(":"));
-	return text;
-}
-
-static const struct slice undefined = {"UndefinedBehaviorSanitizer: ", 28};
-
-/* Whether a new report replaces the current fault.  A program may continue after undefined
- * behaviour, so another tool's report is more serious. */
-static bool gives_way(const struct engine_state *io, enum engine_fault f, struct slice tool)
-{
-	if (io->fault == ENGINE_FAULT_ENGINE)
-		return f != ENGINE_FAULT_ENGINE;
-	return f != ENGINE_FAULT_ENGINE && !slice_eq(tool, undefined) &&
-	       strncmp(io->fault_text, undefined.p, undefined.n) == 0;
-}
-
-/* The first report counts; later reports are its consequences.  There are three exceptions:
- * - Any report replaces an error of the engine.
- * - Any other tool's report replaces undefined behaviour.
- * - libFuzzer's timeout and out-of-memory replace everything, because they end the process. */
-static void set_fault(struct engine_state *io, enum engine_fault f, struct slice tool,
-		      struct slice text)
-{
-	bool final = f == ENGINE_FAULT_TIMEOUT || f == ENGINE_FAULT_OOM;
-	size_t n;
-
-	if (io->fault == f && io->fault_text[0] && !gives_way(io, f, tool))
-		return;
-	if (!final && io->fault != ENGINE_FAULT_NONE && !gives_way(io, f, tool))
-		return;
-	io->fault = f;
-	n = libfuzzer_faults_put(io->fault_text, 0, sizeof(io->fault_text), tool);
-	libfuzzer_faults_put(io->fault_text, n, sizeof(io->fault_text), without_addresses(text));
-}
+/* Parses reports of libFuzzer, and its errors about its own start.  The formats are those of
+ * compiler-rt of LLVM 14 to 19. */
 
 /* Parses the text behind "libFuzzer: ". */
 static void on_libfuzzer(struct slice in, struct engine_state *io)
@@ -108,42 +37,10 @@ static void on_libfuzzer(struct slice in, struct engine_state *io)
 			 * from the allocating thread. */
 			if (!io->fault && scan_lit(&rest, SLICE(" (used: ")))
 				io->own_thread = true;
-			set_fault(io, kinds[i].fault, SLICE("libFuzzer: "), in);
+			engine_set_fault(io, kinds[i].fault, SLICE("libFuzzer: "), in);
 			return;
 		}
 	}
-}
-
-static bool libfuzzer_faults_is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* "==1==ERROR: AddressSanitizer: ...", "WARNING: ThreadSanitizer: ...", "SUMMARY: ...":
- * before ends behind "Sanitizer: ". */
-static void on_sanitizer(struct slice before, struct slice text, struct engine_state *io)
-{
-	enum { TOOL_MAX = 40 };
-	size_t n = SLICE("Sanitizer: ").n;
-	struct slice tool = {before.p + before.n - n, n};
-	bool leak;
-
-	while (tool.p > before.p && libfuzzer_faults_is_letter(tool.p[-1]) && tool.n < TOOL_MAX) {
-		tool.p--;
-		tool.n++;
-	}
-	before.n -= tool.n;
-	/* Only MSan and TSan print reports as warnings.  A warning of ASan is not a report. */
-	if (cut_end(&before, SLICE("WARNING: "))) {
-		if (!slice_eq(tool, SLICE("MemorySanitizer: ")) &&
-		    !slice_eq(tool, SLICE("ThreadSanitizer: ")))
-			return;
-	} else if (!cut_end(&before, SLICE("ERROR: ")) && !cut_end(&before, SLICE("SUMMARY: "))) {
-		return;
-	}
-	leak = slice_eq(tool, SLICE("LeakSanitizer: ")) ||
-	       (text.n > 7 && memmem(text.p, text.n, "byte(s) leaked", 14));
-	set_fault(io, leak ? ENGINE_FAULT_LEAK : ENGINE_FAULT_CRASH, tool, text);
 }
 
 static void on_artifact(struct slice path, struct engine_state *io)
@@ -154,7 +51,7 @@ static void on_artifact(struct slice path, struct engine_state *io)
 		slice_skip(&path, (size_t)(slash - path.p) + 1);
 	if (libfuzzer_artifact(path) == ENGINE_ARTIFACT_NONE)
 		return;
-	libfuzzer_faults_put(io->artifact, 0, sizeof(io->artifact), path);
+	slice_print(path, sizeof(io->artifact), io->artifact);
 	io->input_printed.known = false;
 }
 
@@ -216,14 +113,9 @@ static void libfuzzer_faults_reports(struct slice line, struct engine_state *io)
 {
 	struct slice rest = line;
 
-	if (slice_find(&rest, SLICE("Sanitizer: ")))
-		on_sanitizer((struct slice){line.p, (size_t)(rest.p - line.p)}, rest, io);
-	rest = line;
+	sanitizer_line(line, io);
 	if (slice_find(&rest, SLICE("libFuzzer: ")))
 		on_libfuzzer(rest, io);
-	rest = line;
-	if (slice_find(&rest, SLICE(": runtime error: ")))
-		set_fault(io, ENGINE_FAULT_CRASH, SLICE("UndefinedBehaviorSanitizer: "), rest);
 	rest = line;
 	if (slice_find(&rest, SLICE("Test unit written to ")))
 		on_artifact(rest, io);
@@ -254,11 +146,12 @@ static void libfuzzer_faults_complaints(struct slice line, struct engine_state *
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (scan_lit(&rest, texts[i]))
-			set_fault(io, ENGINE_FAULT_ENGINE, SLICE(""), line);
+			engine_set_fault(io, ENGINE_FAULT_ENGINE, SLICE(""), line);
 	/* "==1==LeakSanitizer has encountered a fatal error.": ptrace is not permitted. */
 	if (scan_lit(&rest, SLICE("==")) && slice_find(&rest, SLICE("==")) &&
 	    scan_lit(&rest, SLICE("LeakSanitizer has encountered a fatal error")))
-		set_fault(io, ENGINE_FAULT_ENGINE, SLICE("LeakSanitizer: "), SLICE("fatal error"));
+		engine_set_fault(io, ENGINE_FAULT_ENGINE, SLICE("LeakSanitizer: "),
+				 SLICE("fatal error"));
 }
 
 void libfuzzer_failure(struct slice line, struct engine_state *io)

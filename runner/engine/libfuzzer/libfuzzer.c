@@ -55,11 +55,11 @@ static int libfuzzer_add_flags(const char *const *flags, bool replay, struct str
 
 /* The last step of building a command: adds the environment to c and moves c to *ret.  On an error,
  * also that of libfuzzer_add_flags() (r < 0, with *e set), frees c and returns the error. */
-static int libfuzzer_command(int r, const char *binary, const struct libfuzzer_env *env,
+static int libfuzzer_command(int r, const char *binary, const struct sanitizer_env *env,
 			     struct engine_cmd *c, struct engine_cmd *ret, struct err *e)
 {
 	if (r == 0)
-		r = libfuzzer_env(env, &c->env, e);
+		r = sanitizer_env(env, &c->env, e);
 	if (r < 0) {
 		engine_cmd_done(c);
 		return err_wrap(e, "libFuzzer command of '%s'", binary);
@@ -132,7 +132,7 @@ static uint64_t max_len_of(const struct strv *argv)
 
 static int libfuzzer_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct err *e)
 {
-	struct libfuzzer_env env = {.env = job->env,
+	struct sanitizer_env env = {.env = job->env,
 				    .rss_limit_mib = job->rss_limit_mib,
 				    .symbolizer = job->symbolizer,
 				    .known_leaks = job->known_leaks,
@@ -152,7 +152,7 @@ static int libfuzzer_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret,
 
 static int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret, struct err *e)
 {
-	struct libfuzzer_env env = {.env = job->env,
+	struct sanitizer_env env = {.env = job->env,
 				    .rss_limit_mib = job->rss_limit_mib,
 				    .symbolizer = job->symbolizer,
 				    .ub_goes_on = job->ub_goes_on};
@@ -170,7 +170,7 @@ static int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *
 static int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret,
 			     struct err *e)
 {
-	struct libfuzzer_env env = {
+	struct sanitizer_env env = {
 	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .ub_goes_on = true};
 	struct engine_cmd c = {0};
 	int r;
@@ -189,7 +189,7 @@ static int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd
 static int libfuzzer_shorten(const struct engine_shorten *job, struct engine_cmd *ret,
 			     struct err *e)
 {
-	struct libfuzzer_env env = {
+	struct sanitizer_env env = {
 	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .ub_goes_on = job->ub_goes_on};
 	struct engine_cmd c = {0};
 	int r;
@@ -207,29 +207,12 @@ static int libfuzzer_shorten(const struct engine_shorten *job, struct engine_cmd
 
 /* --- how it ended --------------------------------------------------------- */
 
+/* Its names of artifacts are those of saved ones. */
 enum engine_artifact libfuzzer_artifact(struct slice name)
 {
-	static const struct {
-		struct slice prefix;
-		enum engine_artifact kind;
-	} kinds[] = {
-	    {{"crash-", 6}, ENGINE_ARTIFACT_CRASH},	{{"leak-", 5}, ENGINE_ARTIFACT_LEAK},
-	    {{"timeout-", 8}, ENGINE_ARTIFACT_TIMEOUT}, {{"oom-", 4}, ENGINE_ARTIFACT_OOM},
-	    {{"slow-unit-", 10}, ENGINE_ARTIFACT_SLOW},
-	};
-	enum { SHA1_HEX = 40 };
+	enum engine_artifact a = engine_saved(name);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		struct slice rest = name;
-		size_t hex = 0;
-
-		if (!scan_lit(&rest, kinds[i].prefix))
-			continue;
-		while (hex < rest.n && rest.p[hex] && strchr("0123456789abcdef", rest.p[hex]))
-			hex++;
-		return rest.n == SHA1_HEX && hex == SHA1_HEX ? kinds[i].kind : ENGINE_ARTIFACT_NONE;
-	}
-	return ENGINE_ARTIFACT_NONE;
+	return a == ENGINE_ARTIFACT_PIDS || a == ENGINE_ARTIFACT_SYSCALL ? ENGINE_ARTIFACT_NONE : a;
 }
 
 /* Whether a report supports the exit status.  A target can fake an exit code alone with _exit(),
@@ -242,15 +225,9 @@ static bool has_evidence(const struct engine_state *s)
 	       (a != ENGINE_ARTIFACT_NONE && a != ENGINE_ARTIFACT_SLOW);
 }
 
-static bool is_deadly(int signo)
-{
-	return signo == SIGSEGV || signo == SIGBUS || signo == SIGILL || signo == SIGFPE ||
-	       signo == SIGABRT || signo == SIGTRAP || signo == SIGSYS;
-}
-
 static enum engine_end by_signal(const struct engine_state *s, int signo)
 {
-	if (!is_deadly(signo))
+	if (!engine_is_deadly(signo))
 		return ENGINE_KILLED;
 	if (has_evidence(s) && s->fault != ENGINE_FAULT_ENGINE)
 		return ENGINE_FAULTED;
@@ -297,7 +274,7 @@ static enum engine_end libfuzzer_classify(const struct engine_state *s, int code
 								      : libfuzzer_unexplained(s);
 	case LIBFUZZER_EXIT_TIMEOUT:
 	case LIBFUZZER_EXIT_OOM:
-	case LIBFUZZER_EXIT_SANITIZER:
+	case SANITIZER_EXIT:
 	case LIBFUZZER_EXIT_ERROR:
 		if (s->fault == ENGINE_FAULT_ENGINE)
 			return libfuzzer_unexplained(s);
@@ -324,6 +301,7 @@ const struct engine_ops engine_libfuzzer = {
     .words = libfuzzer_words,
     .classify = libfuzzer_classify,
     .artifact = libfuzzer_artifact,
+    .strategies = true,
     .stop_signal = SIGUSR1,
     /* ASan leaves SIGABRT to libFuzzer (handle_abort=0).  libFuzzer prints "deadly signal", writes
      * crash-..., and ends.  This works from any thread, even while the target hangs. */

@@ -3,9 +3,6 @@
 #include "base/quote.h"
 #include "runner/engine/libfuzzer/libfuzzer.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 /* Parses the output of libFuzzer and the sanitizers, one line at a time, in any order.
  * The target writes to the same stream: a line may be forged, cut, or follow an incomplete line
  * of the target.  So lines give statistics and a hint at the fault.  Only libfuzzer_classify()
@@ -61,47 +58,19 @@ static bool libfuzzer_lines_size(struct slice in, uint64_t *ret_bytes)
 #define FEATURES_MOST (UINT64_C(1) << 21)
 #define LENGTH_MOST   (UINT64_C(1) << 20)
 
-__attribute__((format(printf, 3, 4))) static void refuse(struct engine_state *io, uint64_t edges,
-							 const char *fmt, ...)
-{
-	va_list ap;
-
-	io->refused++;
-	io->refused_edges = edges;
-	va_start(ap, fmt);
-	vsnprintf(io->refused_text, sizeof(io->refused_text), fmt, ap);
-	va_end(ap);
-}
-
 #define U(v) ((unsigned long long)(v))
-
-static bool too_many_edges(uint64_t edges, const char *what, struct engine_state *io)
-{
-	if (io->edges_most == 0 || edges <= io->edges_most)
-		return false;
-	refuse(io, edges, "%llu edges %s, its program has %llu", U(edges), what, U(io->edges_most));
-	return true;
-}
-
-static bool too_many_execs(uint64_t execs, struct engine_state *io)
-{
-	if (io->execs_most == 0 || execs <= io->execs_most)
-		return false;
-	refuse(io, 0, "%llu executions, its CPU time allows %llu", U(execs), U(io->execs_most));
-	return true;
-}
 
 /* Checks the numbers of *now, the next state of *io. */
 static bool is_refused(const struct engine_state *now, struct engine_state *io)
 {
-	if (too_many_edges(now->cov, "reached", io) || too_many_execs(now->execs, io))
+	if (engine_too_many_edges(now->cov, "reached", io) || engine_too_many_execs(now->execs, io))
 		return true;
 	if (now->ft > FEATURES_MOST)
-		refuse(io, 0, "%llu features, its engine has room for %llu", U(now->ft),
-		       U(FEATURES_MOST));
+		engine_refuse(io, 0, "%llu features, its engine has room for %llu", U(now->ft),
+			      U(FEATURES_MOST));
 	else if (now->corpus_units > now->execs && now->corpus_units - now->execs > 1)
-		refuse(io, 0, "%llu inputs in its corpus after %llu executions",
-		       U(now->corpus_units), U(now->execs));
+		engine_refuse(io, 0, "%llu inputs in its corpus after %llu executions",
+			      U(now->corpus_units), U(now->execs));
 	else
 		return false;
 	return true;
@@ -302,7 +271,7 @@ static void on_loaded(struct slice in, struct engine_state *io)
 	if (!scan_lit(&in, SLICE("(")) || !libfuzzer_lines_number(&in, &edges))
 		return;
 	count_start(io);
-	if ((counters || io->edges_total == 0) && !too_many_edges(edges, "instrumented", io))
+	if ((counters || io->edges_total == 0) && !engine_too_many_edges(edges, "instrumented", io))
 		io->edges_total = edges;
 }
 
@@ -313,8 +282,9 @@ static void on_max_len(struct slice in, struct engine_state *io)
 	if (!slice_find(&in, SLICE("larger than ")) || !libfuzzer_lines_number(&in, &bytes))
 		return;
 	if (bytes > LENGTH_MOST)
-		refuse(io, 0, "inputs of %llu bytes, its engine makes none above %llu by itself",
-		       U(bytes), U(LENGTH_MOST));
+		engine_refuse(io, 0,
+			      "inputs of %llu bytes, its engine makes none above %llu by itself",
+			      U(bytes), U(LENGTH_MOST));
 	else
 		io->max_len = bytes;
 }
@@ -341,7 +311,7 @@ static void libfuzzer_lines_on_done(struct slice in, struct engine_state *io)
 	uint64_t runs;
 
 	if (libfuzzer_lines_number(&in, &runs) && scan_lit(&in, SLICE(" runs in "))) {
-		if (!too_many_execs(runs, io))
+		if (!engine_too_many_execs(runs, io))
 			io->execs = runs;
 		io->done = true;
 	}

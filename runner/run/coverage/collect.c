@@ -262,7 +262,7 @@ static int collect_command(const struct collect_slot *s, struct setup *setup, st
 		strv_push(&inputs, path);
 	}
 	job.inputs = (const char *const *)inputs.v;
-	return spec->build->engine->replay(&job, &setup->cmd, e);
+	return setup_replay(setup, &job, e);
 }
 
 static int collect_launch(struct collect_slot *s, struct err *e)

@@ -87,7 +87,7 @@ enum phase_event job_after_last(const struct job *j)
 {
 	if (skips_last_steps(j))
 		return EVENT_FINAL;
-	if (j->fuzzed && !j->has_merged && j->cfg->merge_us > 0)
+	if (j->fuzzed && !j->has_merged && j->cfg->merge_us > 0 && j->target->engine->measure)
 		return EVENT_MERGE;
 	if ((j->untriaged || j->unminimised || j->unchecked) && triage_left(j) > 0)
 		return EVENT_TRIAGE;
@@ -369,7 +369,7 @@ void job_queued_artifacts(struct job *j, uint64_t suspects)
 static bool is_unmerged(const struct job *j)
 {
 	return j->fuzzed && !j->has_merged && j->found.inputs > j->merged_inputs &&
-	       j->cfg->merge_us > 0;
+	       j->cfg->merge_us > 0 && j->target->engine->measure;
 }
 
 bool job_needs_maintenance(const struct job *j)

@@ -3,11 +3,13 @@
  * whether an input must end it: memory mark, refused fork or system call, stuck. */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "runner/corpus/workdir.h"
 #include "runner/run/job/fuzzing.h"
 #include "runner/run/job/internal.h"
 #include "runner/run/job/suppress.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +74,12 @@ void job_count_failures(struct job *j, enum failure what, uint64_t n)
 	j->failures_total += (uint32_t)n;
 }
 
+void job_count_survived(struct job *j, enum failure what)
+{
+	job_count_failures(j, what, 1);
+	j->forgiven++;
+}
+
 void job_reached(struct job *j, const struct engine_state *s)
 {
 	if (s->cov <= j->cov && s->ft <= j->ft)
@@ -124,20 +132,18 @@ static void job_cell_seeded(struct job *j, uint64_t cov)
 		job_has_read_partners(j);
 }
 
-static void job_cell_on_line(void *arg, struct slice line)
+/* A line of the engine's output, or of its file of statistics. */
+static void job_cell_take_line(struct job *j, struct slice line)
 {
-	struct job *j = arg;
 	const struct engine_state *s = &j->fuzzing->engine;
 	bool ran = s->running;
 	uint64_t before = s->status_lines;
 
 	job_claims_line(j, line);
-	job_words_line(j, line);
 	if (s->status_lines != before) {
 		j->fuzzing->stats_at_us = clock_mono_us();
 		j->fuzzing->stats_cpu_us = 0; /* at the next reading */
 	}
-	kept_line(&j->fuzzing->kept, line, s->fault != ENGINE_FAULT_NONE);
 	if (s->running)
 		j->fuzzed = true;
 	if (s->running && !ran)
@@ -146,6 +152,34 @@ static void job_cell_on_line(void *arg, struct slice line)
 	j->rss_mib = max_u64(j->rss_mib, s->rss_mib);
 	job_cell_note_reported(j);
 	job_cell_give_stats(j);
+}
+
+static void job_cell_on_line(void *arg, struct slice line)
+{
+	struct job *j = arg;
+
+	job_words_line(j, line);
+	job_cell_take_line(j, line);
+	kept_line(&j->fuzzing->kept, line, j->fuzzing->engine.fault != ENGINE_FAULT_NONE);
+}
+
+enum { STATS_MAX = 8192 };
+
+/* Reads the engine's file of statistics, if it changed.  The cell can write the file. */
+static void job_cell_read_stats(struct job *j)
+{
+	const char *name = j->target->engine->stats_file;
+	struct fuzzing *a = j->fuzzing;
+	char path[PATH_MAX], text[STATS_MAX];
+	struct slice in, line;
+
+	if (!name)
+		return;
+	(void)snprintf(path, sizeof(path), "%s/artifacts/%s", j->target->name, name);
+	in = (struct slice){text,
+			    workdir_read(j->env->dirs->work, path, &a->stats, sizeof(text), text)};
+	while (scan_line(&in, &line))
+		job_cell_take_line(j, line);
 }
 
 /* The input that restarted the engine was lost with the first process.  A dump would save an
@@ -230,7 +264,9 @@ static void job_cell_on_refused(void *arg, const char *name)
 	struct job_refused *r = job_cell_place_of(j, name);
 
 	r->n++;
-	if (!j->fuzzing->engine.running || r->saved || j->phase != PHASE_FUZZING)
+	/* An engine that goes on has the call in none of its inputs. */
+	if (!j->fuzzing->engine.running || r->saved || j->phase != PHASE_FUZZING ||
+	    j->target->engine->goes_on)
 		return;
 	r->saved = true;
 	snprintf(j->fuzzing->refused, sizeof(j->fuzzing->refused), "%.31s", name);
@@ -319,6 +355,9 @@ static struct cell_facts facts_of(const struct job *j, const struct cell_end *en
 	};
 
 	f.end = j->target->engine->classify(s, f.code, f.signo);
+	/* The kernel's kills and refusals hit the target, and the engine went on. */
+	if (j->target->engine->goes_on && f.end == ENGINE_FINISHED && f.ask != ASK_PIDS)
+		f.oom_kills = f.pids_refused = 0;
 	/* The cell was not asked to end: output that makes it look finished is forged. */
 	if (f.end == ENGINE_FINISHED && f.ask == ASK_NOTHING && !has_had_its_runs(j))
 		f.end = ENGINE_UNKNOWN;
@@ -528,6 +567,8 @@ void job_judge(struct job *j, const struct cell_end *end)
 	g.stillborn = j->stillborn;
 	g.taken = j->taken;
 	explain(j, &f, end);
+	if (f.end == ENGINE_NOT_INSTRUMENTED && j->ask == ASK_FINISH)
+		intent_blind(j);
 	if (j->ask == ASK_FINISH || (j->ask == ASK_PAUSE && what == FAILURE_NONE))
 		return; /* pending has the reason; without a reason the job waits in the queue */
 	intent_set_reason(j, reason_after(&f, what, &g));
@@ -594,6 +635,7 @@ static void program_ended(struct job *j, const struct cell_end *end)
 	uint64_t rss = j->now.mem_now; /* end->last has no memory left */
 
 	lines_end(&a->lines, job_cell_on_line, j);
+	job_cell_read_stats(j);
 	job_claims_ended(j, end->last.usage_us);
 	j->line_dropped += a->lines.dropped;
 	a->execs = max_u64(s->execs, s->final.execs);
@@ -667,7 +709,7 @@ const struct cell_ops job_cell_ops = {
 
 static void watch_mark(struct job *j, uint64_t now_us)
 {
-	bool over = j->cfg->memory_high > 0 &&
+	bool over = j->cfg->memory_high > 0 && !j->target->engine->goes_on &&
 		    j->now.mem_now >= j->cfg->memory_high - j->cfg->memory_high / 16 &&
 		    j->pressure[1] >= OVER_MARK_STALLED;
 
@@ -689,6 +731,7 @@ void job_tick(struct job *j, uint64_t now_us)
 		return; /* the cell is just ending: its end brings the last counters */
 	job_cell_read_pressure(j, &c, now_us);
 	j->now = c;
+	job_cell_read_stats(j);
 	job_claims_tick(j, c.usage_us);
 	if (j->fuzzing->stats_at_us && !j->fuzzing->stats_cpu_us)
 		j->fuzzing->stats_cpu_us = c.usage_us;
@@ -701,7 +744,6 @@ void job_tick(struct job *j, uint64_t now_us)
 	if (!j->frozen && idle > STUCK_US && idle > 2 * j->cfg->input_timeout_us)
 		save_input(j, ASK_STUCK);
 	/* Later versions of libFuzzer only warn, and go on without coverage. */
-	if (j->fuzzing->engine.running && j->fuzzing->engine.not_instrumented &&
-	    j->fuzzing->engine.cov == 0)
+	if (j->fuzzing->engine.running && j->fuzzing->engine.not_instrumented)
 		job_stop(j, REASON_NOT_INSTRUMENTED, false);
 }

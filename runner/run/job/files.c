@@ -69,6 +69,7 @@ static int job_files_prepare_work(void *arg, struct buf *out, struct err *e)
 	    .rights = &j->target->rights,
 	    .n_theirs = j->target->seed_dirs.n,
 	    .n_ours = j->cfg->seeds.n,
+	    .needs_seed = j->target->engine->needs_seed,
 	    .quarantine = job_lender(j, 0) ? j->env->quarantine : -1,
 	};
 	struct prepared done = {0};
@@ -231,6 +232,25 @@ static void job_files_take_saved(struct job *j, const struct workdir_found *f)
 	}
 }
 
+/* An engine that goes on after a failure ends its cell without one: the artifacts tell. */
+static void job_files_count_failures(struct job *j, struct slice names)
+{
+	static const enum failure failures[ENGINE_ARTIFACT_COUNT] = {
+	    [ENGINE_ARTIFACT_CRASH] = FAILURE_CRASH,
+	    [ENGINE_ARTIFACT_TIMEOUT] = FAILURE_TIMEOUT,
+	    [ENGINE_ARTIFACT_OOM] = FAILURE_OOM,
+	};
+	struct slice name;
+
+	while (scan_line(&names, &name)) {
+		enum failure what = failures[engine_saved(name)];
+
+		if (what == FAILURE_NONE)
+			continue;
+		job_count_survived(j, what);
+	}
+}
+
 static void job_files_take_found(struct job *j, struct slice result)
 {
 	struct collected done;
@@ -257,6 +277,8 @@ static void job_files_take_found(struct job *j, struct slice result)
 	}
 	result.p += sizeof(done);
 	result.n -= sizeof(done);
+	if (j->target->engine->goes_on && j->last_failure == FAILURE_NONE)
+		job_files_count_failures(j, result);
 	buf_put(&j->artifacts, result);
 	if (buf_check(&j->artifacts, &e) < 0)
 		job_set_note(j, "more artifacts than can be listed: see logs/%s/crashes/%s",

@@ -10,10 +10,12 @@
 #include "runner/run/job/suppress.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { LONGER_MAX = 4 }; /* maximum factor for an input's time, for a starved target */
 
@@ -151,17 +153,33 @@ static uint64_t input_timeout_s(const struct job *j)
 	return (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
 }
 
+/* The path in the cell of the engine's second build; NULL: there is none. */
+static char *fuzzing_companion(const struct job *j, const char *binary)
+{
+	const struct target *t = j->target;
+	_autofree_ char *path = NULL;
+
+	if (!t->engine->companion || !t->dir) /* without the directory the cell does not show it */
+		return NULL;
+	path = xasprintf("%s%s", t->binary, t->engine->companion);
+	return faccessat(AT_FDCWD, path, X_OK, 0) == 0
+		   ? xasprintf("%s%s", binary, t->engine->companion)
+		   : NULL;
+}
+
 static int fuzzing_engine_command(struct setup *s, const struct job *j, const struct fuzzing *a,
 				  struct err *e)
 {
 	const char *const seed_dirs[] = {SETUP_DIR_SEEDS, a->has_others ? SETUP_DIR_OTHERS : NULL,
 					 NULL};
+	_autofree_ char *companion = fuzzing_companion(j, s->binary);
 	struct engine_fuzz f = {
 	    .binary = s->binary,
 	    .corpus_dir = SETUP_DIR_CORPUS,
 	    .seed_dirs = seed_dirs,
 	    .artifact_dir = SETUP_DIR_ARTIFACTS,
 	    .dict = j->words.has.own > 0 || job_given_dictionary(j) ? SETUP_FILE_DICT : NULL,
+	    .companion = companion,
 	    .max_time_s = max_time_s(j, a->launched_us),
 	    .input_timeout_s = input_timeout_s(j),
 	    .rss_limit_mib = j->cfg->rss_limit >> 20,

@@ -27,6 +27,7 @@ struct fuzzing {
 	uint64_t dump_cpu_us;  /* the cell's CPU time at that moment */
 	uint64_t stats_at_us;  /* when the engine last printed statistics; 0: never */
 	uint64_t stats_cpu_us; /* the cell's CPU time at the first reading after that */
+	struct file_id stats;  /* the engine's file of statistics at the last reading */
 	bool ignored_dump;     /* the cell used CPU time after the signal, and no dump began */
 	bool restarted;	       /* the engine started twice before any forced stop */
 	bool ran;	       /* the engine has read the corpus, and fuzzes */

@@ -62,6 +62,13 @@ void intent_set_reason(struct job *j, enum reason r)
 		j->pending = r;
 }
 
+/* Not the first reason, but more than that the time was over: nothing was fuzzed. */
+void intent_blind(struct job *j)
+{
+	if (!is_end(j->pending))
+		j->pending = REASON_NOT_INSTRUMENTED;
+}
+
 void intent_overdue(struct job *j, enum reason r)
 {
 	intent_set_reason(j, r);

@@ -31,6 +31,7 @@ void intent_end(struct job *j, enum reason r);
 void intent_set_reason(struct job *j, enum reason r);
 /* The same.  Its cell was killed at its deadline: that is an end that we asked for. */
 void intent_overdue(struct job *j, enum reason r);
+void intent_blind(struct job *j);
 /* The same.  The results of a cell could not be saved: after a pause this reason comes before an
  * earlier one. */
 void intent_unsaved(struct job *j, enum reason r);
@@ -50,6 +51,8 @@ void job_cell_other_build(struct job *j);
 void job_starts_anew(struct job *j);
 void job_forgive(struct job *j);
 void job_count_failures(struct job *j, enum failure what, uint64_t n);
+/* A failure after which the engine went on: it does not count towards giving the target up. */
+void job_count_survived(struct job *j, enum failure what);
 /* cell.c: an input that failed was removed from the seeds. */
 void job_count_taken(struct job *j);
 /* files.c: the inputs of other targets reached new edges. */

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "images/init.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -170,6 +171,21 @@ int setup_mount_target(struct setup *s, const struct target *t, const char *at, 
 	return 0;
 }
 
+int setup_replay(struct setup *s, const struct engine_replay *job, struct err *e)
+{
+	const struct engine_ops *engine = s->target->engine;
+	struct strv argv = {0};
+	int r = engine->replay(job, &s->cmd, e);
+
+	if (r < 0 || !engine->one_input)
+		return r;
+	strv_push(&argv, INIT_EACH);
+	setup_append(&argv, &s->cmd.argv);
+	strv_done(&s->cmd.argv);
+	s->cmd.argv = argv;
+	return 0;
+}
+
 /* A safeguard for the case that neither fuzzcell nor the keeper runs: a limit of CPU time.  A cell
  * gets the CPU time that its CPUs have until its deadline, and this slack. */
 #define CPU_SLACK_US (30 * USEC_PER_SEC)
@@ -190,6 +206,8 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 		const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
 {
 	const struct target_config *cfg = s->cfg;
+	/* No mark: at the limit the kernel kills the target, and the engine saves the input. */
+	bool has_mark = cfg->memory_high && !s->target->engine->goes_on;
 	struct cell_spec spec = {
 	    .id = c->id,
 	    .argv = (const char *const *)s->cmd.argv.v,
@@ -206,8 +224,10 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 	    .gid = setup_gid(uid),
 	    .stays = c->stays,
 	    .fixed_addresses = c->fixed_addresses,
+	    .shared_memory = s->target->engine->shared_memory,
 	    .limits = {.memory_max = cfg->memory + c->extra_memory,
-		       .memory_high = cfg->memory_high ? cfg->memory_high + c->extra_memory : 0,
+		       .memory_high = has_mark ? cfg->memory_high + c->extra_memory : 0,
+		       .kills_one = s->target->engine->goes_on,
 		       .cpu_milli = cfg->cpu_milli,
 		       .cpu_weight = cfg->cpu_weight,
 		       .pids_max = cfg->pids},

@@ -40,7 +40,7 @@ unsigned job_strategies(const struct target *t, const struct target_config *cfg,
 	bool has_dictionary = cfg->dictionary ? *cfg->dictionary : t->dict != NULL;
 	unsigned may = 0;
 
-	if (!cfg->strategies || t->of)
+	if (!cfg->strategies || t->of || !t->engine->strategies)
 		return 0;
 	for (enum strategy i = STRATEGY_PLAIN + 1; i < STRATEGIES; i++)
 		if (!flags[i] || !strategy_is_set(t, cfg, flags[i]))

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,9 +78,12 @@ static void merge_all_start(struct one *one)
 	};
 	struct merge_result failed = {.verdict = MERGE_FAILED};
 	struct err e;
+	int r = merge_start(&a->o->env, &spec, &one->merge, &e);
 
-	if (merge_start(&a->o->env, &spec, &one->merge, &e) == 0)
+	if (r == 0)
 		return;
+	if (r == -ENOTSUP)
+		failed.verdict = MERGE_KEPT;
 	snprintf(failed.why, sizeof(failed.why), "%.*s", (int)sizeof(failed.why) - 1, e.msg);
 	merge_all_release(one);
 	a->o->ended(a->o->arg, one->entry, &failed);

@@ -145,7 +145,7 @@ static int merge_leak_make_setup(struct setup *s, const struct merge *m, const s
 	job.binary = s->binary;
 	job.flags = (const char *const *)s->flags.v;
 	job.env = (const char *const *)s->env.v;
-	return m->spec.target->engine->replay(&job, &s->cmd, e);
+	return setup_replay(s, &job, e);
 }
 
 static int merge_leak_replay(struct merge_slot *s, struct err *e)

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "runner/run/merge/internal.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -420,6 +421,11 @@ int merge_start(const struct merge_env *env, const struct merge_spec *spec, stru
 	struct merge *m = xcalloc(1, sizeof(*m));
 	int r;
 
+	if (!spec->target->engine->measure) {
+		free(m);
+		return err_set(e, ENOTSUP, "%s does not measure inputs: the corpus stays as it is",
+			       spec->target->engine->name);
+	}
 	*m = (struct merge){.env = *env, .spec = *spec, .dir = -1};
 	m->result.verdict = MERGE_VERDICT_COUNT;
 	r = merge_init(m, e);

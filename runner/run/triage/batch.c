@@ -486,7 +486,7 @@ static int batch_command(const struct batch_slot *s, struct setup *setup, struct
 		strv_push(&inputs, path);
 	}
 	job.inputs = (const char *const *)inputs.v;
-	rc = spec->target->engine->replay(&job, &setup->cmd, e);
+	rc = setup_replay(setup, &job, e);
 	strv_done(&inputs);
 	return rc;
 }

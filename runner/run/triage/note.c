@@ -81,8 +81,7 @@ static void triage_note_on_saved(void *arg, const char *failed)
 		triage_give_up(t, failed);
 	else if (*l->name)
 		leave_queue(t, l->name);
-	t->sum.overran += !failed && engine_saved(t->spec.target->engine, slice_of(l->name)) ==
-					 ENGINE_ARTIFACT_SLOW;
+	t->sum.overran += !failed && engine_saved(slice_of(l->name)) == ENGINE_ARTIFACT_SLOW;
 	free(l);
 	t->saving--;
 	if (t->saving == 0 && t->ending)

@@ -35,14 +35,14 @@ static int triage_queue_by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum engine_artifact triage_queue_kind_of(const struct triage *t, const char *name)
+static enum engine_artifact triage_queue_kind_of(const char *name)
 {
-	return engine_saved(t->spec.target->engine, slice_of(name));
+	return engine_saved(slice_of(name));
 }
 
-static bool triage_queue_is_queued(const struct triage *t, const char *name)
+static bool triage_queue_is_queued(const char *name)
 {
-	return kept_is_lost(name) || triage_queue_kind_of(t, name) != ENGINE_ARTIFACT_NONE;
+	return kept_is_lost(name) || triage_queue_kind_of(name) != ENGINE_ARTIFACT_NONE;
 }
 
 /* Whether an entry is a directory, FIFO or link.  It cannot be replayed, and not always be removed:
@@ -84,7 +84,7 @@ static int queue_list(const struct triage *t, bool own, struct strv *ret, struct
 			r = err_sys(e, "list the queue of '%s'", t->spec.target->name);
 		if (!ent)
 			break;
-		if (triage_queue_is_queued(t, ent->d_name) &&
+		if (triage_queue_is_queued(ent->d_name) &&
 		    !(own && (!is_in_part(t, ent->d_name) || is_no_file(fd, ent->d_name))))
 			strv_push(ret, ent->d_name);
 	}
@@ -159,7 +159,7 @@ static void without_hit(struct triage *t)
 		queue_take_cell_report(&t->f);
 		return;
 	}
-	switch (triage_queue_kind_of(t, t->f.name)) {
+	switch (triage_queue_kind_of(t->f.name)) {
 	case ENGINE_ARTIFACT_TIMEOUT:
 	case ENGINE_ARTIFACT_SLOW:
 		crash_report_own(CRASH_OWN_TIME, NULL, target, &t->f.report);
@@ -174,6 +174,7 @@ static void without_hit(struct triage *t)
 		crash_report_own(CRASH_OWN_SECCOMP, NULL, target, &t->f.report);
 		break;
 	case ENGINE_ARTIFACT_NONE:
+	case ENGINE_ARTIFACT_COUNT:
 	case ENGINE_ARTIFACT_CRASH:
 	case ENGINE_ARTIFACT_LEAK:
 		crash_report_own(CRASH_OWN_EXIT, "not reproduced", target, &t->f.report);
@@ -185,7 +186,7 @@ static void without_hit(struct triage *t)
  * failure only if it fails in a replay. */
 static bool is_suspect(const struct triage *t)
 {
-	return triage_queue_kind_of(t, t->f.name) == ENGINE_ARTIFACT_SLOW;
+	return triage_queue_kind_of(t->f.name) == ENGINE_ARTIFACT_SLOW;
 }
 
 /* Whether CPU pressure caused the timeout: the finding cell or a replay was starved. */
@@ -193,7 +194,7 @@ static bool machines_doing(const struct triage *t)
 {
 	const struct finding *f = &t->f;
 
-	return (triage_queue_kind_of(t, f->name) == ENGINE_ARTIFACT_TIMEOUT || is_suspect(t)) &&
+	return (triage_queue_kind_of(f->name) == ENGINE_ARTIFACT_TIMEOUT || is_suspect(t)) &&
 	       (f->starved || f->kept.starved >= STARVED_FINDER);
 }
 

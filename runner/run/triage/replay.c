@@ -187,7 +187,7 @@ static int replay_command(struct setup *s, const struct replay *t, struct err *e
 	    .env = (const char *const *)s->env.v,
 	};
 
-	return spec->target->engine->replay(&r, &s->cmd, e);
+	return setup_replay(s, &r, e);
 }
 
 /* Links the input into the seat's directory under a fixed name, where a cell that stays sees it.

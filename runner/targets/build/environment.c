@@ -23,15 +23,18 @@
 	"array-bounds,bool,builtin,enum,function,integer-divide-by-zero,null,object-size,return," \
 	"returns-nonnull-attribute,shift,signed-integer-overflow,unreachable,vla-bound,vptr"
 
+#define ADDRESS " -fsanitize=address -fsanitize-address-use-after-scope"
+
 static const struct {
 	const char *variant, *flags;
 } of_variants[] = {
-    {"address", " -fsanitize=address -fsanitize-address-use-after-scope" INSTRUMENTED},
+    {"address", ADDRESS INSTRUMENTED},
     {"undefined", " -fsanitize=" UNDEFINED " -fno-sanitize-recover=" UNDEFINED INSTRUMENTED},
     {"memory", " -fsanitize=memory -fsanitize-memory-track-origins" INSTRUMENTED},
     {"thread", " -fsanitize=thread" INSTRUMENTED},
     {"coverage", " -fprofile-instr-generate -fcoverage-mapping -pthread -Wl,--no-as-needed"
 		 " -Wl,-ldl -Wl,-lm -Wno-unused-command-line-argument"},
+    {"afl", ADDRESS}, /* its compiler instruments */
 };
 
 /* OSS-Fuzz has no flags for other names either: the build command knows them. */
@@ -68,18 +71,25 @@ void build_environment(const struct config_source *s, struct strv *ret)
 	_autofree_ char *src = NULL;
 	struct utsname machine;
 	const char *flags;
+	bool afl;
 
 	if (s->variants.n == 0)
 		return;
 	src = above(s->build_dir);
 	flags = flags_of(s->variant);
-	add_compiler(ret, "CC", "clang");
-	add_compiler(ret, "CXX", "clang++");
+	afl = strcmp(s->variant, "afl") == 0;
+	if (afl) {
+		strv_push(ret, "CC=afl-clang-fast");
+		strv_push(ret, "CXX=afl-clang-fast++");
+	} else {
+		add_compiler(ret, "CC", "clang");
+		add_compiler(ret, "CXX", "clang++");
+	}
 	strv_pushf(ret, "CFLAGS=" FLAGS_OF_ALL "%s", flags);
 	strv_pushf(ret, "CXXFLAGS=" FLAGS_OF_ALL "%s", flags);
 	strv_push(ret, "LIB_FUZZING_ENGINE=-fsanitize=fuzzer");
-	strv_pushf(ret, "SANITIZER=%s", s->variant);
-	strv_push(ret, "FUZZING_ENGINE=libfuzzer");
+	strv_pushf(ret, "SANITIZER=%s", afl ? "address" : s->variant);
+	strv_pushf(ret, "FUZZING_ENGINE=%s", afl ? "afl" : "libfuzzer");
 	strv_pushf(ret, "ARCHITECTURE=%s",
 		   uname(&machine) == 0 ? build_architecture(machine.machine) : "x86_64");
 	strv_pushf(ret, "SRC=%s", src);

@@ -511,6 +511,7 @@ static void same_place(const char *a, const char *b, bool same)
 	"/src/lex.c:7:3: runtime error: signed integer overflow: 2147483647 + 1 cannot be " \
 	"represented in type 'int'\n"
 #define FPE	  "==1==ERROR: AddressSanitizer: FPE on unknown address 0x5 (pc 0x5 T0)\n"
+#define ABORTED	  "==1==ERROR: AddressSanitizer: ABRT on unknown address 0x5 (pc 0x5 T0)\n"
 #define UNWRITTEN "==1==WARNING: MemorySanitizer: use-of-uninitialized-value\n"
 #define NO_BOOL                                                                                \
 	"/src/lex.c:7:3: runtime error: load of value 9, which is not a valid value for type " \
@@ -523,6 +524,7 @@ static void two_sanitizers_see_one_place(void **state)
 	same_place(OVER READ NEXT, INDEX AT(0, "0x99", "next", "other/lex.c:7:9"), true);
 	same_place(FPE NEXT, DIVIDED NEXT, true);
 	same_place(UNWRITTEN NEXT, NO_BOOL NEXT, true);
+	same_place(DEADLY NEXT, ABORTED NEXT, true);
 	/* A build may inline a function, and another may not. */
 	same_place(OVER READ NEXT AT(1, "0x11", "sum", "parse.c:9"), INDEX NEXT, true);
 	/* Another line, function, file or family is another bug. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
+#include "runner/engine/afl/afl.h"
 #include "runner/engine/libfuzzer/libfuzzer.h"
 
 static void grows(void **state)
@@ -26,6 +27,7 @@ static void finds_by_name(void **state)
 {
 	(void)state;
 	assert_ptr_equal(engine_find("libfuzzer"), &engine_libfuzzer);
+	assert_ptr_equal(engine_find("afl"), &engine_afl);
 	assert_null(engine_find("libfuzzer "));
 	assert_null(engine_find(""));
 }

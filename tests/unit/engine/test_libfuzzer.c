@@ -221,15 +221,13 @@ static void saved_names(void **state)
 		char name[80];
 
 		snprintf(name, sizeof(name), "%s-%s", engine_artifact_name(a), sha1);
-		assert_int_equal(engine_saved(&engine_libfuzzer, slice_of(name)), a);
+		assert_int_equal(engine_saved(slice_of(name)), a);
 		assert_int_equal(engine_libfuzzer.artifact(slice_of(name)),
 				 ours ? ENGINE_ARTIFACT_NONE : a);
 		name[strlen(name) - 1] = '\0';
-		assert_int_equal(engine_saved(&engine_libfuzzer, slice_of(name)),
-				 ENGINE_ARTIFACT_NONE);
+		assert_int_equal(engine_saved(slice_of(name)), ENGINE_ARTIFACT_NONE);
 		name[strlen(name) - 1] = '/';
-		assert_int_equal(engine_saved(&engine_libfuzzer, slice_of(name)),
-				 ENGINE_ARTIFACT_NONE);
+		assert_int_equal(engine_saved(slice_of(name)), ENGINE_ARTIFACT_NONE);
 	}
 	assert_null(engine_artifact_name(ENGINE_ARTIFACT_NONE));
 }

@@ -110,11 +110,11 @@ static void assert_option(const char *options, const char *name, const char *wan
 
 static struct strv env_of(const char *const *env, uint64_t rss)
 {
-	struct libfuzzer_env job = {.rss_limit_mib = rss, .env = env};
+	struct sanitizer_env job = {.rss_limit_mib = rss, .env = env};
 	struct strv v = {0};
 	struct err e;
 
-	assert_int_equal(libfuzzer_env(&job, &v, &e), 0);
+	assert_int_equal(sanitizer_env(&job, &v, &e), 0);
 	return v;
 }
 
@@ -153,25 +153,25 @@ static void known_crashes_are_suppressed(void **state)
 {
 	static const char *const theirs[] = {"UBSAN_OPTIONS=x=1:suppressions=/mine", NULL};
 	static const char *const others[] = {"LSAN_OPTIONS=print_suppressions=1", NULL};
-	struct libfuzzer_env job = {.known_leaks = "/leaks", .known_undefined = "/ub"};
+	struct sanitizer_env job = {.known_leaks = "/leaks", .known_undefined = "/ub"};
 	struct strv v = {0};
 	struct err e;
 
 	(void)state;
-	assert_int_equal(libfuzzer_env(&job, &v, &e), 0);
+	assert_int_equal(sanitizer_env(&job, &v, &e), 0);
 	assert_option(value(&v, "LSAN_OPTIONS"), "suppressions", "/leaks");
 	assert_option(value(&v, "UBSAN_OPTIONS"), "suppressions", "/ub");
 	assert_null(strstr(value(&v, "ASAN_OPTIONS"), "suppressions="));
 	strv_done(&v);
 
 	job.env = theirs;
-	assert_int_equal(libfuzzer_env(&job, &v, &e), 0);
+	assert_int_equal(sanitizer_env(&job, &v, &e), 0);
 	assert_option(value(&v, "LSAN_OPTIONS"), "suppressions", "/leaks");
 	assert_option(value(&v, "UBSAN_OPTIONS"), "suppressions", "/mine");
 	strv_done(&v);
 
 	job.env = others;
-	assert_int_equal(libfuzzer_env(&job, &v, &e), 0);
+	assert_int_equal(sanitizer_env(&job, &v, &e), 0);
 	assert_option(value(&v, "LSAN_OPTIONS"), "suppressions", "/leaks");
 	strv_done(&v);
 }
@@ -224,11 +224,11 @@ static void refuses_what_is_no_variable(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *env[] = {bad[i], NULL};
-		struct libfuzzer_env job = {.env = env};
+		struct sanitizer_env job = {.env = env};
 		struct strv v = {0};
 		struct err e;
 
-		assert_int_equal(libfuzzer_env(&job, &v, &e), -EINVAL);
+		assert_int_equal(sanitizer_env(&job, &v, &e), -EINVAL);
 		assert_non_null(strstr(e.msg, "NAME=value"));
 		strv_done(&v);
 	}

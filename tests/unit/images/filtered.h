@@ -142,16 +142,21 @@ static inline void try_one(const uint8_t *program, size_t n, const struct attemp
 		fail_msg("%s: reported as '%s'", a->what, reported);
 }
 
-static inline void try_all(const struct attempt *all, size_t n_all)
+static inline void try_all_as(enum cell_profile profile, const struct attempt *all, size_t n_all)
 {
 	_autofree_ uint8_t *program = NULL;
 	struct err e;
 	size_t n;
 
-	assert_int_equal(seccomp_compile(CELL_ENGINE, &program, &n, &e), 0);
+	assert_int_equal(seccomp_compile(profile, &program, &n, &e), 0);
 	assert_int_equal(n % sizeof(struct sock_filter), 0);
 	for (size_t i = 0; i < n_all; i++)
 		try_one(program, n, &all[i]);
+}
+
+static inline void try_all(const struct attempt *all, size_t n_all)
+{
+	try_all_as(CELL_ENGINE, all, n_all);
 }
 
 #endif

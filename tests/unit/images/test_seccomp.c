@@ -7,9 +7,11 @@
 #include <seccomp.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 
 /* The list ---------------------------------------------------------------- */
@@ -342,6 +344,49 @@ static void __attribute__((noreturn)) filtered_shell(const uint8_t *program, siz
 	_exit(97);
 }
 
+static long c_shmget(void)
+{
+	return syscall(SYS_shmget, IPC_PRIVATE, 4096, 0600);
+}
+
+static long c_shmat(void)
+{
+	return syscall(SYS_shmat, -1, NULL, 0);
+}
+
+static long c_shm_remove(void)
+{
+	return syscall(SYS_shmctl, -1, IPC_RMID, NULL);
+}
+
+static long c_shm_lock(void)
+{
+	return syscall(SYS_shmctl, -1, SHM_LOCK, NULL);
+}
+
+static long c_semget(void)
+{
+	return syscall(SYS_semget, IPC_PRIVATE, 1, 0600);
+}
+
+/* No segment is made here, where it would stay. */
+static void shared_memory_is_for_cells_that_ask(void **state)
+{
+	static const struct attempt with[] = {{"shmat", c_shmat, EINVAL, NULL},
+					      {"shmctl IPC_RMID", c_shm_remove, EINVAL, NULL},
+					      {"shmctl SHM_LOCK", c_shm_lock, EPERM, "shmctl"},
+					      {"semget", c_semget, EPERM, "semget"},
+					      {"bpf", c_bpf, EPERM, "bpf"},
+					      {"ptrace", c_ptrace, 0, NULL}};
+	static const struct attempt without[] = {{"shmget", c_shmget, EPERM, "shmget"},
+						 {"shmat", c_shmat, EPERM, "shmat"},
+						 {"shmctl", c_shm_remove, EPERM, "shmctl"}};
+
+	(void)state;
+	try_all_as(CELL_ENGINE_SHARED, with, sizeof(with) / sizeof(with[0]));
+	try_all_as(CELL_ENGINE, without, sizeof(without) / sizeof(without[0]));
+}
+
 /* Without a listener any refused call fails with ENOSYS, and so does the script. */
 static void a_shell_runs(void **state)
 {
@@ -371,6 +416,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_foreign_table_is_refused),
 #endif
     cmocka_unit_test(nothing_waits_is_no_error_to_block_on),
+    cmocka_unit_test(shared_memory_is_for_cells_that_ask),
     cmocka_unit_test(a_shell_runs),
 };
 

@@ -31,10 +31,11 @@ static struct {
 	struct fleet_target fleet;
 	struct target_config cfg;
 	struct job job;
-	unsigned failures, suspects; /* found by the next collection */
-	int launch_fails;	     /* errno of the next launch, once */
-	const char *task_fails;	     /* error of the next child, once */
-	unsigned immortal;	     /* kills that its cell survives; the next kill ends the loop */
+	unsigned failures, suspects;	 /* found by the next collection */
+	char stats[400], stats_path[80]; /* the engine's file; once, and where it was read */
+	int launch_fails;		 /* errno of the next launch, once */
+	const char *task_fails;		 /* error of the next child, once */
+	unsigned immortal; /* kills that its cell survives; the next kill ends the loop */
 	struct cgroup_counters counters; /* of its cell, now */
 	pid_t pid;			 /* of its process; 0: unknown yet */
 	enum modules_look look;		 /* the result of reading its maps, and */
@@ -132,6 +133,21 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 	*note = '\0';
 	close(p->corpus);
 	return 0;
+}
+
+/* The next statistics of an engine that writes them to a file. */
+size_t workdir_read(int work, const char *path, struct file_id *io, size_t cap, char *text)
+{
+	size_t n = strlen(w.stats);
+
+	(void)work;
+	(void)io;
+	assert_true(n <= cap);
+	memcpy(text, w.stats, n);
+	if (n > 0)
+		snprintf(w.stats_path, sizeof(w.stats_path), "%s", path);
+	*w.stats = '\0';
+	return n;
 }
 
 int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, struct buf *names,

@@ -42,7 +42,7 @@ static int begin(void **state)
 	w.state = (struct state){.path = w.dir.path, .dirfd = w.dir.fd, .lock_fd = -1};
 	w.dirs = (struct run_dirs){.work = make_dir_at(w.dir.fd, "work")};
 	w.env = (struct job_env){.state = &w.state, .dirs = &w.dirs};
-	w.target = (struct target){.name = w.name};
+	w.target = (struct target){.name = w.name, .engine = engine_find("libfuzzer")};
 	w.cfg = (struct target_config){.strategies = true, .auto_dictionary = WORDS_ALONE};
 	w.job = (struct job){.env = &w.env, .target = &w.target, .cfg = &w.cfg, .fleet = &w.fleet};
 	return 0;

@@ -236,6 +236,30 @@ static void test_mark_places(void **state)
 	tree_done(&d);
 }
 
+/* AFL++'s driver calls the same entry point as libFuzzer's: its own mark decides, wherever it is.
+ */
+static void test_engines(void **state)
+{
+	static const char afl[] = "##SIG_AFL_PERSISTENT##";
+	static const char *const want[] = {"libfuzzer", "afl", "afl", "afl"};
+	struct target_list l = {0};
+	struct tree d;
+	struct err e;
+
+	(void)state;
+	tree_make(&d);
+	tree_program(&d, "a_fuzzer", MARK);
+	tree_program(&d, "b_fuzzer", "##SIG_AFL_PERSISTENT## LLVMFuzzerTestOneInput");
+	tree_padded(&d, "c_fuzzer", 1 << 20, "LLVMFuzzerTestOneInput ##SIG_AFL_PERSISTENT##");
+	tree_program(&d, "d_fuzzer", afl);
+	assert_int_equal(tree_add(&d, "directory", "", &l, &e), 0);
+	assert_int_equal(l.n, 4);
+	for (size_t i = 0; i < 4; i++) /* sorted by name */
+		assert_string_equal(l.v[i].engine->name, want[i]);
+	target_list_done(&l);
+	tree_done(&d);
+}
+
 /* A sparse file of 5 GiB and more: searched to its end, or reported as too large. */
 static void test_huge(void **state)
 {
@@ -475,9 +499,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_layout),	cmocka_unit_test(test_other_files),
     cmocka_unit_test(test_sides),	cmocka_unit_test(test_hostile),
     cmocka_unit_test(test_mark_places), cmocka_unit_test(test_huge),
-    cmocka_unit_test(test_unreadable),	cmocka_unit_test(test_many),
-    cmocka_unit_test(test_names_twice), cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_faults),	cmocka_unit_test(test_changing),
+    cmocka_unit_test(test_engines),	cmocka_unit_test(test_unreadable),
+    cmocka_unit_test(test_many),	cmocka_unit_test(test_names_twice),
+    cmocka_unit_test(test_errors),	cmocka_unit_test(test_faults),
+    cmocka_unit_test(test_changing),
 };
 
 UNIT_MAIN(tests)

@@ -61,6 +61,26 @@ static void test_values(void **state)
 	assert_true(*value(&env, "ARCHITECTURE") != '\0');
 }
 
+/* AFL++ has compilers of its own; OSS-Fuzz builds with AddressSanitizer for it. */
+static void test_afl(void **state)
+{
+	static char afl[] = "afl";
+	_autostrv_ struct strv env = {0};
+	struct config_source s = of(afl);
+
+	(void)state;
+	assert_int_equal(setenv("CC", "clang-99", 1), 0);
+	build_environment(&s, &env);
+	assert_int_equal(unsetenv("CC"), 0);
+	assert_string_equal(value(&env, "CC"), "afl-clang-fast");
+	assert_string_equal(value(&env, "CXX"), "afl-clang-fast++");
+	assert_string_equal(value(&env, "SANITIZER"), "address");
+	assert_string_equal(value(&env, "FUZZING_ENGINE"), "afl");
+	assert_string_equal(value(&env, "OUT"), "/src/project/out/afl");
+	assert_non_null(strstr(value(&env, "CFLAGS"), " -fsanitize=address"));
+	assert_null(strstr(value(&env, "CFLAGS"), "fuzzer-no-link"));
+}
+
 /* A source that is one build has the environment of every build, as before. */
 static void test_one_build(void **state)
 {
@@ -220,10 +240,11 @@ static void test_script(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),	   cmocka_unit_test(test_one_build),
-    cmocka_unit_test(test_flags),	   cmocka_unit_test(test_architecture),
-    cmocka_unit_test(test_above),	   cmocka_unit_test(test_directories),
-    cmocka_unit_test(test_no_directories), cmocka_unit_test(test_script),
+    cmocka_unit_test(test_values),	 cmocka_unit_test(test_afl),
+    cmocka_unit_test(test_one_build),	 cmocka_unit_test(test_flags),
+    cmocka_unit_test(test_architecture), cmocka_unit_test(test_above),
+    cmocka_unit_test(test_directories),	 cmocka_unit_test(test_no_directories),
+    cmocka_unit_test(test_script),
 };
 
 UNIT_MAIN(tests)

@@ -72,12 +72,13 @@ static void test_directory_of_directories(void **state)
 	add_program("address", "a_fuzzer");
 	add_program("memory", "a_fuzzer");
 	add_program("coverage", "a_fuzzer");
+	add_program("afl", "a_fuzzer");
 	add_program("address", "b_fuzzer");
 	add_program("other", "c_fuzzer");
 	add_source("");
 	assert_int_equal(l.n, 2);
 	assert_string_equal(builds_of("a_fuzzer"),
-			    "address coverage:coverage check:memory check:undefined");
+			    "address fuzz:afl coverage:coverage check:memory check:undefined");
 	assert_string_equal(builds_of("b_fuzzer"), "address");
 	t = variants_find(&l, "a_fuzzer@memory");
 	assert_non_null(t);
