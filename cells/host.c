@@ -164,7 +164,7 @@ void cell_host_free(struct cell_host *h)
 	close_p(&h->cells_fd);
 	root_plan_free(h->plan);
 	free(h->filter);
-	free(h->filter_shared);
+	free(h->filter_separate);
 	free(h->crun_state);
 	free(h->crun);
 	free(h->dir);
@@ -194,12 +194,12 @@ static int filter_of(struct cell_host *h, const struct cell_spec *spec, const ch
 	int r = 0;
 
 	*ret = h->filter;
-	if (!spec->shared_memory || h->profile != CELL_ENGINE)
+	if (!spec->separate || h->profile != CELL_ENGINE)
 		return 0;
-	if (!h->filter_shared)
-		r = compile_filter(CELL_ENGINE_SHARED, &h->filter_shared, e);
+	if (!h->filter_separate)
+		r = compile_filter(CELL_ENGINE_SEPARATE, &h->filter_separate, e);
 	if (r == 0)
-		*ret = h->filter_shared;
+		*ret = h->filter_separate;
 	return r;
 }
 

@@ -17,7 +17,7 @@ struct cell_host {
 	char *crun;
 	char *crun_state;
 	char *filter;		/* base64 */
-	char *filter_shared;	/* for cell_spec.shared_memory; NULL: not compiled yet */
+	char *filter_separate;	/* for cell_spec.separate; NULL: not compiled yet */
 	struct root_plan *plan; /* of the host's own root */
 	int cells_fd, crun_fd;
 	int mounts;    /* crun_open_mounts() */

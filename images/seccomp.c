@@ -102,8 +102,8 @@ static const struct rule build_rules[] = {
 #include "images/syscalls_build.inc"
 };
 
-static const struct rule shared_rules[] = {
-#include "images/syscalls_shared.inc"
+static const struct rule separate_rules[] = {
+#include "images/syscalls_separate.inc"
 };
 
 #undef NETWORK
@@ -206,8 +206,9 @@ int seccomp_compile(enum cell_profile profile, uint8_t **ret, size_t *ret_n, str
 	for (size_t i = 0; r == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (seccomp_is_for(&rules[i], profile))
 			r = add_rule(ctx, &rules[i], e);
-	if (r == 0 && profile == CELL_ENGINE_SHARED)
-		r = add_rules(ctx, shared_rules, sizeof(shared_rules) / sizeof(shared_rules[0]), e);
+	if (r == 0 && profile == CELL_ENGINE_SEPARATE)
+		r = add_rules(ctx, separate_rules,
+			      sizeof(separate_rules) / sizeof(separate_rules[0]), e);
 	if (r == 0 && is_build(profile))
 		r = add_rules(ctx, build_rules, sizeof(build_rules) / sizeof(build_rules[0]), e);
 	if (r == 0 && profile == CELL_BUILD_NETWORK)

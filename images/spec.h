@@ -13,8 +13,8 @@
 /* The profile of all cells of a host. */
 enum cell_profile {
 	CELL_ENGINE, /* a fuzz target: may trace processes of its cell; /tmp is noexec */
-	/* As CELL_ENGINE, with cell_spec.shared_memory: not for a host. */
-	CELL_ENGINE_SHARED,
+	/* As CELL_ENGINE, with cell_spec.separate: not for a host. */
+	CELL_ENGINE_SEPARATE,
 	/* A build: may run servers on sockets inside its cell, may execute programs in /tmp, and
 	 * must not trace. */
 	CELL_BUILD,
@@ -66,9 +66,9 @@ struct cell_spec {
 	/* No address space randomisation: all cells with the same program and argv use the same
 	 * addresses. */
 	bool fixed_addresses;
-	/* The job may use System V shared memory, which counts as memory of the cell and ends with
-	 * it.  Only with the profile CELL_ENGINE. */
-	bool shared_memory;
+	/* The job is an engine that is a program of its own, and may make the calls of
+	 * images/syscalls_separate.inc.  Only with the profile CELL_ENGINE. */
+	bool separate;
 	struct cgroup_limits limits; /* process 1 does not count as one of pids_max */
 };
 

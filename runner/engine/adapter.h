@@ -83,4 +83,20 @@ struct sanitizer_env {
 };
 MUST_CHECK int sanitizer_env(const struct sanitizer_env *o, struct strv *io, struct err *e);
 
+/* --- engines that are programs of their own ------------------------------------------------ */
+
+/* The last step of building a command: adds the environment to c, with the binary's directory first
+ * in PATH, and moves c to *ret.  On an error, frees c. */
+MUST_CHECK int separate_command(const char *binary, const struct sanitizer_env *env,
+				struct engine_cmd *c, struct engine_cmd *ret, struct err *e);
+/* engine_ops.replay, with engine_ops.one_input */
+MUST_CHECK int separate_replay(const struct engine_replay *job, struct engine_cmd *ret,
+			       struct err *e);
+/* Parses a line of fuzzcell-each, which runs replays (images/init/each.h); false: it is none. */
+bool separate_line(struct slice line, struct engine_state *io);
+/* engine_ops.classify for a replay */
+enum engine_end separate_classify(const struct engine_state *s, int code, int signo);
+/* An exit status that the engine does not explain. */
+enum engine_end separate_unexplained(const struct engine_state *s);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/engine/afl/afl.h"
+#include "runner/engine/honggfuzz/honggfuzz.h"
 #include "runner/engine/libfuzzer/libfuzzer.h"
 
 void engine_cmd_done(struct engine_cmd *c)
@@ -68,6 +69,7 @@ enum engine_artifact engine_saved(struct slice name)
 static const struct engine_ops *const engines[] = {
     &engine_libfuzzer,
     &engine_afl,
+    &engine_honggfuzz,
 };
 enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
 

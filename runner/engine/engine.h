@@ -236,9 +236,14 @@ struct engine_ops {
 	/* A replay's command runs each input in a process of its own, with the input as its only
 	 * argument and as standard input: fuzzcell starts them one after the other. */
 	bool one_input;
-	bool needs_seed;    /* it does not start without an input */
-	bool shared_memory; /* its cell uses System V shared memory */
-	bool strategies;    /* `fuzz` heeds the strategies of struct engine_fuzz */
+	bool needs_seed; /* it does not start without an input */
+	/* It is a program of its own, beside the target's: its cell may make more system calls
+	 * (cell_spec.separate). */
+	bool separate;
+	/* Bytes of the largest file in memory (memfd_create(2)) that it makes by itself; 0: the
+	 * limit of a cell's files is enough. */
+	uint64_t file_bytes;
+	bool strategies; /* `fuzz` heeds the strategies of struct engine_fuzz */
 	/* What is appended to a program's name for a second build of it that the engine uses, too;
 	 * NULL: it uses none. */
 	const char *companion;

@@ -62,6 +62,7 @@ const char *names_known_other(struct slice file)
 		const char *name, *why;
 	} same[] = {
 	    {"llvm-symbolizer", "the symbolizer"},
+	    {"honggfuzz", "an engine"},
 	    {"jazzerjs", "an engine's driver"},
 	    {"__extra_build", "what a build leaves beside its targets"},
 	};

@@ -19,6 +19,7 @@ static const struct variants_known known[] = {
     {"address", "asan", ROLE_CHECK, 1000},   {"undefined", NULL, ROLE_CHECK, 1000},
     {"memory", "msan", ROLE_CHECK, 3000},    {"thread", "tsan", ROLE_CHECK, 4000},
     {"coverage", NULL, ROLE_COVERAGE, 1000}, {"afl", NULL, ROLE_FUZZ, 1500},
+    {"honggfuzz", NULL, ROLE_FUZZ, 1500},
 };
 
 const struct variants_known *variants_known_at(size_t i)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/engine/afl/afl.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* --- flags ---------------------------------------------------------------- */
 
@@ -73,39 +71,6 @@ static const char *const fuzz_env[] = {
     "AFL_IGNORE_UNKNOWN_ENVS=1",
 };
 
-/* afl-fuzz may be beside the program, as in OSS-Fuzz's builds. */
-static void afl_add_path(const char *binary, struct strv *io)
-{
-	static const char path[] = "PATH=";
-	const char *slash = strrchr(binary, '/');
-
-	for (size_t i = 0; slash && i < io->n; i++) {
-		char *was = io->v[i];
-
-		if (strncmp(was, path, sizeof(path) - 1) != 0)
-			continue;
-		strv_pushf(io, "PATH=%.*s:%s", (int)(slash - binary), binary,
-			   was + sizeof(path) - 1);
-		io->v[i] = io->v[--io->n];
-		io->v[io->n] = NULL;
-		free(was);
-		return;
-	}
-}
-
-static int afl_command(const char *binary, const struct sanitizer_env *env, struct engine_cmd *c,
-		       struct engine_cmd *ret, struct err *e)
-{
-	int r = sanitizer_env(env, &c->env, e);
-
-	if (r < 0) {
-		engine_cmd_done(c);
-		return err_wrap(e, "AFL++ command of '%s'", binary);
-	}
-	*ret = *c;
-	return 0;
-}
-
 /* --- commands ------------------------------------------------------------- */
 
 /* An execution that takes longer is tried again with the time that an input may take. */
@@ -142,7 +107,6 @@ static int afl_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struc
 				    .no_leaks = true};
 	struct engine_cmd c = {0}; /* its inputs may have any length from the beginning */
 	struct strv *v = &c.argv;
-	int r;
 
 	strv_push(v, "afl-fuzz");
 	strv_push(v, "-i");
@@ -164,26 +128,7 @@ static int afl_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struc
 	for (size_t i = 0; i < sizeof(fuzz_env) / sizeof(fuzz_env[0]); i++)
 		strv_push(&c.env, fuzz_env[i]);
 	strv_pushf(&c.env, "AFL_HANG_TMOUT=%llu", (unsigned long long)job->input_timeout_s * 1000);
-	r = afl_command(job->binary, &env, &c, ret, e);
-	if (r == 0)
-		afl_add_path(job->binary, &ret->env);
-	return r;
-}
-
-static int afl_replay(const struct engine_replay *job, struct engine_cmd *ret, struct err *e)
-{
-	struct sanitizer_env env = {.env = job->env,
-				    .rss_limit_mib = job->rss_limit_mib,
-				    .symbolizer = job->symbolizer,
-				    .ub_goes_on = job->ub_goes_on,
-				    .reports_abort = true,
-				    .no_leaks = true};
-	struct engine_cmd c = {0};
-
-	strv_push(&c.argv, job->binary);
-	for (size_t i = 0; job->inputs && job->inputs[i]; i++)
-		strv_push(&c.argv, job->inputs[i]);
-	return afl_command(job->binary, &env, &c, ret, e);
+	return separate_command(job->binary, &env, &c, ret, e);
 }
 
 /* --- files ---------------------------------------------------------------- */
@@ -216,33 +161,15 @@ static const struct engine_dir dirs[] = {
 
 /* --- how it ended --------------------------------------------------------- */
 
-static enum engine_end afl_unexplained(const struct engine_state *s)
-{
-	return s->running || s->replaying ? ENGINE_UNKNOWN : ENGINE_STARTUP_FAILED;
-}
-
-static enum engine_end afl_classify_replay(const struct engine_state *s, int code, int signo)
-{
-	bool reported = s->fault != ENGINE_FAULT_NONE && s->fault != ENGINE_FAULT_ENGINE;
-
-	if (signo && !engine_is_deadly(signo))
-		return ENGINE_KILLED;
-	if (code == 0 && !signo)
-		return s->done ? ENGINE_FINISHED : ENGINE_UNKNOWN;
-	if (reported)
-		return ENGINE_FAULTED;
-	return signo ? ENGINE_KILLED : ENGINE_UNKNOWN;
-}
-
 static enum engine_end afl_classify(const struct engine_state *s, int code, int signo)
 {
 	if (s->replaying)
-		return afl_classify_replay(s, code, signo);
+		return separate_classify(s, code, signo);
 	if (signo)
 		return ENGINE_KILLED;
 	if (s->not_instrumented)
 		return ENGINE_NOT_INSTRUMENTED;
-	return code == 0 && s->done ? ENGINE_FINISHED : afl_unexplained(s);
+	return code == 0 && s->done ? ENGINE_FINISHED : separate_unexplained(s);
 }
 
 /* Strings of afl-compiler-rt.o.c in every instrumented program. */
@@ -253,7 +180,7 @@ const struct engine_ops engine_afl = {
     .name = "afl",
     .marks = marks,
     .fuzz = afl_fuzz,
-    .replay = afl_replay,
+    .replay = separate_replay,
     .flags = flags,
     .flag_ok = afl_flag_ok,
     .line = afl_line,
@@ -265,7 +192,7 @@ const struct engine_ops engine_afl = {
     .goes_on = true,
     .one_input = true,
     .needs_seed = true,
-    .shared_memory = true,
+    .separate = true,
     .companion = ".cmplog",
     .stop_signal = SIGTERM,
     .dump_signal = SIGTERM,

@@ -128,30 +128,12 @@ static void afl_message(struct slice line, struct engine_state *io)
 	}
 }
 
-/* --- output of a replay (images/init/each.h) ------------------------------- */
-
-static bool afl_replay_line(struct slice line, struct engine_state *io)
-{
-	if (scan_lit(&line, SLICE("Running: "))) {
-		io->replaying = true;
-		io->done = false;
-		io->inputs++;
-		(void)slice_print(line, sizeof(io->input), io->input);
-		return true;
-	}
-	if (io->replaying && scan_lit(&line, SLICE("Executed "))) {
-		io->done = true;
-		return true;
-	}
-	return false;
-}
-
 void afl_line(struct slice line, struct engine_state *io)
 {
 	char room[LINE_MAX_BYTES];
 
 	line = without_colours(line, room);
-	if (afl_replay_line(line, io) || afl_statistic(line, io))
+	if (separate_line(line, io) || afl_statistic(line, io))
 		return;
 	sanitizer_line(line, io);
 	afl_message(line, io);

@@ -207,6 +207,7 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 {
 	const struct target_config *cfg = s->cfg;
 	/* No mark: at the limit the kernel kills the target, and the engine saves the input. */
+	uint64_t least = s->target->engine->file_bytes;
 	bool has_mark = cfg->memory_high && !s->target->engine->goes_on;
 	struct cell_spec spec = {
 	    .id = c->id,
@@ -217,14 +218,14 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 	    .mounts = s->mounts,
 	    .n_mounts = s->n,
 	    .tmp_bytes = cfg->scratch,
-	    .file_bytes = cfg->disk,
+	    .file_bytes = cfg->disk > least ? cfg->disk : least,
 	    .files_max = FILES_MAX,
 	    .cpu_s = cpu_seconds(cfg, c->wall_us),
 	    .uid = uid,
 	    .gid = setup_gid(uid),
 	    .stays = c->stays,
 	    .fixed_addresses = c->fixed_addresses,
-	    .shared_memory = s->target->engine->shared_memory,
+	    .separate = s->target->engine->separate,
 	    .limits = {.memory_max = cfg->memory + c->extra_memory,
 		       .memory_high = has_mark ? cfg->memory_high + c->extra_memory : 0,
 		       .kills_one = s->target->engine->goes_on,

@@ -34,8 +34,18 @@ static const struct {
     {"thread", " -fsanitize=thread" INSTRUMENTED},
     {"coverage", " -fprofile-instr-generate -fcoverage-mapping -pthread -Wl,--no-as-needed"
 		 " -Wl,-ldl -Wl,-lm -Wno-unused-command-line-argument"},
-    {"afl", ADDRESS}, /* its compiler instruments */
 };
+
+/* Engines with compilers of their own, which instrument.  OSS-Fuzz builds with AddressSanitizer for
+ * them. */
+static const struct {
+	const char *variant, *cc, *cxx;
+} of_engines[] = {
+    {"afl", "afl-clang-fast", "afl-clang-fast++"},
+    {"honggfuzz", "hfuzz-clang", "hfuzz-clang++"},
+};
+
+enum { ENGINES = sizeof(of_engines) / sizeof(of_engines[0]) };
 
 /* OSS-Fuzz has no flags for other names either: the build command knows them. */
 static const char *flags_of(const char *variant)
@@ -70,26 +80,27 @@ void build_environment(const struct config_source *s, struct strv *ret)
 {
 	_autofree_ char *src = NULL;
 	struct utsname machine;
-	const char *flags;
-	bool afl;
+	size_t engine = 0;
+	bool own;
 
 	if (s->variants.n == 0)
 		return;
 	src = above(s->build_dir);
-	flags = flags_of(s->variant);
-	afl = strcmp(s->variant, "afl") == 0;
-	if (afl) {
-		strv_push(ret, "CC=afl-clang-fast");
-		strv_push(ret, "CXX=afl-clang-fast++");
+	while (engine < ENGINES && strcmp(of_engines[engine].variant, s->variant) != 0)
+		engine++;
+	own = engine < ENGINES;
+	if (own) {
+		strv_pushf(ret, "CC=%s", of_engines[engine].cc);
+		strv_pushf(ret, "CXX=%s", of_engines[engine].cxx);
 	} else {
 		add_compiler(ret, "CC", "clang");
 		add_compiler(ret, "CXX", "clang++");
 	}
-	strv_pushf(ret, "CFLAGS=" FLAGS_OF_ALL "%s", flags);
-	strv_pushf(ret, "CXXFLAGS=" FLAGS_OF_ALL "%s", flags);
+	strv_pushf(ret, "CFLAGS=" FLAGS_OF_ALL "%s", own ? ADDRESS : flags_of(s->variant));
+	strv_pushf(ret, "CXXFLAGS=" FLAGS_OF_ALL "%s", own ? ADDRESS : flags_of(s->variant));
 	strv_push(ret, "LIB_FUZZING_ENGINE=-fsanitize=fuzzer");
-	strv_pushf(ret, "SANITIZER=%s", afl ? "address" : s->variant);
-	strv_pushf(ret, "FUZZING_ENGINE=%s", afl ? "afl" : "libfuzzer");
+	strv_pushf(ret, "SANITIZER=%s", own ? "address" : s->variant);
+	strv_pushf(ret, "FUZZING_ENGINE=%s", own ? s->variant : "libfuzzer");
 	strv_pushf(ret, "ARCHITECTURE=%s",
 		   uname(&machine) == 0 ? build_architecture(machine.machine) : "x86_64");
 	strv_pushf(ret, "SRC=%s", src);

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "runner/engine/afl/afl.h"
+#include "runner/engine/honggfuzz/honggfuzz.h"
 #include "runner/engine/libfuzzer/libfuzzer.h"
 
 static void grows(void **state)
@@ -28,6 +29,7 @@ static void finds_by_name(void **state)
 	(void)state;
 	assert_ptr_equal(engine_find("libfuzzer"), &engine_libfuzzer);
 	assert_ptr_equal(engine_find("afl"), &engine_afl);
+	assert_ptr_equal(engine_find("honggfuzz"), &engine_honggfuzz);
 	assert_null(engine_find("libfuzzer "));
 	assert_null(engine_find(""));
 }

@@ -370,7 +370,7 @@ static long c_semget(void)
 }
 
 /* No segment is made here, where it would stay. */
-static void shared_memory_is_for_cells_that_ask(void **state)
+static void other_calls_are_for_cells_that_ask(void **state)
 {
 	static const struct attempt with[] = {{"shmat", c_shmat, EINVAL, NULL},
 					      {"shmctl IPC_RMID", c_shm_remove, EINVAL, NULL},
@@ -383,7 +383,7 @@ static void shared_memory_is_for_cells_that_ask(void **state)
 						 {"shmctl", c_shm_remove, EPERM, "shmctl"}};
 
 	(void)state;
-	try_all_as(CELL_ENGINE_SHARED, with, sizeof(with) / sizeof(with[0]));
+	try_all_as(CELL_ENGINE_SEPARATE, with, sizeof(with) / sizeof(with[0]));
 	try_all_as(CELL_ENGINE, without, sizeof(without) / sizeof(without[0]));
 }
 
@@ -416,7 +416,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_foreign_table_is_refused),
 #endif
     cmocka_unit_test(nothing_waits_is_no_error_to_block_on),
-    cmocka_unit_test(shared_memory_is_for_cells_that_ask),
+    cmocka_unit_test(other_calls_are_for_cells_that_ask),
     cmocka_unit_test(a_shell_runs),
 };
 

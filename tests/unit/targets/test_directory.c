@@ -241,7 +241,7 @@ static void test_mark_places(void **state)
 static void test_engines(void **state)
 {
 	static const char afl[] = "##SIG_AFL_PERSISTENT##";
-	static const char *const want[] = {"libfuzzer", "afl", "afl", "afl"};
+	static const char *const want[] = {"libfuzzer", "afl", "afl", "afl", "honggfuzz"};
 	struct target_list l = {0};
 	struct tree d;
 	struct err e;
@@ -252,9 +252,11 @@ static void test_engines(void **state)
 	tree_program(&d, "b_fuzzer", "##SIG_AFL_PERSISTENT## LLVMFuzzerTestOneInput");
 	tree_padded(&d, "c_fuzzer", 1 << 20, "LLVMFuzzerTestOneInput ##SIG_AFL_PERSISTENT##");
 	tree_program(&d, "d_fuzzer", afl);
+	tree_program(&d, "e_fuzzer",
+		     "LLVMFuzzerTestOneInput _LIBHFUZZ_PERSISTENT_BINARY_SIGNATURE_");
 	assert_int_equal(tree_add(&d, "directory", "", &l, &e), 0);
-	assert_int_equal(l.n, 4);
-	for (size_t i = 0; i < 4; i++) /* sorted by name */
+	assert_int_equal(l.n, 5);
+	for (size_t i = 0; i < 5; i++) /* sorted by name */
 		assert_string_equal(l.v[i].engine->name, want[i]);
 	target_list_done(&l);
 	tree_done(&d);

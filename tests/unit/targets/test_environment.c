@@ -61,10 +61,10 @@ static void test_values(void **state)
 	assert_true(*value(&env, "ARCHITECTURE") != '\0');
 }
 
-/* AFL++ has compilers of its own; OSS-Fuzz builds with AddressSanitizer for it. */
-static void test_afl(void **state)
+/* An engine may have compilers of its own; OSS-Fuzz builds with AddressSanitizer for it. */
+static void test_engines(void **state)
 {
-	static char afl[] = "afl";
+	static char afl[] = "afl", honggfuzz[] = "honggfuzz";
 	_autostrv_ struct strv env = {0};
 	struct config_source s = of(afl);
 
@@ -79,6 +79,12 @@ static void test_afl(void **state)
 	assert_string_equal(value(&env, "OUT"), "/src/project/out/afl");
 	assert_non_null(strstr(value(&env, "CFLAGS"), " -fsanitize=address"));
 	assert_null(strstr(value(&env, "CFLAGS"), "fuzzer-no-link"));
+	strv_done(&env);
+	s.variant = honggfuzz;
+	build_environment(&s, &env);
+	assert_string_equal(value(&env, "CXX"), "hfuzz-clang++");
+	assert_string_equal(value(&env, "FUZZING_ENGINE"), "honggfuzz");
+	assert_string_equal(value(&env, "SANITIZER"), "address");
 }
 
 /* A source that is one build has the environment of every build, as before. */
@@ -240,7 +246,7 @@ static void test_script(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),	 cmocka_unit_test(test_afl),
+    cmocka_unit_test(test_values),	 cmocka_unit_test(test_engines),
     cmocka_unit_test(test_one_build),	 cmocka_unit_test(test_flags),
     cmocka_unit_test(test_architecture), cmocka_unit_test(test_above),
     cmocka_unit_test(test_directories),	 cmocka_unit_test(test_no_directories),

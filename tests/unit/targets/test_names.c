@@ -83,9 +83,9 @@ static void test_side(void **state)
 
 static void test_known(void **state)
 {
-	static const char *const others[] = {"llvm-symbolizer", "afl-fuzz",	 "jazzer_driver",
-					     "jazzerjs",	".hidden",	 "__extra_build",
-					     "libx.so",		"libx.so.1.2.3", "a_fuzzer.cmplog"};
+	static const char *const others[] = {
+	    "llvm-symbolizer", "afl-fuzz", "jazzer_driver", "jazzerjs",	       ".hidden",
+	    "__extra_build",   "libx.so",  "libx.so.1.2.3", "a_fuzzer.cmplog", "honggfuzz"};
 	static const char *const not_known[] = {"symbolizer", "afl_fuzzer", "jazzer", "also",
 						"a.b"};
 
