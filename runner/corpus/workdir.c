@@ -460,28 +460,33 @@ static int workdir_open_below(int at, const char *path, int *ret, struct err *e)
 	return r;
 }
 
+/* Whether a file of the directory is an artifact, or an input. */
+static bool workdir_is_wanted(const struct engine_ops *engine, const struct engine_dir *dir,
+			      const char *name)
+{
+	return dir->fails ? engine->artifact(slice_of(name)) != ENGINE_ARTIFACT_NONE
+			  : engine->input(slice_of(name));
+}
+
 /* Moves the files of one of the engine's directories to artifacts/ or corpus/. */
 static int workdir_flatten_one(struct collecting *k, const struct engine_dir *dir, struct err *e)
 {
-	const struct engine_ops *engine = k->c->engine;
 	_autoclose_ int from = -1;
 	CLEANUP(closedir_p) DIR *d = NULL;
 	const struct dirent *ent;
-	struct err none;
 	unsigned n = 0;
+	int r = workdir_open_below(k->artifacts, dir->path, &from, e);
 
 	/* The engine did not come so far, or the target has put another thing there. */
-	if (workdir_open_below(k->artifacts, dir->path, &from, &none) < 0)
+	if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
 		return 0;
+	if (r < 0) /* what cannot be read now must not be removed */
+		return r;
 	d = sys_opendirat(from, ".");
 	if (!d)
 		return err_sys(e, "open '%s'", dir->path);
 	while ((ent = sys_readdir(d))) {
-		struct slice name = slice_of(ent->d_name);
-		bool ours = dir->fails ? engine->artifact(name) != ENGINE_ARTIFACT_NONE
-				       : engine->input(name);
-
-		if (!ours)
+		if (!workdir_is_wanted(k->c->engine, dir, ent->d_name))
 			continue;
 		if (++n > WORKDIR_FILES_MAX) {
 			k->sum->skipped++;

@@ -33,6 +33,13 @@ static inline bool slice_cut_end(struct slice *io, struct slice tail)
 	return true;
 }
 
+/* A number of an engine's output.  JSON numbers are exact up to this size. */
+#define ENGINE_NUMBER_MAX (UINT64_C(1) << 53)
+static inline bool engine_number(struct slice *in, uint64_t *ret)
+{
+	return scan_u64(in, 10, ENGINE_NUMBER_MAX, ret);
+}
+
 /* Copies s to the string `to` of cap bytes, cut, and with '?' for bytes that are not printable.
  * Returns the length. */
 size_t slice_print(struct slice s, size_t cap, char *to);
@@ -94,9 +101,7 @@ MUST_CHECK int separate_replay(const struct engine_replay *job, struct engine_cm
 			       struct err *e);
 /* Parses a line of fuzzcell-each, which runs replays (images/init/each.h); false: it is none. */
 bool separate_line(struct slice line, struct engine_state *io);
-/* engine_ops.classify for a replay */
+/* engine_ops.classify: such an engine exits with 0 when it was stopped, also after crashes. */
 enum engine_end separate_classify(const struct engine_state *s, int code, int signo);
-/* An exit status that the engine does not explain. */
-enum engine_end separate_unexplained(const struct engine_state *s);
 
 #endif

@@ -224,7 +224,8 @@ struct engine_ops {
 	enum engine_end (*classify)(const struct engine_state *s, int code, int signo);
 	enum engine_artifact (*artifact)(struct slice name);
 	/* Files of its own directories (NULL: it has none) are inputs if `input` accepts their
-	 * names, and artifacts if `artifact` knows their names. */
+	 * names, and artifacts if `artifact` knows their names.  `input` NULL: it has inputs in
+	 * corpus_dir alone. */
 	const struct engine_dir *dirs;
 	bool (*input)(struct slice name);
 	/* A file below artifacts/ with statistics: `line` gets its lines, too.  NULL: there are

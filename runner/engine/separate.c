@@ -54,12 +54,7 @@ int separate_replay(const struct engine_replay *job, struct engine_cmd *ret, str
 	return separate_command(job->binary, &env, &c, ret, e);
 }
 
-enum engine_end separate_unexplained(const struct engine_state *s)
-{
-	return s->running || s->replaying ? ENGINE_UNKNOWN : ENGINE_STARTUP_FAILED;
-}
-
-enum engine_end separate_classify(const struct engine_state *s, int code, int signo)
+static enum engine_end separate_replayed(const struct engine_state *s, int code, int signo)
 {
 	bool reported = s->fault != ENGINE_FAULT_NONE && s->fault != ENGINE_FAULT_ENGINE;
 
@@ -70,6 +65,19 @@ enum engine_end separate_classify(const struct engine_state *s, int code, int si
 	if (reported)
 		return ENGINE_FAULTED;
 	return signo ? ENGINE_KILLED : ENGINE_UNKNOWN;
+}
+
+enum engine_end separate_classify(const struct engine_state *s, int code, int signo)
+{
+	if (s->replaying)
+		return separate_replayed(s, code, signo);
+	if (signo)
+		return ENGINE_KILLED;
+	if (s->not_instrumented)
+		return ENGINE_NOT_INSTRUMENTED;
+	if (code == 0 && s->done)
+		return ENGINE_FINISHED;
+	return s->running ? ENGINE_UNKNOWN : ENGINE_STARTUP_FAILED;
 }
 
 bool separate_line(struct slice line, struct engine_state *io)

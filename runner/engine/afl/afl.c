@@ -43,7 +43,6 @@ static bool afl_flag_ok(struct slice flag, char why[160])
 	return false;
 }
 
-/* Flags of the configuration may be for targets of other engines. */
 static void afl_add_flags(const char *const *given, struct strv *v)
 {
 	for (size_t i = 0; given && given[i]; i++) {
@@ -159,19 +158,6 @@ static bool afl_input(struct slice name)
 static const struct engine_dir dirs[] = {
     {"default/crashes", true}, {"default/hangs", true}, {"default/queue", false}, {NULL, false}};
 
-/* --- how it ended --------------------------------------------------------- */
-
-static enum engine_end afl_classify(const struct engine_state *s, int code, int signo)
-{
-	if (s->replaying)
-		return separate_classify(s, code, signo);
-	if (signo)
-		return ENGINE_KILLED;
-	if (s->not_instrumented)
-		return ENGINE_NOT_INSTRUMENTED;
-	return code == 0 && s->done ? ENGINE_FINISHED : separate_unexplained(s);
-}
-
 /* Strings of afl-compiler-rt.o.c in every instrumented program. */
 static const char *const marks[] = {"##SIG_AFL_PERSISTENT##", "##SIG_AFL_DEFER_FORKSRV##",
 				    "__AFL_SHM_ID", NULL};
@@ -184,7 +170,7 @@ const struct engine_ops engine_afl = {
     .flags = flags,
     .flag_ok = afl_flag_ok,
     .line = afl_line,
-    .classify = afl_classify,
+    .classify = separate_classify,
     .artifact = afl_artifact,
     .dirs = dirs,
     .input = afl_input,

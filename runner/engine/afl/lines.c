@@ -5,8 +5,6 @@
 /* A line may be forged: the target can write to all of these.  Nothing here allocates. */
 
 enum { LINE_MAX_BYTES = 512 };
-#define COUNT_MAX (UINT64_C(1) << 53) /* JSON numbers are exact up to here */
-
 /* Copies a line without its colours, ESC [ ... letter, which Debian's afl-fuzz always prints. */
 static struct slice without_colours(struct slice in, char room[LINE_MAX_BYTES])
 {
@@ -22,11 +20,6 @@ static struct slice without_colours(struct slice in, char room[LINE_MAX_BYTES])
 		i++; /* the letter */
 	}
 	return (struct slice){room, n};
-}
-
-static bool afl_number(struct slice *in, uint64_t *ret)
-{
-	return scan_u64(in, 10, COUNT_MAX, ret);
 }
 
 /* --- fuzzer_stats --------------------------------------------------------- */
@@ -93,7 +86,7 @@ static bool afl_statistic(struct slice in, struct engine_state *io)
 		if (!scan_lit(&in, keys[i].key))
 			continue;
 		scan_blanks(&in);
-		if (scan_lit(&in, SLICE(": ")) && afl_number(&in, &n))
+		if (scan_lit(&in, SLICE(": ")) && engine_number(&in, &n))
 			keys[i].take(n, io);
 		return true;
 	}
@@ -120,7 +113,7 @@ static void afl_message(struct slice line, struct engine_state *io)
 	if (slice_find(&rest, SLICE("PROGRAM ABORT : "))) {
 		on_abort(rest, io);
 	} else if (slice_find(&rest, SLICE("Fuzzing test case #"))) {
-		if (slice_find(&rest, SLICE(" (")) && afl_number(&rest, &n) &&
+		if (slice_find(&rest, SLICE(" (")) && engine_number(&rest, &n) &&
 		    scan_lit(&rest, SLICE(" total")))
 			io->corpus_units = n;
 	} else if (slice_find(&rest, SLICE("We're done here. Have a nice day!"))) {

@@ -46,7 +46,6 @@ static void honggfuzz_add_chosen(const struct engine_fuzz *job, struct strv *v)
 		strv_push(v, "-w");
 		strv_push(v, job->dict);
 	}
-	/* Flags of the configuration may be for targets of other engines. */
 	for (size_t i = 0; job->flags && job->flags[i]; i++)
 		if (honggfuzz_takes(slice_of(job->flags[i]), &value))
 			honggfuzz_add_number(v, "--mutations_per_run", value);
@@ -95,27 +94,7 @@ static enum engine_artifact honggfuzz_artifact(struct slice name)
 	return scan_lit(&rest, SLICE("SIG")) ? ENGINE_ARTIFACT_CRASH : ENGINE_ARTIFACT_NONE;
 }
 
-/* It writes inputs to corpus_dir alone. */
-static bool honggfuzz_input(struct slice name)
-{
-	(void)name;
-	return false;
-}
-
 static const struct engine_dir dirs[] = {{"ws", true}, {NULL, false}};
-
-/* --- how it ended --------------------------------------------------------- */
-
-static enum engine_end honggfuzz_classify(const struct engine_state *s, int code, int signo)
-{
-	if (s->replaying)
-		return separate_classify(s, code, signo);
-	if (signo)
-		return ENGINE_KILLED;
-	if (s->not_instrumented)
-		return ENGINE_NOT_INSTRUMENTED;
-	return code == 0 && s->done ? ENGINE_FINISHED : separate_unexplained(s);
-}
 
 /* The signature is what honggfuzz itself looks for (libhfuzz/persistent.c). */
 static const char *const marks[] = {"_LIBHFUZZ_PERSISTENT_BINARY_SIGNATURE_", NULL};
@@ -128,10 +107,9 @@ const struct engine_ops engine_honggfuzz = {
     .flags = flags,
     .flag_ok = honggfuzz_flag_ok,
     .line = honggfuzz_line,
-    .classify = honggfuzz_classify,
+    .classify = separate_classify,
     .artifact = honggfuzz_artifact,
     .dirs = dirs,
-    .input = honggfuzz_input,
     .goes_on = true,
     .one_input = true,
     .separate = true,

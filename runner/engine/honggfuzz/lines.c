@@ -4,13 +4,6 @@
 
 /* A line may be forged: the target shares the stream.  Nothing here allocates. */
 
-#define COUNT_MAX (UINT64_C(1) << 53) /* JSON numbers are exact up to here */
-
-static bool honggfuzz_number(struct slice *in, uint64_t *ret)
-{
-	return scan_u64(in, 10, COUNT_MAX, ret);
-}
-
 /* --- a kept input --------------------------------------------------------- */
 
 /* "0/0/0/21/0/2125": instructions, branches, blocks, edges, PCs and comparisons. */
@@ -19,9 +12,9 @@ static bool honggfuzz_edges(struct slice in, uint64_t *ret)
 	enum { BEFORE = 3 };
 
 	for (unsigned i = 0; i < BEFORE; i++)
-		if (!honggfuzz_number(&in, ret) || !scan_lit(&in, SLICE("/")))
+		if (!engine_number(&in, ret) || !scan_lit(&in, SLICE("/")))
 			return false;
-	return honggfuzz_number(&in, ret);
+	return engine_number(&in, ret);
 }
 
 /* "Sz:9 Tm:41us (i/b/h/e/p/c) New:0/0/0/1/0/0, Cur:0/0/0/21/0/2062" */
@@ -45,7 +38,7 @@ static bool honggfuzz_kept(struct slice in, struct engine_state *io)
 
 static bool honggfuzz_value(struct slice in, struct slice key, uint64_t *ret)
 {
-	return slice_find(&in, key) && honggfuzz_number(&in, ret);
+	return slice_find(&in, key) && engine_number(&in, ret);
 }
 
 /* "Summary iterations:437164 time:21 speed:20817 crashes_count:0 timeout_count:0

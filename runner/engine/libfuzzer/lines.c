@@ -9,20 +9,13 @@
  * decides, with the exit code.  Nothing here allocates; the time is linear in the length of the
  * line. */
 
-#define COUNT_MAX (UINT64_C(1) << 53) /* JSON numbers are exact up to here */
-
-static bool libfuzzer_lines_number(struct slice *in, uint64_t *out)
-{
-	return scan_u64(in, 10, COUNT_MAX, out);
-}
-
 /* A number without anything behind it. */
 static bool last_number(struct slice in, uint64_t *out)
 {
 	uint64_t v;
 
 	scan_blanks(&in);
-	if (!libfuzzer_lines_number(&in, &v))
+	if (!engine_number(&in, &v))
 		return false;
 	scan_blanks(&in);
 	if (in.n > 0)
@@ -37,7 +30,7 @@ static bool libfuzzer_lines_size(struct slice in, uint64_t *ret_bytes)
 	uint64_t v;
 	unsigned shift = 0;
 
-	if (!libfuzzer_lines_number(&in, &v))
+	if (!engine_number(&in, &v))
 		return false;
 	if (scan_lit(&in, SLICE("K")))
 		shift = 10;
@@ -45,7 +38,7 @@ static bool libfuzzer_lines_size(struct slice in, uint64_t *ret_bytes)
 		shift = 20;
 	if (!scan_lit(&in, SLICE("b")) && !scan_lit(&in, SLICE("B")))
 		return false;
-	if (in.n > 0 || v > COUNT_MAX >> shift)
+	if (in.n > 0 || v > ENGINE_NUMBER_MAX >> shift)
 		return false;
 	*ret_bytes = v << shift;
 	return true;
@@ -95,7 +88,7 @@ static void read_corpus(struct slice v, struct engine_state *io)
 	uint64_t units, bytes;
 
 	/* "6/12b"; READ in a merge has no size. */
-	if (!libfuzzer_lines_number(&v, &units))
+	if (!engine_number(&v, &units))
 		return;
 	if (v.n == 0) {
 		io->corpus_units = units;
@@ -157,7 +150,7 @@ static void read_mutations(struct slice in, struct engine_state *io)
 	uint64_t n;
 
 	scan_blanks(&in);
-	if (!libfuzzer_lines_number(&in, &n))
+	if (!engine_number(&in, &n))
 		return;
 	names = libfuzzer_lines_word(&in);
 	io->kept++;
@@ -190,7 +183,7 @@ static bool libfuzzer_lines_status(struct slice in, struct engine_state *io)
 	uint64_t execs;
 	bool has_lim;
 
-	if (!scan_lit(&in, SLICE("#")) || !libfuzzer_lines_number(&in, &execs) ||
+	if (!scan_lit(&in, SLICE("#")) || !engine_number(&in, &execs) ||
 	    !scan_lit(&in, SLICE("\t")))
 		return false;
 	event = libfuzzer_lines_word(&in);
@@ -262,13 +255,13 @@ static void on_loaded(struct slice in, struct engine_state *io)
 	uint64_t modules, edges;
 	bool counters;
 
-	if (!libfuzzer_lines_number(&in, &modules))
+	if (!engine_number(&in, &modules))
 		return;
 	counters = scan_lit(&in, SLICE(" modules"));
 	if (!counters && !scan_lit(&in, SLICE(" PC tables")))
 		return;
 	scan_blanks(&in);
-	if (!scan_lit(&in, SLICE("(")) || !libfuzzer_lines_number(&in, &edges))
+	if (!scan_lit(&in, SLICE("(")) || !engine_number(&in, &edges))
 		return;
 	count_start(io);
 	if ((counters || io->edges_total == 0) && !engine_too_many_edges(edges, "instrumented", io))
@@ -279,7 +272,7 @@ static void on_max_len(struct slice in, struct engine_state *io)
 {
 	uint64_t bytes;
 
-	if (!slice_find(&in, SLICE("larger than ")) || !libfuzzer_lines_number(&in, &bytes))
+	if (!slice_find(&in, SLICE("larger than ")) || !engine_number(&in, &bytes))
 		return;
 	if (bytes > LENGTH_MOST)
 		engine_refuse(io, 0,
@@ -292,7 +285,7 @@ static void on_max_len(struct slice in, struct engine_state *io)
 /* The total, printed after a line for each directory. */
 static void on_seed_corpus(struct slice in, struct engine_state *io)
 {
-	libfuzzer_lines_number(&in, &io->seed_files);
+	engine_number(&in, &io->seed_files);
 }
 
 /* "INFO:        4 files found in DIR" */
@@ -301,8 +294,8 @@ static void on_info(struct slice in, struct engine_state *io)
 	uint64_t files;
 
 	scan_blanks(&in);
-	if (libfuzzer_lines_number(&in, &files) && scan_lit(&in, SLICE(" files found in ")) &&
-	    files <= COUNT_MAX - io->seed_files)
+	if (engine_number(&in, &files) && scan_lit(&in, SLICE(" files found in ")) &&
+	    files <= ENGINE_NUMBER_MAX - io->seed_files)
 		io->seed_files += files;
 }
 
@@ -310,7 +303,7 @@ static void libfuzzer_lines_on_done(struct slice in, struct engine_state *io)
 {
 	uint64_t runs;
 
-	if (libfuzzer_lines_number(&in, &runs) && scan_lit(&in, SLICE(" runs in "))) {
+	if (engine_number(&in, &runs) && scan_lit(&in, SLICE(" runs in "))) {
 		if (!engine_too_many_execs(runs, io))
 			io->execs = runs;
 		io->done = true;
@@ -340,7 +333,7 @@ static void on_dictionary(struct slice in, struct engine_state *io)
 {
 	uint64_t entries;
 
-	if (libfuzzer_lines_number(&in, &entries) && slice_eq(in, SLICE(" entries")))
+	if (engine_number(&in, &entries) && slice_eq(in, SLICE(" entries")))
 		io->dict_entries = entries;
 }
 

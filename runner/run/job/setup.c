@@ -91,13 +91,18 @@ bool setup_flag_holds(const struct target_config *cfg, const char *flag)
 
 void setup_init(struct setup *s, const struct target *t, const struct target_config *cfg)
 {
+	char why[160];
+
 	*s = (struct setup){.target = t, .cfg = cfg};
 	mount_target(s, t);
-	/* The target's side files come first, then the configuration: the last value wins. */
+	/* The target's side files come first, then the configuration: the last value wins.  A flag
+	 * of the configuration may be for targets of another engine. */
 	for (size_t i = 0; i < t->flags.n; i++)
 		if (setup_flag_holds(cfg, t->flags.v[i]))
 			strv_push(&s->flags, t->flags.v[i]);
-	setup_append(&s->flags, &cfg->flags);
+	for (size_t i = 0; i < cfg->flags.n; i++)
+		if (t->engine->flag_ok(slice_of(cfg->flags.v[i]), why))
+			strv_push(&s->flags, cfg->flags.v[i]);
 	setup_append(&s->env, &t->env);
 	setup_append(&s->env, &cfg->env);
 }

@@ -45,6 +45,8 @@ static void once_more(struct seen *s, const struct cell_end *end, bool left)
 		fail_msg("%s", e.msg);
 }
 
+static bool separate; /* cell_spec.separate of the next cell */
+
 static void run_program(const char *const *argv, unsigned most)
 {
 	struct cell_spec spec = cell_spec_for("again", argv);
@@ -65,6 +67,7 @@ static void run_program(const char *const *argv, unsigned most)
 	spec.mounts = &mount;
 	spec.n_mounts = 1;
 	spec.stays = true;
+	spec.separate = separate;
 	run_cell(&w, &seen, &spec);
 	remove_file(dir, "number");
 	assert_int_equal(rmdir(dir), 0);
@@ -125,6 +128,17 @@ static void what_is_left_is_seen(void **state)
 		if (again.runs != 1 || !again.left)
 			fail_msg("'%s': %u runs", leave[i], again.runs);
 	}
+}
+
+/* Shared memory without a process that uses it stays, too. */
+static void shared_memory_that_is_left_is_seen(void **state)
+{
+	(void)state;
+	separate = true;
+	run_again("ipcmk -M 4096", 3);
+	separate = false;
+	if (again.runs != 1 || !again.left)
+		fail_msg("%u runs: %s", again.runs, seen.out);
 }
 
 /* A process that ends with the program, as a symbolizer does, does not count as left. */
@@ -267,6 +281,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_ends_with_it_is_not_left),
     cmocka_unit_test(each_run_is_told_apart),
     cmocka_unit_test(what_is_left_is_seen),
+    cmocka_unit_test(shared_memory_that_is_left_is_seen),
     cmocka_unit_test(many_runs_end),
     cmocka_unit_test(a_waiting_cell_ends),
     cmocka_unit_test(a_signal_ends_the_program_alone),

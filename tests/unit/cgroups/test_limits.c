@@ -17,6 +17,8 @@ static const struct cgroup_limits full = {
     .pids_max = 64,
 };
 
+static const struct cgroup_limits one = {.memory_max = 64 << 20, .kills_one = true};
+
 /* "file=value file?=value": a file with ? may be missing. */
 static void check(const struct cg_setting *s, unsigned n, const char *want)
 {
@@ -42,6 +44,9 @@ static void test_settings(void **state)
 	     "cpu.max=150000 100000|cpu.weight=250|pids.max=64"},
 	    {&none, 0, false,
 	     "memory.max=max|memory.high=max|memory.swap.max?=max|memory.oom.group=1|"
+	     "cpu.max=max 100000|cpu.weight=100|pids.max=max"},
+	    {&one, 0, true,
+	     "memory.max=67108864|memory.high=max|memory.swap.max=0|memory.oom.group=0|"
 	     "cpu.max=max 100000|cpu.weight=100|pids.max=max"},
 	    {&full, ALL, true,
 	     "memory.limit_in_bytes=54525952|memory.memsw.limit_in_bytes=54525952|"

@@ -168,11 +168,72 @@ static void statistics_are_read_once(void **state)
 	assert_int_equal(read_stats(&seen, text, sizeof(text)), 0);
 }
 
+/* Each file is complete in at least one place. */
+static void check_nothing_lost(void)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "t/%s", artifact_of("crash", "crash"));
+	assert_true(holds(crashes, path, "crash") ||
+		    holds(work, "t/artifacts/default/crashes/" CRASH, "crash") ||
+		    holds(work, "t/artifacts/" CRASH, "crash"));
+	assert_true(holds(corpus, name_of("found"), "found") ||
+		    holds(work, "t/artifacts/default/queue/" FOUND, "found") ||
+		    holds(work, "t/corpus/" FOUND, "found"));
+}
+
+static int collect_with(unsigned at, enum fault_how how)
+{
+	_autobuf_ struct buf b = BUF_INIT(1 << 20);
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
+	struct workdir_found found;
+	struct err e;
+	int r;
+
+	c.engine = &engine_afl;
+	fault_arm(at, how);
+	r = workdir_collect(&c, &found, &b, &e);
+	fault_arm(0, FAULT_FAIL);
+	return r;
+}
+
+/* Fails each call in turn, or is killed in it: the next collection completes the work. */
+static void no_fault_loses_a_file(void **state)
+{
+	enum { CALLS = 120 };
+	char names[400];
+
+	for (unsigned at = 1; at <= CALLS; at++) {
+		int ws = 0;
+		pid_t pid;
+
+		prepare();
+		engine_makes_its_dirs();
+		engine_leaves("crashes/" CRASH, "crash");
+		engine_leaves("queue/" FOUND, "found");
+		if (at % 2) {
+			(void)!collect_with(at / 2 + 1, FAULT_FAIL);
+		} else {
+			pid = fork();
+			if (pid == 0)
+				_exit(collect_with(at / 2, FAULT_DIE) < 0);
+			assert_int_equal(waitpid(pid, &ws, 0), pid);
+		}
+		check_nothing_lost();
+		(void)collect_afl(names, sizeof(names));
+		assert_true(holds(corpus, name_of("found"), "found"));
+		assert_true(scratch_has(crashes, "t"));
+		each_teardown(state);
+		each_setup(state);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(the_engines_dirs_are_collected, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(links_are_not_followed, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(closed_dirs_are_opened, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(a_killed_runs_engine_is_known, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(no_fault_loses_a_file, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(a_seed_is_there, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(statistics_are_read_once, each_setup, each_teardown),
 };
