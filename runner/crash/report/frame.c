@@ -321,3 +321,18 @@ bool frame_parse(struct slice line, struct frame *ret)
 	*ret = f;
 	return true;
 }
+
+bool frame_is_harness(struct slice function)
+{
+	struct slice in = function;
+
+	if (text_begins(function, SLICE("LLVMFuzzerTestOneInput")))
+		return true;
+	while (in.n > 0 && text_digit(in.p[in.n - 1]))
+		in.n--;
+	if (in.n == function.n || !text_drop(&in, SLICE(".func")))
+		return false;
+	in = text_basename(in);
+	return text_after(&in, SLICE(".Fuzz")) && !memchr(in.p, '.', in.n) &&
+	       (in.n == 0 || in.p[0] < 'a' || in.p[0] > 'z');
+}

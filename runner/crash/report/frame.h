@@ -42,6 +42,10 @@ bool frame_parse(struct slice line, struct frame *ret);
  * still be a frame.  For most frames of a report this is enough. */
 bool frame_begins(struct slice line, uint64_t *ret_number, struct slice *ret_rest);
 
+/* Whether the function is the fuzz target itself: LLVMFuzzerTestOneInput(), or the function that a
+ * fuzz test of Go passes to f.Fuzz(), "pkg.FuzzParse.func1".  The engine is below it. */
+bool frame_is_harness(struct slice function);
+
 enum { FRAME_NAME_MAX = 256 }; /* with its NUL */
 
 /* A function's name without the parts that differ between builds or calls.  These are arguments,

@@ -52,6 +52,11 @@ struct verdict {
 	bool by_engine;	       /* the engine printed the stack */
 	bool echo;	       /* TSan reported the engine's signal handler */
 	bool go, exception, python;
+	bool go_failed; /* a test of Go failed; its message may follow */
+	bool go_app;	/* this stack of Go has a function of the application */
+	bool go_skip;	/* the rest of this stack of Go does not count */
+	uint64_t go_frames;
+	char go_function[CRASH_FRAME_NAME]; /* of a frame of Go; its place follows */
 	/* For the security flag. */
 	bool pc_null, no_bug_signal, miracle, issue;
 };
@@ -231,7 +236,9 @@ bool kind_libc(struct crash_parser *p, const struct line *l);
 void kind_trap(struct crash_parser *p, const struct frame *f);
 /* Whether a signal's line must not replace a better type. */
 bool kind_is_echo(struct crash_parser *p, const struct line *l);
-/* Handles frames of Go, Java, Python and JavaScript. */
+/* Handles the two lines of a frame of Go. */
+bool kind_go_frame(struct crash_parser *p, struct slice line);
+/* Handles frames of Java, Python and JavaScript, and passes on those of Go. */
 bool kind_foreign_frame(struct crash_parser *p, struct slice line);
 
 /* --- signature.c: at the end --- */

@@ -312,63 +312,8 @@ bool kind_libc(struct crash_parser *p, const struct line *l)
 
 /* --- other languages ------------------------------------------------------- */
 
-/* Other languages' runtimes under libFuzzer: Go, Jazzer (Java, JavaScript), Atheris
- * (Python).  Their frames have names only. */
-
-static const struct {
-	struct slice message;
-	const char *type;
-} go_panics[] = {
-#define M(message, type)                             \
-	{                                            \
-		{message, sizeof(message) - 1}, type \
-	}
-    M("panic: runtime error: integer divide by zero", "Integer divide by zero"),
-    M("panic: runtime error: index out of range", "Index out of range"),
-    M("panic: runtime error: invalid memory address", "Invalid memory address"),
-    M("panic: runtime error: makeslice: len out of range", "Makeslice: len out of range"),
-    M("panic: runtime error: slice bounds out of range", "Slice bounds out of range"),
-    M("fatal error: stack overflow", "Stack overflow"),
-#undef M
-};
-
-/* The line from a panic's words on, without the log's prefix; in quotes they are only a mention. */
-static struct slice go_panic(struct slice line)
-{
-	struct slice in = line;
-	size_t quotes = 0, before;
-
-	if (!text_after(&in, SLICE("panic: runtime error: ")))
-		return line;
-	before = line.n - in.n - strlen("panic: runtime error: ");
-	for (size_t i = 0; i < before; i++)
-		quotes += line.p[i] == '"';
-	if (before == 0 || quotes % 2 > 0 || !text_one_of(line.p[before - 1], " \t"))
-		return line;
-	text_skip(&line, before);
-	return line;
-}
-
-bool kind_go(struct crash_parser *p, const struct line *l)
-{
-	struct slice text;
-
-	if (words_has(l->words, WORDS_GOROUTINE) && verdict_known(p) &&
-	    text_begins(l->text, SLICE("goroutine "))) {
-		p->v.go = true;
-		if (verdict_is(p, "ASSERT"))
-			p->v.kind = CRASH_PANIC;
-	}
-	if (!words_has(l->words, WORDS_GO))
-		return false;
-	text = go_panic(l->text);
-	for (size_t i = 0; i < sizeof(go_panics) / sizeof(go_panics[0]); i++)
-		if (text_begins(text, go_panics[i].message)) {
-			verdict_new(p, go_panics[i].type, CRASH_PANIC, text);
-			p->v.go = true;
-		}
-	return false;
-}
+/* Other languages' runtimes under libFuzzer: Jazzer (Java, JavaScript), Atheris (Python); kind_go.c
+ * has Go.  Their frames have names only. */
 
 bool kind_exception(struct crash_parser *p, const struct line *l)
 {
@@ -387,23 +332,6 @@ bool kind_exception(struct crash_parser *p, const struct line *l)
 	verdict_new(p, type, CRASH_PANIC, l->text);
 	p->v.exception = true;
 	return false;
-}
-
-/* "main.parse(0xc000, 0x3, ...)": arguments are numbers only. */
-static bool go_frame(struct crash_parser *p, struct slice line)
-{
-	size_t open = text_last(line, '(');
-	struct slice name = {line.p, open};
-
-	if (open == line.n || open == 0 || !text_ends(line, SLICE(")")) ||
-	    memchr(name.p, ' ', name.n) || memchr(name.p, '\t', name.n))
-		return false;
-	for (size_t i = open + 1; i + 1 < line.n; i++)
-		if (!text_hex(line.p[i]) && !text_one_of(line.p[i], "x ,.{}?"))
-			return false;
-	if (!slice_eq(name, SLICE("panic")) && !text_begins(name, SLICE("runtime.")))
-		state_name(p, text_basename(name));
-	return true;
 }
 
 /* "\tat com.a.B.c(B.java:3)", " at f (/x/a.ts:6:15)" */
@@ -452,5 +380,5 @@ bool kind_foreign_frame(struct crash_parser *p, struct slice line)
 		return python_frame(p, line);
 	if (p->v.exception)
 		return at_frame(p, line);
-	return p->v.go && go_frame(p, line);
+	return p->v.go && kind_go_frame(p, line);
 }

@@ -120,7 +120,7 @@ static void on_start(struct crash_parser *p)
  * words of words.inc. */
 static bool wants_all(const struct crash_parser *p, struct slice text)
 {
-	return p->v.go || p->v.exception || p->v.python || p->v.fatal ||
+	return p->v.go || p->v.go_failed || p->v.exception || p->v.python || p->v.fatal ||
 	       (text.n > 0 && text.p[0] == 'F');
 }
 

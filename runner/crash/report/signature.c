@@ -145,7 +145,7 @@ static void names_add(struct names *to, const char *name)
 
 static bool signature_is_harness(const struct crash_frame *f)
 {
-	return strncmp(f->function, "LLVMFuzzerTestOneInput", 22) == 0;
+	return frame_is_harness(slice_of(f->function));
 }
 
 /* Collects names without the harness: a bug that two targets reach is one bug. */

@@ -183,11 +183,6 @@ void stack_application(const struct stack *s, bool by_engine, size_t *ret_begin,
 
 /* --- the application's frames ---------------------------------------------- */
 
-static bool stack_is_harness(const struct frame *f)
-{
-	return text_begins(f->function, SLICE("LLVMFuzzerTestOneInput"));
-}
-
 static void stack_fill_frame(struct crash_frame *to, const struct frame *f)
 {
 	_Static_assert(sizeof(to->name) == FRAME_NAME_MAX, "filled by frame_name()");
@@ -238,14 +233,14 @@ static size_t stack_take_frames(const struct stack *s, bool by_engine, enum fram
 		struct frame f;
 
 		stack_frame(s, i, &f);
-		if (stack_is_harness(&f) ||
+		if (frame_is_harness(f.function) ||
 		    ((f.function.n > 0 || f.module.n > 0) && !frame_ignored(&f, view))) {
 			stack_fill_frame(&to[n], &f);
 			stack_add_place(s, i, &f, &to[n++]);
 		} else if (n > 0 && frame_ignored(&f, FRAME_VIEW_REPORTER) && !has_name(to, n)) {
 			n = 0; /* frames without a name above it belong to the reporter */
 		}
-		if (stack_is_harness(&f))
+		if (frame_is_harness(f.function))
 			break; /* the engine is below it */
 	}
 	return n;

@@ -126,6 +126,7 @@ static const char *const never[] = {
     "Timeout",
     "Out-of-memory",
     "Unexpected-exit",
+    "Test failure",
     "RUNTIME_ASSERT",
     "Security CHECK failure",
     "V8 correctness failure",

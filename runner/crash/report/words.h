@@ -20,6 +20,7 @@ enum words_bit {
 	WORDS_NOTE,
 	WORDS_CFI,
 	WORDS_GO,
+	WORDS_GO_FAILED,
 	WORDS_GOROUTINE,
 	WORDS_PYTHON,
 	WORDS_EXCEPTION,
@@ -46,7 +47,7 @@ enum words_bit {
 	WORDS_COUNT, /* at most 64 */
 };
 
-enum { WORDS_NODES_MAX = 1792, WORDS_CLASSES_MAX = 64 };
+enum { WORDS_NODES_MAX = 1920, WORDS_CLASSES_MAX = 64 };
 
 struct words {
 	unsigned char class[256]; /* 0: in no word; upper and lower case have the same class */
