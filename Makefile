@@ -75,7 +75,7 @@ $B/o/%.o: %.c
 
 # Process 1 of a cell runs in any root, so it is linked statically.
 INITFLAGS = $(NEEDED)-std=c11 $(WARN) -O2 -D_GNU_SOURCE -I. -fstack-protector-strong -D_FORTIFY_SOURCE=2
-$B/init: images/init/init.c images/init/each.c images/init/each.h images/init.h
+$B/init: images/init/init.c images/init/each.c images/init/nest.c images/init/each.h images/init/nest.h images/init.h
 	@mkdir -p $(@D)
 	$(call brief,LD)$(CC) $(INITFLAGS) -static -s -Wl,-z,noexecstack -o $@ $(filter %.c,$^)
 

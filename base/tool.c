@@ -86,7 +86,8 @@ void tool_env_set(struct tool_env *env, const char *setting)
 static void env_add_owner(struct tool_env *env, const struct owner *o)
 {
 	static const char *const ours[] = {
-	    "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "CCACHE_DIR"};
+	    "HOME",	  "USER",   "LOGNAME", "TMPDIR",    "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+	    "CCACHE_DIR", "GOPATH", "GOCACHE", "GOMODCACHE"};
 
 	if (o && o->other) {
 		env_add(env, "HOME", o->home);
@@ -118,6 +119,9 @@ void tool_env_fill(struct tool_env *env, const struct owner *o, const struct str
 					  "JAVA_HOME",
 					  "USE_BAZEL_VERSION",
 					  "BAZELISK_HOME",
+					  "GOFLAGS",
+					  "GOPROXY",
+					  "GOTOOLCHAIN",
 					  "http_proxy",
 					  "https_proxy",
 					  "no_proxy",

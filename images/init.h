@@ -15,9 +15,11 @@ enum { INIT_SOCKET = 3, INIT_PROGRAM = 4 };
 /* The path with which crun executes process 1, which is no file in the cell. */
 #define INIT_PATH "/proc/self/fd/4"
 
-/* A program of this name is not a file: process 1 runs the program argv[1] once for each input
- * argv[2], argv[3], ... (images/init/each.h).  At the signal EACH_DUMP, the program gets SIGABRT.
- */
+/* Programs of these names are not files.
+ * INIT_NEST: process 1 makes links and directories, and then runs a program (images/init/nest.h).
+ * INIT_EACH: it runs a program once for each of several inputs (images/init/each.h).  At the signal
+ * EACH_DUMP, the program gets SIGABRT. */
+#define INIT_NEST "fuzzcell-nest"
 #define INIT_EACH "fuzzcell-each"
 enum { EACH_DUMP = 15 /* SIGTERM */ };
 

@@ -8,6 +8,7 @@
  * because a cell may have any root. */
 #include "images/init.h"
 #include "images/init/each.h"
+#include "images/init/nest.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -95,20 +96,29 @@ static bool take_streams(const int fds[2])
 			      dup2(fds[1], STDERR_FILENO) >= 0);
 }
 
-/* Runs in the child.  With a path, a file that is no program is not passed to a shell; execvp(3)
- * would do that. */
+/* With a path, a file that is no program is not passed to a shell; execvp(3) would do that. */
+static void init_run(char **argv)
+{
+	if (strcmp(argv[0], INIT_EACH) == 0)
+		each_main(argv);
+	if (strchr(argv[0], '/'))
+		execv(argv[0], argv);
+	else
+		execvp(argv[0], argv);
+}
+
+/* Runs in the child. */
 static void __attribute__((noreturn))
 execute(char **argv, const int fds[2], const sigset_t *signals)
 {
 	init_report(INIT_STARTED, 0, false);
 	/* Its own session, so that its kill(0) does not reach process 1. */
 	if (setsid() >= 0 && sigprocmask(SIG_SETMASK, signals, NULL) == 0 && take_streams(fds)) {
-		if (strcmp(argv[0], INIT_EACH) == 0)
-			each_main(argv);
-		if (strchr(argv[0], '/'))
-			execv(argv[0], argv);
-		else
-			execvp(argv[0], argv);
+		if (strcmp(argv[0], INIT_NEST) == 0)
+			argv = nest_make(argv);
+		if (!argv)
+			_exit(EACH_FAILED);
+		init_run(argv);
 	}
 	init_report(INIT_FAILED, errno, false);
 	_exit(127);

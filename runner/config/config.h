@@ -103,7 +103,9 @@ struct config_source {
 	struct strv project_notes; /* of the main build: what project.yaml names and is ignored */
 	/* Why the source cannot be used (a mistake in project.yaml), for users; NULL: it can. */
 	char *broken;
-	struct strv build;	/* the command that fills path; starts in build_dir */
+	struct strv build; /* the command that fills path; starts in build_dir */
+	/* What users read instead of a command that they did not write; NULL: `build`. */
+	const char *build_shown;
 	char *build_dir;	/* set whenever build is set */
 	uint64_t build_time_us; /* deadline of the build */
 	bool build_as_root;	/* false: a build in a directory owned by root is refused */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "runner/config/layers.h"
 #include "runner/config/project.h"
+#include "runner/config/source_go.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -105,6 +106,17 @@ static int check_project(const struct source_config *s, const struct origin *fro
 				"of the project");
 }
 
+static int check_go(const struct origin *from, const struct where *at, struct err *e)
+{
+	static const char *const of_others[] = {"build", "build_dir",	    "variants", "bazel",
+						"query", "startup_options", "flags"};
+	const char *name = FIRST_SET(from, of_others);
+
+	return name ? where_fail(at, e, "\"%s\" is not for the type \"go\", which builds by itself",
+				 name)
+		    : 0;
+}
+
 static int check_command(const struct source_config *s, const struct origin *from,
 			 const struct where *at, struct err *e)
 {
@@ -193,6 +205,7 @@ static int check_source(const struct source_config *s, const struct origin *from
 	    s->v.build_isolation != ISOLATION_CELL ? FIRST_SET(from, of_cells) : NULL;
 	int r = strcmp(s->v.type, "bazel") == 0	     ? check_bazel(from, at, e)
 		: strcmp(s->v.type, "oss-fuzz") == 0 ? check_project(s, from, at, e)
+		: strcmp(s->v.type, "go") == 0	     ? check_go(from, at, e)
 						     : check_command(s, from, at, e);
 
 	if (r == 0)
@@ -382,6 +395,8 @@ static size_t source_split(const struct config *c, struct config_source *io, siz
 		source_of_project(io, project->broken ? NULL : &project->p, i);
 		io->broken = project->broken ? xstrdup(project->broken) : NULL;
 	}
+	if (strcmp(io->type, "go") == 0)
+		source_of_go(io);
 	if (io->variants.n > 0)
 		source_select(io, i);
 	return io->variants.n > 0 ? io->variants.n : 1;

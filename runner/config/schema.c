@@ -291,16 +291,16 @@ static const char *const roles[] = {[BUILD_ROLE_AUTO] = "auto",
 				    [BUILD_ROLE_FUZZ] = "fuzz",
 				    [BUILD_ROLE_COVERAGE] = "coverage",
 				    [BUILD_ROLE_COUNT] = NULL};
-static const char *const source_types[] = {"directory", "manifest", "bazel", "oss-fuzz", NULL};
+static const char *const source_types[] = {"directory", "manifest", "bazel",
+					   "oss-fuzz",	"go",	    NULL};
 
 #define AT(member) .offset = offsetof(struct source_config, member)
 static const struct key source_keys[] = {
     {"type", VALUE_CHOICE, KEY_REQUIRED, AT(type), .choices = source_types,
-     .help = "an output directory in the OSS-Fuzz layout, a JSON manifest, a Bazel workspace, or a "
-	     "project "
-	     "of OSS-Fuzz"},
+     .help = "an output directory in the OSS-Fuzz layout, a JSON manifest, a Bazel workspace, a "
+	     "project of OSS-Fuzz, or a module of Go"},
     {"path", VALUE_PATH, KEY_REQUIRED, AT(v.path),
-     .help = "the directory, the manifest, or the directory of the workspace or project"},
+     .help = "the directory, the manifest, or the directory of the workspace, project or module"},
     {"variant", VALUE_TEXT, AT(v.variant), .wrong = wrong_variant,
      .help = "name of other builds of targets, such as \"memory\"; unset: the main builds"},
     {"role", VALUE_CHOICE, AT(v.role), .preset = "auto", .choices = roles,

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/engine/afl/afl.h"
+#include "runner/engine/go/go.h"
 #include "runner/engine/honggfuzz/honggfuzz.h"
 #include "runner/engine/libfuzzer/libfuzzer.h"
+
+#include <stdlib.h>
 
 void engine_cmd_done(struct engine_cmd *c)
 {
 	strv_done(&c->argv);
 	strv_done(&c->env);
+	strv_done(&c->nest);
+	free(c->input_at);
+	*c = (struct engine_cmd){0};
 }
 
 const char *engine_fault_name(enum engine_fault f)
@@ -70,6 +76,7 @@ static const struct engine_ops *const engines[] = {
     &engine_libfuzzer,
     &engine_afl,
     &engine_honggfuzz,
+    &engine_go,
 };
 enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
 

@@ -16,6 +16,8 @@
 /* The parameters of fuzzing.  All paths are paths inside the cell. */
 struct engine_fuzz {
 	const char *binary;
+	const char *test;	      /* which of its tests (engine_ops.tests); else NULL */
+	bool sanitized;		      /* the program may have a sanitizer that reserves terabytes */
 	const char *corpus_dir;	      /* writable; receives new inputs */
 	const char *const *seed_dirs; /* read-only, NULL-terminated */
 	const char *artifact_dir;     /* writable, without a slash at the end */
@@ -42,7 +44,11 @@ struct engine_fuzz {
 /* A replay: runs the given inputs once each, in order, and ends at the first failure. */
 struct engine_replay {
 	const char *binary;
+	const char *test; /* as in struct engine_fuzz, as the next one */
+	bool sanitized;
 	const char *const *inputs; /* files, NULL-terminated */
+	/* A directory for what engine_cmd.nest makes; NULL: one below the cell's /tmp. */
+	const char *scratch;
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
 	const char *symbolizer; /* path; NULL: reports have no function names */
@@ -74,6 +80,8 @@ struct engine_measure {
 /* Minimising: the engine changes a failing input, to find a shorter failing input. */
 struct engine_shorten {
 	const char *binary;
+	const char *test; /* as in struct engine_fuzz, as the next one */
+	bool sanitized;
 	const char *input;
 	const char *output; /* writable file: the shorter input goes there */
 	uint64_t runs;	    /* the engine gives up after this many executions, or max_time_s */
@@ -86,8 +94,15 @@ struct engine_shorten {
 };
 
 struct engine_cmd {
+	/* The program, its arguments, and (replays with engine_ops.one_input) the inputs. */
 	struct strv argv;
 	struct strv env;
+	size_t n_inputs; /* at the end of argv */
+	/* Where the program finds the input of a replay, as its working directory sees it; NULL: it
+	 * is its last argument and its standard input. */
+	char *input_at;
+	/* What process 1 of the cell makes before (images/init/nest.h): three words a step. */
+	struct strv nest;
 	uint64_t max_len; /* fuzzing only: the limit in argv; 0: the engine's choice */
 };
 void engine_cmd_done(struct engine_cmd *c);
@@ -200,6 +215,9 @@ struct engine_ops {
 	const char *name;
 	/* A binary that contains one of these strings uses this engine.  NULL-terminated. */
 	const char *const *marks;
+	/* A program has several tests, each of which is a target: they are in a table at this
+	 * symbol (runner/targets/tests.h).  NULL: a program is one target. */
+	const char *tests;
 	MUST_CHECK int (*fuzz)(const struct engine_fuzz *job, struct engine_cmd *ret,
 			       struct err *e);
 	MUST_CHECK int (*replay)(const struct engine_replay *job, struct engine_cmd *ret,
@@ -234,13 +252,15 @@ struct engine_ops {
 	/* After a failure of the target it saves the input and goes on.  Its processes share the
 	 * target's cell, so a target that the kernel kills for its memory does not end it. */
 	bool goes_on;
-	/* A replay's command runs each input in a process of its own, with the input as its only
-	 * argument and as standard input: fuzzcell starts them one after the other. */
+	/* A replay's command runs each input in a process of its own: fuzzcell starts them one
+	 * after the other (engine_cmd.n_inputs). */
 	bool one_input;
 	bool needs_seed; /* it does not start without an input */
 	/* It is a program of its own, beside the target's: its cell may make more system calls
 	 * (cell_spec.separate). */
 	bool separate;
+	/* The time that an input may take, if it cannot be chosen; else 0. */
+	uint64_t input_timeout_s;
 	/* Bytes of the largest file in memory (memfd_create(2)) that it makes by itself; 0: the
 	 * limit of a cell's files is enough. */
 	uint64_t file_bytes;

@@ -49,8 +49,8 @@ int separate_replay(const struct engine_replay *job, struct engine_cmd *ret, str
 	struct engine_cmd c = {0};
 
 	strv_push(&c.argv, job->binary);
-	for (size_t i = 0; job->inputs && job->inputs[i]; i++)
-		strv_push(&c.argv, job->inputs[i]);
+	for (; job->inputs && job->inputs[c.n_inputs]; c.n_inputs++)
+		strv_push(&c.argv, job->inputs[c.n_inputs]);
 	return separate_command(job->binary, &env, &c, ret, e);
 }
 

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "runner/targets/names.h"
 #include "runner/targets/source.h"
+#include "runner/targets/tests.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -325,21 +326,81 @@ static void add_side(struct scan *s, const char *name, struct slice target, enum
 	s->sides[s->n_sides++] = (struct side){.name = name, .target = target, .kind = kind};
 }
 
-static int directory_add_target(struct scan *s, const char *name, const struct binary *b,
+/* The inputs of a test that its repository has, in the directory of its package's files. */
+static int attach_package_seeds(struct scan *s, struct target *t, struct slice stem, struct err *e)
+{
+	CLEANUP(found_done) struct found f = {.fd = -1};
+	_autofree_ char *path = xasprintf("%.*s/testdata/fuzz/%s", (int)stem.n, stem.p, t->test);
+	int r = scan_open(s, path, &f, e);
+
+	if (r == 0 && f.fd >= 0 && f.is_dir)
+		strv_push(&t->seed_dirs, f.real);
+	return r;
+}
+
+static int directory_add_test(struct scan *s, const char *file, const struct binary *b,
+			      struct slice stem, const struct tests *all, size_t i, struct err *e)
+{
+	struct target t = {.engine = b->engine, .size = b->size, .sanitized = all->sanitized};
+	int r;
+
+	t.name = xasprintf("%.*s.%s", (int)stem.n, stem.p, all->names.v[i]);
+	if (!names_target_ok(slice_of(t.name))) {
+		list_note(s->out, scan_place(s, file), true, "the target '%s': %s", t.name,
+			  "its name has more than 128 bytes: rename the program");
+		free(t.name);
+		return 0;
+	}
+	t.test = xstrdup(all->names.v[i]);
+	t.dir = xstrdup(s->real);
+	t.binary = xasprintf("%s/%s", s->real, file);
+	r = attach_package_seeds(s, &t, stem, e);
+	if (r < 0) {
+		target_done(&t);
+		return r;
+	}
+	return list_add_target(s->out, &t, e);
+}
+
+/* Adds a target for each test of the program. */
+static int add_tests(struct scan *s, const char *file, int fd, const struct binary *b,
+		     struct err *e)
+{
+	struct slice stem;
+	struct tests all;
+	const char *why;
+	int r = 0;
+
+	if (!names_program_of_tests(slice_of(file), &stem, &why)) {
+		list_note(s->out, scan_place(s, file), true, "has fuzz tests, but %s", why);
+		return 0;
+	}
+	why = tests_in(fd, b->engine->tests, &all);
+	if (why)
+		list_note(s->out, scan_place(s, file), false, "a test program that %s", why);
+	for (size_t i = 0; r == 0 && i < all.names.n; i++)
+		r = directory_add_test(s, file, b, stem, &all, i, e);
+	strv_done(&all.names);
+	return r;
+}
+
+static int directory_add_target(struct scan *s, const char *name, int fd, const struct binary *b,
 				struct err *e)
 {
 	struct target t = {.engine = b->engine, .size = b->size};
 	struct slice target;
 	const char *why;
 
-	if (!names_program(slice_of(name), &target, &why)) {
-		list_note(s->out, scan_place(s, name), true, "has a fuzzing entry point, but %s",
-			  why);
-		return 0;
-	}
 	if (!b->executable) {
 		list_note(s->out, scan_place(s, name), true,
 			  "has a fuzzing entry point, but no permission to execute: chmod +x");
+		return 0;
+	}
+	if (b->engine->tests)
+		return add_tests(s, name, fd, b, e);
+	if (!names_program(slice_of(name), &target, &why)) {
+		list_note(s->out, scan_place(s, name), true, "has a fuzzing entry point, but %s",
+			  why);
 		return 0;
 	}
 	t.name = xstrndup(target.p, target.n);
@@ -348,7 +409,8 @@ static int directory_add_target(struct scan *s, const char *name, const struct b
 	return list_add_target(s->out, &t, e);
 }
 
-static int directory_judge(struct scan *s, const char *name, const struct binary *b, struct err *e)
+static int directory_judge(struct scan *s, const char *name, int fd, const struct binary *b,
+			   struct err *e)
 {
 	struct place at = scan_place(s, name);
 
@@ -360,7 +422,7 @@ static int directory_judge(struct scan *s, const char *name, const struct binary
 		list_note(s->out, at, true, "a program of more than %llu GiB: not searched",
 			  (unsigned long long)(DISCOVER_MAX_BINARY >> 30));
 	else if (b->engine)
-		return directory_add_target(s, name, b, e);
+		return directory_add_target(s, name, fd, b, e);
 	else if (names_looks_like_target(slice_of(name)))
 		list_note(s->out, at, true, "named like a target, but has no fuzzing entry point");
 	else
@@ -388,7 +450,7 @@ static int take_program(struct scan *s, const char *name, int fd, struct err *e)
 		list_note(s->out, scan_place(s, name), true, "%s", e->msg);
 		return 0;
 	}
-	return r < 0 ? err_wrap(e, "%s", name) : directory_judge(s, name, &b, e);
+	return r < 0 ? err_wrap(e, "%s", name) : directory_judge(s, name, fd, &b, e);
 }
 
 static int take_other(struct scan *s, const char *name, struct err *e)

@@ -29,6 +29,7 @@ void target_done(struct target *t)
 	free(t->unbuilt);
 	free(t->build);
 	free(t->label);
+	free(t->test);
 	free(t->made);
 	free(t->corpus);
 	free(t->variant);

@@ -49,7 +49,11 @@ struct target {
 	 * flag to the engine.  The configuration overrides the value. */
 	uint64_t rss_limit_mib;
 	const struct engine_ops *engine;
-	uint64_t size; /* of the binary in bytes: a first estimate of the target's complexity */
+	/* Which of the program's tests this is (engine_ops.tests); NULL: the program is one
+	 * target. */
+	char *test;
+	bool sanitized; /* of a program with tests: struct engine_fuzz */
+	uint64_t size;	/* of the binary in bytes: a first estimate of the target's complexity */
 	/* The reason why the target has no usable binary ("//a:b did not build"), printable.  Then
 	 * no file exists at the path `binary`.  NULL: the binary is usable. */
 	char *unbuilt;

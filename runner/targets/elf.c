@@ -144,3 +144,24 @@ bool elf_is_named(const struct elf_file *m, const struct elf_header *s, const ch
 	return s->name < m->names_n && n <= m->names_n - s->name &&
 	       memcmp(m->names + s->name, name, n) == 0;
 }
+
+bool elf_find(const struct elf_file *m, uint64_t type, const char *name, struct elf_header *ret)
+{
+	for (uint64_t i = 0; i < m->n; i++) {
+		*ret = elf_section(m, i);
+		if (ret->type == type && (!name || elf_is_named(m, ret, name)))
+			return true;
+	}
+	return false;
+}
+
+char *elf_load(const struct elf_file *m, const struct elf_header *s, uint64_t most)
+{
+	char *v = s->size > 0 && s->size <= most ? xmalloc(s->size) : NULL;
+
+	if (v && !elf_read(m, v, s->size, s->at)) {
+		free(v);
+		return NULL;
+	}
+	return v;
+}

@@ -44,6 +44,11 @@ void elf_done(struct elf_file *m);
 struct elf_header elf_section(const struct elf_file *m, uint64_t i);
 /* Whether the section has this name. */
 bool elf_is_named(const struct elf_file *m, const struct elf_header *s, const char *name);
+/* The first section of this type, and of this name unless that is NULL. */
+bool elf_find(const struct elf_file *m, uint64_t type, const char *name, struct elf_header *ret);
+/* The content of a section of at most `most` bytes.  NULL: it is empty, larger, or not in the file.
+ * free() it. */
+char *elf_load(const struct elf_file *m, const struct elf_header *s, uint64_t most);
 /* Reads n bytes of the file at offset `at`; false: they are not in the file. */
 bool elf_read(const struct elf_file *m, void *to, uint64_t n, uint64_t at);
 

@@ -22,30 +22,6 @@ struct program {
 	uint64_t n;
 };
 
-/* The first section of this type, and of this name unless that is NULL. */
-static bool instrumented_find(const struct elf_file *m, uint64_t type, const char *name,
-			      struct elf_header *ret)
-{
-	for (uint64_t i = 0; i < m->n; i++) {
-		*ret = elf_section(m, i);
-		if (ret->type == type && (!name || elf_is_named(m, ret, name)))
-			return true;
-	}
-	return false;
-}
-
-/* NULL: too large, or not in the file.  free() it. */
-static char *instrumented_load(const struct elf_file *m, const struct elf_header *s)
-{
-	char *v = s->size > 0 && s->size <= TABLE_MAX ? xmalloc(s->size) : NULL;
-
-	if (v && !elf_read(m, v, s->size, s->at)) {
-		free(v);
-		return NULL;
-	}
-	return v;
-}
-
 /* Applies the relocations of the table.  Without relocations, the table contains the addresses. */
 static void instrumented_relocate(struct program *p, const char *table, uint64_t size)
 {
@@ -72,9 +48,9 @@ static bool read_pcs(struct program *p)
 	p->pcs = xcalloc(p->n, sizeof(*p->pcs));
 	if (!elf_read(p->elf, p->pcs, p->n * sizeof(*p->pcs), p->at.at))
 		return false;
-	if (!instrumented_find(p->elf, SHT_RELA, ".rela.dyn", &s))
+	if (!elf_find(p->elf, SHT_RELA, ".rela.dyn", &s))
 		return true;
-	table = instrumented_load(p->elf, &s);
+	table = elf_load(p->elf, &s, TABLE_MAX);
 	if (!table)
 		return false;
 	instrumented_relocate(p, table, s.size);
@@ -146,11 +122,11 @@ static enum instrumented by_symbols(const struct program *p)
 	struct elf_header table, strings;
 	char *symbols = NULL, *names = NULL;
 
-	if (!instrumented_find(p->elf, SHT_SYMTAB, NULL, &table) || table.link >= p->elf->n)
+	if (!elf_find(p->elf, SHT_SYMTAB, NULL, &table) || table.link >= p->elf->n)
 		return found;
 	strings = elf_section(p->elf, table.link);
-	symbols = instrumented_load(p->elf, &table);
-	names = instrumented_load(p->elf, &strings);
+	symbols = elf_load(p->elf, &table, TABLE_MAX);
+	names = elf_load(p->elf, &strings, TABLE_MAX);
 	if (symbols && names && names[strings.size - 1] == '\0')
 		found = instrumented_judge(p, symbols, table.size, names, strings.size);
 	free(symbols);
@@ -166,7 +142,7 @@ enum instrumented instrumented_in(int fd)
 
 	if (elf_open(fd, &m) != ELF_READ)
 		return found;
-	if (!m.is_32 && instrumented_find(&m, SHT_PROGBITS, "__sancov_pcs", &p.at) && read_pcs(&p))
+	if (!m.is_32 && elf_find(&m, SHT_PROGBITS, "__sancov_pcs", &p.at) && read_pcs(&p))
 		found = by_symbols(&p);
 	free(p.pcs);
 	elf_done(&m);

@@ -10,6 +10,7 @@
 #include "base/sys.h"
 #include "runner/targets/names.h"
 #include "runner/targets/source.h"
+#include "runner/targets/tests.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,15 +23,16 @@ struct reading {
 	struct target_list *list;
 	struct target t;
 	struct optfile options;
-	size_t item; /* index in the current list, for errors; or NO_ITEM */
+	struct tests tests; /* of a program that has several */
+	size_t item;	    /* index in the current list, for errors; or NO_ITEM */
 	uint64_t searched;
 };
 
 #define NO_ITEM SIZE_MAX
 
 typedef int key_fn(struct reading *m, json_t *v, struct err *e);
-static key_fn manifest_read_name, read_binary, read_files, read_seeds, read_dict, read_options,
-    read_flags, read_env;
+static key_fn manifest_read_name, read_binary, read_test, read_files, read_seeds, read_dict,
+    read_options, read_flags, read_env;
 
 /* The keys are read in this order, not in the file's order.  The engine is known only after the
  * binary.  flags and dict override the options file. */
@@ -39,9 +41,11 @@ static const struct {
 	key_fn *fn;
 	bool required;
 } keys[] = {
-    {"name", manifest_read_name, true}, {"binary", read_binary, true}, {"files", read_files, false},
-    {"options", read_options, false},	{"flags", read_flags, false},  {"dict", read_dict, false},
-    {"seeds", read_seeds, false},	{"env", read_env, false},
+    {"name", manifest_read_name, true}, {"binary", read_binary, true},
+    {"test", read_test, false},		{"files", read_files, false},
+    {"options", read_options, false},	{"flags", read_flags, false},
+    {"dict", read_dict, false},		{"seeds", read_seeds, false},
+    {"env", read_env, false},
 };
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
@@ -125,6 +129,16 @@ static int manifest_read_name(struct reading *m, json_t *v, struct err *e)
 	return 0;
 }
 
+static int find_tests(struct reading *m, int fd, const char *path, struct err *e)
+{
+	const char *why = tests_in(fd, m->t.engine->tests, &m->tests);
+
+	if (why)
+		return err_set(e, ENOEXEC, "'%.300s' %s", path, why);
+	m->t.sanitized = m->tests.sanitized;
+	return 0;
+}
+
 static int read_binary(struct reading *m, json_t *v, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -148,7 +162,23 @@ static int read_binary(struct reading *m, json_t *v, struct err *e)
 		return err_set(e, ENOEXEC, "'%.300s' has no fuzzing entry point", q.text);
 	m->t.engine = b.engine;
 	m->t.size = b.size;
-	return 0;
+	return b.engine->tests ? find_tests(m, fd, q.text, e) : 0;
+}
+
+static int read_test(struct reading *m, json_t *v, struct err *e)
+{
+	const char *text = manifest_get_text(v, e);
+	struct quoted q;
+
+	if (!text)
+		return err_code(e);
+	for (size_t i = 0; i < m->tests.names.n; i++)
+		if (strcmp(m->tests.names.v[i], text) == 0) {
+			m->t.test = xstrdup(text);
+			return 0;
+		}
+	return err_set(e, EINVAL, "the program has no fuzz test '%.100s'",
+		       manifest_quote(text, &q));
 }
 
 static int read_files(struct reading *m, json_t *v, struct err *e)
@@ -330,6 +360,7 @@ static void manifest_reading_done(struct reading *m)
 {
 	target_done(&m->t);
 	optfile_done(&m->options);
+	strv_done(&m->tests.names);
 }
 
 /* Reads one entry.  Errors have its number, and its name if there is one. */
@@ -347,6 +378,11 @@ static int manifest_read_entry(struct target_list *out, const char *dir, size_t 
 		return err_wrap(e, "targets[%zu] (\"%.128s\")", i, manifest_quote(name, &q));
 	if (r < 0)
 		return err_wrap(e, "targets[%zu]", i);
+	if (m.tests.names.n > 0 && !m.t.test)
+		return err_set(e, EINVAL,
+			       "targets[%zu]: \"test\" is missing: it names a fuzz test "
+			       "of the program",
+			       i);
 	source_use_options(&m.t, &m.options);
 	return list_add_target(out, &m.t, e);
 }

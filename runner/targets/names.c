@@ -33,6 +33,18 @@ bool names_target_ok(struct slice name)
 	return true;
 }
 
+static const char bad_name[] = "a target's name has at most 128 letters, digits and @ _ . -, "
+			       "and does not begin with . or -: rename it";
+
+bool names_program_of_tests(struct slice file, struct slice *ret_stem, const char **ret_why)
+{
+	*ret_stem = file;
+	if (names_ends(file, ".test"))
+		ret_stem->n -= strlen(".test");
+	*ret_why = bad_name;
+	return names_target_ok(*ret_stem) && !memchr(ret_stem->p, '@', ret_stem->n);
+}
+
 bool names_program(struct slice file, struct slice *ret_target, const char **ret_why)
 {
 	struct slice stem = file;
@@ -48,8 +60,7 @@ bool names_program(struct slice file, struct slice *ret_target, const char **ret
 		}
 	}
 	if (!names_target_ok(stem)) {
-		*ret_why = "a target's name has at most 128 letters, digits and @ _ . -, "
-			   "and does not begin with . or -: rename it";
+		*ret_why = bad_name;
 		return false;
 	}
 	*ret_target = stem;

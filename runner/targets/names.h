@@ -17,6 +17,10 @@ bool names_target_ok(struct slice name);
  * allowed in a target's name. */
 bool names_program(struct slice file, struct slice *ret_target, const char **ret_why);
 
+/* The beginning of the targets' names for a program that has several tests, "<program>.<test>": the
+ * name without .test.  False with the reason, as above. */
+bool names_program_of_tests(struct slice file, struct slice *ret_stem, const char **ret_why);
+
 /* Why a file of this name is known not to be a target ("the symbolizer"), or NULL. */
 const char *names_known_other(struct slice file);
 

@@ -95,7 +95,9 @@ static void print_build_begin(const struct config_source *s)
 	printf("build of %s:", escape(s->path, shown));
 	if (s->variants.n > 0)
 		printf(" SANITIZER=%s", s->variant);
-	for (size_t i = 0; i < s->build.n; i++)
+	if (s->build_shown)
+		printf(" %s", s->build_shown);
+	for (size_t i = 0; !s->build_shown && i < s->build.n; i++)
 		printf(" %s", escape(s->build.v[i], shown));
 	printf("\n");
 	fflush(stdout);
@@ -246,9 +248,10 @@ static int build(struct args *a)
 	int r = session_load(s);
 
 	if (r == EXIT_DONE && !builds_wanted(s))
-		return fail(EXIT_USAGE,
-			    "nothing to build: no source is of the type \"bazel\" or "
-			    "\"oss-fuzz\", or has a \"build\" command (docs/discovery.md)");
+		return fail(
+		    EXIT_USAGE,
+		    "nothing to build: no source is of the type \"bazel\", "
+		    "\"oss-fuzz\" or \"go\", or has a \"build\" command (docs/discovery.md)");
 	if (r == EXIT_DONE)
 		r = session_lock(s);
 	if (r != EXIT_DONE)

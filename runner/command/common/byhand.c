@@ -15,9 +15,12 @@ int byhand_command(const struct byhand *b, struct engine_cmd *ret, struct err *e
 	const char *const inputs[] = {b->input, NULL};
 	struct engine_replay job = {
 	    .binary = b->binary,
+	    .test = t->test,
+	    .sanitized = t->sanitized,
 	    .inputs = inputs,
 	    .input_timeout_s = (cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = cfg->rss_limit >> 20,
+	    .scratch = SHELL_SCRATCH,
 	    .symbolizer = SHELL_SYMBOLIZER,
 	    .ub_goes_on = b->ub_goes_on,
 	};

@@ -270,7 +270,10 @@ static void print_build(const struct config_source *s, const char *dir, struct b
 	}
 	if (s->variants.n > 0)
 		buf_printf(out, "SANITIZER=%s ", s->variant);
-	origin_add_words(&s->build, out);
+	if (s->build_shown)
+		buf_puts(out, s->build_shown);
+	else
+		origin_add_words(&s->build, out);
 	buf_puts(out, dir ? ")" : "");
 	if (s->variants.n > 0)
 		buf_puts(out, " # with CC, CFLAGS, OUT, ... as in an OSS-Fuzz build");

@@ -28,6 +28,8 @@ static const char *variable(char c)
 		return "here";
 	case 'i':
 		return "input";
+	case 'w':
+		return "scratch";
 	default:
 		return NULL;
 	}
@@ -101,14 +103,56 @@ static void program(const char *path, struct buf *out)
 	shell_quote(path, out);
 }
 
+static void shell_say(struct buf *out, const char *before, const char *path, const char *after)
+{
+	buf_puts(out, before);
+	shell_quote(path, out);
+	buf_puts(out, after);
+}
+
+/* A step of what process 1 of a cell does before (images/init/nest.h). */
+static void shell_step(char *const words[3], struct buf *out)
+{
+	if (strcmp(words[0], "links") == 0) {
+		shell_say(out, "mkdir -p ", words[2], "\n");
+		if (strcmp(words[1], "-") == 0)
+			return;
+		shell_say(out, "for file in ", words[1], "/*; do\n");
+		shell_say(out, "\t[ ! -e \"$file\" ] || ln -s \"$file\" ", words[2],
+			  " 2>/dev/null || :\ndone\n");
+	} else if (strcmp(words[0], "in") == 0) {
+		shell_say(out, "cd ", words[1], " || exit\n");
+	} else if (strcmp(words[0], "data") == 0) {
+		shell_say(out, "ulimit -d \"$((", words[1], " / 1024))\" 2>/dev/null || :\n");
+	}
+}
+
+/* Makes the working directory.  Returns what begins the command: the shell removes the directory
+ * at the end. */
+static const char *shell_nest(const struct engine_cmd *c, struct buf *out)
+{
+	if (c->nest.n == 0)
+		return "exec env -i";
+	buf_puts(out, "scratch=$(mktemp -d) || exit\ntrap 'rm -rf \"$scratch\"' EXIT\n");
+	for (size_t i = 0; i + 2 < c->nest.n; i += 3)
+		shell_step(c->nest.v + i, out);
+	if (c->input_at) {
+		shell_say(out, "ln -s ", c->argv.v[c->argv.n - 1], " ");
+		shell_say(out, "", c->input_at, " || exit\n");
+	}
+	return "env -i";
+}
+
 static void command(const struct engine_cmd *c, struct buf *out)
 {
-	buf_puts(out, "exec env -i");
+	size_t n = c->argv.n - (c->input_at ? c->n_inputs : 0);
+
+	buf_puts(out, shell_nest(c, out));
 	words(&c->env, " \\\n\t", out);
-	if (c->argv.n > 0)
+	if (n > 0)
 		program(c->argv.v[0], out);
-	if (c->argv.n > 1)
-		words(&(struct strv){c->argv.v + 1, c->argv.n - 1}, " ", out);
+	if (n > 1)
+		words(&(struct strv){c->argv.v + 1, n - 1}, " ", out);
 }
 
 void shell_print(const struct shell_command *c, struct buf *out)

@@ -21,6 +21,8 @@ struct shell_command {
 #define SHELL_HERE "\001h"
 /* $input, which the script sets. */
 #define SHELL_INPUT "\001i"
+/* A new directory, which is removed at the end. */
+#define SHELL_SCRATCH "\001w"
 /* The mark byte itself, in names of arbitrary bytes. */
 #define SHELL_BYTE "\001\001"
 

@@ -723,6 +723,7 @@ static void watch_mark(struct job *j, uint64_t now_us)
 
 void job_tick(struct job *j, uint64_t now_us)
 {
+	uint64_t own_us = j->target->engine->input_timeout_s * USEC_PER_SEC;
 	uint64_t idle;
 	struct cgroup_counters c;
 	struct err e;
@@ -741,7 +742,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	if (c.pids_refused > 0)
 		save_input(j, ASK_PIDS);
 	idle = j->fleet->clock.idle_us;
-	if (!j->frozen && idle > STUCK_US && idle > 2 * j->cfg->input_timeout_us)
+	if (!j->frozen && idle > STUCK_US && idle > 2 * max_u64(j->cfg->input_timeout_us, own_us))
 		save_input(j, ASK_STUCK);
 	/* Later versions of libFuzzer only warn, and go on without coverage. */
 	if (j->fuzzing->engine.running && j->fuzzing->engine.not_instrumented)

@@ -196,7 +196,7 @@ static int fuzzing_engine_command(struct setup *s, const struct job *j, const st
 	};
 
 	job_strategy_apply(j, &f);
-	return j->target->engine->fuzz(&f, &s->cmd, e);
+	return setup_fuzz(s, &f, e);
 }
 
 static void mount_dictionary(struct setup *s, const struct job *j)

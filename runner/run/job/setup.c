@@ -176,19 +176,74 @@ int setup_mount_target(struct setup *s, const struct target *t, const char *at, 
 	return 0;
 }
 
+/* The inputs of a replay that runs each of them in a process of its own. */
+static void setup_add_each(const struct engine_cmd *c, struct strv *to)
+{
+	size_t n = c->argv.n - c->n_inputs;
+
+	strv_push(to, INIT_EACH);
+	strv_push(to, c->input_at ? c->input_at : "-");
+	setup_append(to, &(struct strv){.v = c->argv.v, .n = n});
+	strv_push(to, "--");
+	setup_append(to, &(struct strv){.v = c->argv.v + n, .n = c->n_inputs});
+}
+
+/* Adds what process 1 does to the command. */
+static void setup_wrap(struct setup *s)
+{
+	struct engine_cmd *c = &s->cmd;
+	struct strv argv = {0};
+
+	if (c->nest.n > 0) {
+		strv_push(&argv, INIT_NEST);
+		setup_append(&argv, &c->nest);
+		strv_push(&argv, "--");
+	}
+	if (c->n_inputs > 0)
+		setup_add_each(c, &argv);
+	else
+		setup_append(&argv, &c->argv);
+	strv_done(&c->argv);
+	c->argv = argv;
+}
+
+int setup_fuzz(struct setup *s, const struct engine_fuzz *job, struct err *e)
+{
+	struct engine_fuzz with = *job;
+	int r;
+
+	with.test = s->target->test;
+	with.sanitized = s->target->sanitized;
+	r = s->target->engine->fuzz(&with, &s->cmd, e);
+	if (r == 0)
+		setup_wrap(s);
+	return r;
+}
+
+int setup_shorten(struct setup *s, const struct engine_shorten *job, struct err *e)
+{
+	struct engine_shorten with = *job;
+	int r;
+
+	with.test = s->target->test;
+	with.sanitized = s->target->sanitized;
+	r = s->target->engine->shorten(&with, &s->cmd, e);
+	if (r == 0)
+		setup_wrap(s);
+	return r;
+}
+
 int setup_replay(struct setup *s, const struct engine_replay *job, struct err *e)
 {
-	const struct engine_ops *engine = s->target->engine;
-	struct strv argv = {0};
-	int r = engine->replay(job, &s->cmd, e);
+	struct engine_replay with = *job;
+	int r;
 
-	if (r < 0 || !engine->one_input)
-		return r;
-	strv_push(&argv, INIT_EACH);
-	setup_append(&argv, &s->cmd.argv);
-	strv_done(&s->cmd.argv);
-	s->cmd.argv = argv;
-	return 0;
+	with.test = s->target->test;
+	with.sanitized = s->target->sanitized;
+	r = s->target->engine->replay(&with, &s->cmd, e);
+	if (r == 0)
+		setup_wrap(s);
+	return r;
 }
 
 /* A safeguard for the case that neither fuzzcell nor the keeper runs: a limit of CPU time.  A cell

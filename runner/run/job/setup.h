@@ -51,7 +51,9 @@ void setup_mount(struct setup *s, const char *at, bool writable, const char *fmt
 MUST_CHECK int setup_mount_target(struct setup *s, const struct target *t, const char *at,
 				  bool known, char **ret_path, struct err *e);
 
-/* Fills s->cmd with the command of a replay in a cell. */
+/* Fill s->cmd with the command of a cell.  The target's test is added to the job. */
+MUST_CHECK int setup_fuzz(struct setup *s, const struct engine_fuzz *job, struct err *e);
+MUST_CHECK int setup_shorten(struct setup *s, const struct engine_shorten *job, struct err *e);
 MUST_CHECK int setup_replay(struct setup *s, const struct engine_replay *job, struct err *e);
 
 struct setup_cell {

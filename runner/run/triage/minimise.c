@@ -413,7 +413,7 @@ static int minimise_engine_command(const struct triage *t, struct setup *s, stru
 	    .env = (const char *const *)s->env.v,
 	};
 
-	return t->spec.target->engine->shorten(&job, &s->cmd, e);
+	return setup_shorten(s, &job, e);
 }
 
 static int minimise_engine_launch(struct triage *t, struct err *e)

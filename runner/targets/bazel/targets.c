@@ -333,6 +333,11 @@ static int bazel_targets_examine(struct find *f, struct target *t, int fd, const
 		source_unbuilt(t, "%s: its program has no fuzzing entry point", label);
 		return 0;
 	}
+	if (b.engine->tests) {
+		source_unbuilt(t, "%s: a program with several fuzz tests: name them in a manifest",
+			       label);
+		return 0;
+	}
 	t->engine = b.engine;
 	r = source_fd_path(fd, &real, e);
 	if (r < 0)

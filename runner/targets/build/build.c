@@ -147,9 +147,15 @@ static bool build_has_program(int dirfd, const char *name)
 {
 	/* The suffixes that names_program() removes. */
 	static const char *const endings[] = {"", ".exe", ".par"};
+	const char *test = strrchr(name, '.'); /* "<program>.<test>" */
 	char file[NAMES_TARGET_MAX + 8];
 	struct stat st;
 
+	if (test) {
+		snprintf(file, sizeof(file), "%.*s.test", (int)(test - name), name);
+		if (fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		snprintf(file, sizeof(file), "%s%s", name, endings[i]);
 		if (fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)

@@ -10,7 +10,7 @@
 /* Runs the program with two inputs, the texts a and b: shell scripts for /bin/sh. */
 static void run_each(const char *program, const char *a, const char *b)
 {
-	const char *argv[] = {INIT_EACH, program, "/in/a", "/in/b", NULL};
+	const char *argv[] = {INIT_EACH, "-", program, "--", "/in/a", "/in/b", NULL};
 	struct cell_spec spec = cell_spec_for("each", argv);
 	struct cell_mount mount = {NULL, "/in", false, false};
 	char dir[96];

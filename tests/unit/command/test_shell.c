@@ -127,6 +127,42 @@ static void test_without_symbolizer(void **state)
 	engine_cmd_done(&cmd);
 }
 
+/* A program that runs in a directory of its own, with links to files of another. */
+static void test_nest(void **state)
+{
+	static const char deep[] = SHELL_SCRATCH "/deep", empty[] = SHELL_SCRATCH "/deep/empty";
+	static const char *const steps[] = {"links", "-",    empty,	   "links",
+					    "A",     deep,   "in",	   SHELL_SCRATCH,
+					    "-",     "data", "1073741824", "-"};
+	struct scratch *s = *state;
+	struct engine_cmd cmd = {.n_inputs = 1, .input_at = strdup("deep/empty/input")};
+	char got[400], want[400], path[200], left[200];
+	const struct shell_command c = {.dir = s->path, .cmd = &cmd};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		snprintf(path, sizeof(path), "%s/it's", s->path);
+		strv_push(&cmd.nest, strcmp(steps[i], "A") == 0 ? path : steps[i]);
+	}
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(mkdirat(s->fd, "empty", 0700), 0);
+	scratch_write(s->fd, "it's/data", "data");
+	scratch_write(s->fd, "one", "an input");
+	strv_push(&cmd.env, "PATH=/usr/bin:/bin");
+	strv_push(&cmd.argv, "/bin/sh");
+	strv_push(&cmd.argv, "-c");
+	strv_push(&cmd.argv, "pwd; cat deep/data deep/empty/input; echo; ulimit -d; exit 9");
+	snprintf(path, sizeof(path), "%s/one", s->path);
+	strv_push(&cmd.argv, path);
+	assert_int_equal(run(s, &c), 9);
+	scratch_text(s->fd, "out", got, sizeof(got));
+	snprintf(left, sizeof(left), "%.*s", (int)strcspn(got, "\n"), got);
+	assert_string_equal(got + strcspn(got, "\n"), "\ndataan input\n1048576\n");
+	assert_int_equal(access(left, F_OK), -1);
+	snprintf(want, sizeof(want), "%s/", s->path);
+	assert_null(strstr(left, want));
+	engine_cmd_done(&cmd);
+}
+
 static void test_missing_directory(void **state)
 {
 	struct scratch *s = *state;
@@ -156,9 +192,9 @@ static void test_full(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_quote), CASE(test_words),
-    CASE(test_command),		  CASE(test_without_symbolizer),
-    CASE(test_missing_directory), cmocka_unit_test(test_full),
+    cmocka_unit_test(test_quote),  CASE(test_words), CASE(test_command),
+    CASE(test_without_symbolizer), CASE(test_nest),  CASE(test_missing_directory),
+    cmocka_unit_test(test_full),
 };
 
 UNIT_MAIN(tests)

@@ -141,7 +141,7 @@ static void test_top_level(void **state)
 	    {"\"discovery\": [{\"path\": \"m\"}]", "1: discovery[0]: \"type\" is missing"},
 	    {"\"discovery\": [{\"type\": \"cmake\", \"path\": \"m\"}]",
 	     "1: discovery[0].type: \"cmake\" is not known here (use \"directory\", "
-	     "\"manifest\", \"bazel\" or \"oss-fuzz\")"},
+	     "\"manifest\", \"bazel\", \"oss-fuzz\" or \"go\")"},
 	    {"\"discovery\": [{\"type\": \"directory\", \"path\": \"m\", \"variant\": \"A\"}]",
 	     "1: discovery[0].variant: \"A\" is not a name of at most 24 small letters, digits, "
 	     "\"-\" and \"_\""},
@@ -185,6 +185,8 @@ static void test_top_level(void **state)
 	     "[\"memory\"]}]",
 	     "1: discovery[0]: \"variants\" is not for the type \"oss-fuzz\", which runs build.sh "
 	     "once for each sanitizer in project.yaml"},
+	    {"\"discovery\": [{\"type\": \"go\", \"path\": \"p\", \"build_dir\": \"x\"}]",
+	     "1: discovery[0]: \"build_dir\" is not for the type \"go\", which builds by itself"},
 	    {"\"discovery\": [{\"type\": \"oss-fuzz\", \"path\": \"p\"}]",
 	     "1: discovery[0]: \"build_dir\" is missing, the directory with the sources of the "
 	     "project"},

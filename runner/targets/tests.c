@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/targets/tests.h"
+
+#include "base/cleanup.h"
+#include "base/memory.h"
+#include "runner/targets/elf.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SYMBOLS_MAX = 64 << 20 };
+
+/* Go's string and slice of a program of 64 bits. */
+struct tests_string {
+	uint64_t at, n;
+};
+struct tests_slice {
+	uint64_t at, n, room;
+};
+struct tests_entry {
+	struct tests_string name;
+	uint64_t function;
+};
+
+/* Reads bytes of the program by their address. */
+static bool tests_read(const struct elf_file *m, void *to, uint64_t n, uint64_t address)
+{
+	for (uint64_t i = 0; i < m->n; i++) {
+		struct elf_header s = elf_section(m, i);
+		uint64_t in = address - s.addr;
+
+		if (s.type == SHT_PROGBITS && (s.flags & SHF_ALLOC) && address >= s.addr &&
+		    in < s.size && n <= s.size - in)
+			return elf_read(m, to, n, s.at + in);
+	}
+	return false;
+}
+
+/* "FuzzParse": an identifier of Go in ASCII.  The name becomes a part of a regular expression and
+ * of a path. */
+static bool tests_name_ok(const char *name)
+{
+	if (strncmp(name, "Fuzz", 4) != 0)
+		return false;
+	for (const char *c = name; *c; c++)
+		if (!(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') &&
+		    !(*c >= '0' && *c <= '9') && *c != '_')
+			return false;
+	return true;
+}
+
+static const char *tests_read_table(const struct elf_file *m, uint64_t address, struct strv *ret)
+{
+	struct tests_slice table;
+
+	if (!tests_read(m, &table, sizeof(table), address))
+		return "has a damaged table of tests";
+	if (table.n == 0)
+		return "has no fuzz test";
+	if (table.n > TESTS_MAX)
+		return "has more than 512 fuzz tests";
+	/* A program at any address has the addresses in its relocations. */
+	if (table.at == 0)
+		return "is position independent: build it with -buildmode=exe";
+	for (uint64_t i = 0; i < table.n; i++) {
+		struct tests_entry entry;
+		char name[TESTS_NAME_MAX + 1] = "";
+
+		if (!tests_read(m, &entry, sizeof(entry), table.at + i * sizeof(entry)) ||
+		    entry.name.n > TESTS_NAME_MAX ||
+		    !tests_read(m, name, entry.name.n, entry.name.at) || !tests_name_ok(name))
+			return "has a fuzz test with a name of more than 100 letters, or of "
+			       "others than A-Z, a-z, 0-9 and _";
+		strv_push(ret, name);
+	}
+	return NULL;
+}
+
+/* names ends with a NUL. */
+static const char *tests_find(const struct elf_file *m, const char *symbols, uint64_t n,
+			      const char *names, uint64_t names_n, const char *symbol,
+			      struct tests *ret)
+{
+	const char *why = "has no table of tests";
+
+	for (uint64_t i = 0; i < n / sizeof(Elf64_Sym); i++) {
+		const char *name;
+		Elf64_Sym s;
+
+		memcpy(&s, symbols + i * sizeof(s), sizeof(s));
+		name = s.st_name < names_n ? names + s.st_name : "";
+		if (strcmp(name, "__tsan_init") == 0 || strcmp(name, "__asan_init") == 0)
+			ret->sanitized = true;
+		if (ret->names.n == 0 && strcmp(name, symbol) == 0)
+			why = tests_read_table(m, s.st_value, &ret->names);
+	}
+	return why;
+}
+
+static const char *tests_search(const struct elf_file *m, const char *symbol, struct tests *ret)
+{
+	_autofree_ char *symbols = NULL, *names = NULL;
+	struct elf_header table, strings;
+
+	if (m->is_32)
+		return "is of 32 bits";
+	if (!elf_find(m, SHT_SYMTAB, NULL, &table) || table.link >= m->n)
+		return "has no symbols: build it without -ldflags=-s";
+	strings = elf_section(m, table.link);
+	symbols = elf_load(m, &table, SYMBOLS_MAX);
+	names = elf_load(m, &strings, SYMBOLS_MAX);
+	if (!symbols || !names || names[strings.size - 1] != '\0')
+		return "has a damaged table of symbols";
+	return tests_find(m, symbols, table.size, names, strings.size, symbol, ret);
+}
+
+const char *tests_in(int fd, const char *symbol, struct tests *ret)
+{
+	struct elf_file m;
+	const char *why;
+
+	*ret = (struct tests){0};
+	if (elf_open(fd, &m) != ELF_READ)
+		return "cannot be read";
+	why = tests_search(&m, symbol, ret);
+	elf_done(&m);
+	if (why)
+		strv_done(&ret->names);
+	return why;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_TARGETS_TESTS_H
+#define RUNNER_TARGETS_TESTS_H
+
+#include "base/strv.h"
+
+#include <stdbool.h>
+
+/* The fuzz tests in a program, from a table that the linker put into it: the program is not
+ * executed. The table has the layout of Go's testing.InternalFuzzTarget, which `go test` writes as
+ * main.fuzzTargets (src/cmd/go/internal/load/test.go): a slice of a name and a function each. */
+struct tests {
+	struct strv names;
+	bool sanitized; /* the program has the runtime of ThreadSanitizer or AddressSanitizer */
+};
+
+enum { TESTS_MAX = 512, TESTS_NAME_MAX = 100 };
+
+/* fd: a regular file, open for reading.  symbol: the table's name.  Returns NULL and fills *ret
+ * (free it with strv_done(&ret->names)), or the reason why the tests are not known, a text that
+ * follows "the program".  The file is hostile: see runner/targets/elf.h.  Blocks while it reads. */
+const char *tests_in(int fd, const char *symbol, struct tests *ret);
+
+#endif
