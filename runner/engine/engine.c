@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/engine/afl/afl.h"
+#include "runner/engine/centipede/centipede.h"
+#include "runner/engine/fuzztest/fuzztest.h"
 #include "runner/engine/go/go.h"
 #include "runner/engine/honggfuzz/honggfuzz.h"
 #include "runner/engine/libfuzzer/libfuzzer.h"
@@ -73,10 +75,8 @@ enum engine_artifact engine_saved(struct slice name)
 }
 
 static const struct engine_ops *const engines[] = {
-    &engine_libfuzzer,
-    &engine_afl,
-    &engine_honggfuzz,
-    &engine_go,
+    &engine_libfuzzer, &engine_afl,	  &engine_honggfuzz,
+    &engine_go,	       &engine_centipede, &engine_fuzztest,
 };
 enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
 

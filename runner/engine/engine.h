@@ -215,8 +215,11 @@ struct engine_ops {
 	const char *name;
 	/* A binary that contains one of these strings uses this engine.  NULL-terminated. */
 	const char *const *marks;
+	/* But not a binary that contains this string; NULL: none. */
+	const char *unless;
 	/* A program has several tests, each of which is a target: they are in a table at this
-	 * symbol (runner/targets/tests.h).  NULL: a program is one target. */
+	 * symbol, or ("") in a file beside the program (runner/targets/tests.h).  NULL: a program
+	 * is one target. */
 	const char *tests;
 	MUST_CHECK int (*fuzz)(const struct engine_fuzz *job, struct engine_cmd *ret,
 			       struct err *e);

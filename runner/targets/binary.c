@@ -15,28 +15,49 @@
  * across the border.  From 128 KiB on, malloc() would map new pages for each program. */
 enum { BLOCK = 1 << 16, OVERLAP = 256 };
 
+/* Engines with a mark in a program, and engines that another mark excludes. */
+struct found {
+	uint64_t marked, excluded; /* 1 << index of the engine */
+};
+
+static bool has_text(const char *p, size_t n, const char *text)
+{
+	size_t len = strlen(text);
+
+	return len <= OVERLAP && memmem(p, n, text, len);
+}
+
 static bool has_mark(const struct engine_ops *engine, const char *p, size_t n)
 {
-	for (const char *const *m = engine->marks; *m; m++) {
-		size_t len = strlen(*m);
-
-		if (len <= OVERLAP && memmem(p, n, *m, len))
+	for (const char *const *m = engine->marks; *m; m++)
+		if (has_text(p, n, *m))
 			return true;
-	}
 	return false;
 }
 
-/* Sets *io to the last engine of the table with a mark there, if it comes behind *io there. */
-static void engine_in(const char *p, size_t n, const struct engine_ops **io)
+static void engines_in(const char *p, size_t n, struct found *io)
 {
 	const struct engine_ops *engine;
-	bool behind = !*io;
 
 	for (size_t i = 0; (engine = engine_at(i)); i++) {
-		if (behind && has_mark(engine, p, n))
-			*io = engine;
-		behind |= engine == *io;
+		uint64_t bit = UINT64_C(1) << i;
+
+		if (!(io->marked & bit) && has_mark(engine, p, n))
+			io->marked |= bit;
+		if (engine->unless && !(io->excluded & bit) && has_text(p, n, engine->unless))
+			io->excluded |= bit;
 	}
+}
+
+/* The last engine of the table with a mark. */
+static const struct engine_ops *engine_of(const struct found *f)
+{
+	const struct engine_ops *engine, *last = NULL;
+
+	for (size_t i = 0; (engine = engine_at(i)); i++)
+		if (f->marked & ~f->excluded & (UINT64_C(1) << i))
+			last = engine;
+	return last;
 }
 
 /* Refuses object files and core dumps of a target, which contain its strings too. */
@@ -55,6 +76,7 @@ static bool is_elf_program(const char *p, size_t n)
 static int binary_search(int fd, uint64_t from, uint64_t to, char *block, uint64_t *io_searched,
 			 const struct engine_ops **ret, struct err *e)
 {
+	struct found found = {0};
 	size_t kept = 0;
 
 	*ret = NULL;
@@ -70,15 +92,16 @@ static int binary_search(int fd, uint64_t from, uint64_t to, char *block, uint64
 		if (got < 0)
 			return err_sys(e, "read");
 		if (got == 0)
-			return 0;
+			break;
 		at += (uint64_t)got;
 		*io_searched += (uint64_t)got;
 		n = kept + (size_t)got;
-		engine_in(block, n, ret);
+		engines_in(block, n, &found);
 		keep = n < OVERLAP ? n : OVERLAP;
 		memmove(block, block + n - keep, keep);
 		kept = keep;
 	}
+	*ret = engine_of(&found);
 	return 0;
 }
 

@@ -362,6 +362,34 @@ static int directory_add_test(struct scan *s, const char *file, const struct bin
 	return list_add_target(s->out, &t, e);
 }
 
+/* The names of the program's tests.  None: a note says why. */
+static int find_tests(struct scan *s, const char *file, int fd, const struct binary *b,
+		      struct tests *ret, struct err *e)
+{
+	CLEANUP(found_done) struct found f = {.fd = -1};
+	_autofree_ char *list = xasprintf("%s" TESTS_SUFFIX, file);
+	const char *why;
+	int r;
+
+	*ret = (struct tests){0};
+	if (*b->engine->tests) {
+		why = tests_in(fd, b->engine->tests, ret);
+		if (why)
+			list_note(s->out, scan_place(s, file), false, "a test program that %s",
+				  why);
+		return 0;
+	}
+	r = scan_open(s, list, &f, e);
+	if (r < 0)
+		return r;
+	why = f.fd < 0 || f.is_dir ? "is missing" : tests_listed(f.fd, ret);
+	if (why)
+		list_note(s->out, scan_place(s, file), true,
+			  "a program of %s tests, but '%s', the list of their names, %s",
+			  b->engine->name, list, why);
+	return 0;
+}
+
 /* Adds a target for each test of the program. */
 static int add_tests(struct scan *s, const char *file, int fd, const struct binary *b,
 		     struct err *e)
@@ -369,15 +397,13 @@ static int add_tests(struct scan *s, const char *file, int fd, const struct bina
 	struct slice stem;
 	struct tests all;
 	const char *why;
-	int r = 0;
+	int r;
 
 	if (!names_program_of_tests(slice_of(file), &stem, &why)) {
 		list_note(s->out, scan_place(s, file), true, "has fuzz tests, but %s", why);
 		return 0;
 	}
-	why = tests_in(fd, b->engine->tests, &all);
-	if (why)
-		list_note(s->out, scan_place(s, file), false, "a test program that %s", why);
+	r = find_tests(s, file, fd, b, &all, e);
 	for (size_t i = 0; r == 0 && i < all.names.n; i++)
 		r = directory_add_test(s, file, b, stem, &all, i, e);
 	strv_done(&all.names);

@@ -131,7 +131,7 @@ static int manifest_read_name(struct reading *m, json_t *v, struct err *e)
 
 static int find_tests(struct reading *m, int fd, const char *path, struct err *e)
 {
-	const char *why = tests_in(fd, m->t.engine->tests, &m->tests);
+	const char *why = *m->t.engine->tests ? tests_in(fd, m->t.engine->tests, &m->tests) : NULL;
 
 	if (why)
 		return err_set(e, ENOEXEC, "'%.300s' %s", path, why);
@@ -165,6 +165,14 @@ static int read_binary(struct reading *m, json_t *v, struct err *e)
 	return b.engine->tests ? find_tests(m, fd, q.text, e) : 0;
 }
 
+static bool has_test(const struct tests *all, const char *name)
+{
+	for (size_t i = 0; i < all->names.n; i++)
+		if (strcmp(all->names.v[i], name) == 0)
+			return true;
+	return false;
+}
+
 static int read_test(struct reading *m, json_t *v, struct err *e)
 {
 	const char *text = manifest_get_text(v, e);
@@ -172,13 +180,13 @@ static int read_test(struct reading *m, json_t *v, struct err *e)
 
 	if (!text)
 		return err_code(e);
-	for (size_t i = 0; i < m->tests.names.n; i++)
-		if (strcmp(m->tests.names.v[i], text) == 0) {
-			m->t.test = xstrdup(text);
-			return 0;
-		}
-	return err_set(e, EINVAL, "the program has no fuzz test '%.100s'",
-		       manifest_quote(text, &q));
+	if (!m->t.engine->tests)
+		return err_set(e, EINVAL, "a program of %s has no tests", m->t.engine->name);
+	if (*m->t.engine->tests ? !has_test(&m->tests, text) : !tests_name_ok(slice_of(text)))
+		return err_set(e, EINVAL, "the program has no fuzz test '%.100s'",
+			       manifest_quote(text, &q));
+	m->t.test = xstrdup(text);
+	return 0;
 }
 
 static int read_files(struct reading *m, json_t *v, struct err *e)
@@ -378,7 +386,7 @@ static int manifest_read_entry(struct target_list *out, const char *dir, size_t 
 		return err_wrap(e, "targets[%zu] (\"%.128s\")", i, manifest_quote(name, &q));
 	if (r < 0)
 		return err_wrap(e, "targets[%zu]", i);
-	if (m.tests.names.n > 0 && !m.t.test)
+	if (m.t.engine && m.t.engine->tests && !m.t.test)
 		return err_set(e, EINVAL,
 			       "targets[%zu]: \"test\" is missing: it names a fuzz test "
 			       "of the program",

@@ -93,6 +93,8 @@ const char *names_known_other(struct slice file)
 			return prefixes[i].why;
 	if (names_ends(file, ".so") || memmem(file.p, file.n, ".so.", 4))
 		return "a shared library";
+	if (names_ends(file, ".tests"))
+		return "names of a program's tests";
 	if (names_ends(file, ".cmplog"))
 		return "a second build for AFL++";
 	return NULL;

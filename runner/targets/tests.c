@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
+#include "base/sys.h"
 #include "runner/targets/elf.h"
 
 #include <elf.h>
@@ -37,17 +38,31 @@ static bool tests_read(const struct elf_file *m, void *to, uint64_t n, uint64_t 
 	return false;
 }
 
-/* "FuzzParse": an identifier of Go in ASCII.  The name becomes a part of a regular expression and
- * of a path. */
-static bool tests_name_ok(const char *name)
+static bool tests_is_letter(char c)
 {
-	if (strncmp(name, "Fuzz", 4) != 0)
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* A name becomes a part of a regular expression and of a path. */
+bool tests_name_ok(struct slice name)
+{
+	bool letter = false; /* the one before */
+
+	if (name.n > TESTS_NAME_MAX)
 		return false;
-	for (const char *c = name; *c; c++)
-		if (!(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') &&
-		    !(*c >= '0' && *c <= '9') && *c != '_')
+	for (size_t i = 0; i < name.n; i++) {
+		if (!tests_is_letter(name.p[i]) && (name.p[i] != '.' || !letter))
 			return false;
-	return true;
+		letter = name.p[i] != '.';
+	}
+	return letter;
+}
+
+/* "FuzzParse": an identifier of Go in ASCII. */
+static bool tests_is_of_go(const char *name)
+{
+	return strncmp(name, "Fuzz", 4) == 0 && !strchr(name, '.') && tests_name_ok(slice_of(name));
 }
 
 static const char *tests_read_table(const struct elf_file *m, uint64_t address, struct strv *ret)
@@ -69,7 +84,7 @@ static const char *tests_read_table(const struct elf_file *m, uint64_t address, 
 
 		if (!tests_read(m, &entry, sizeof(entry), table.at + i * sizeof(entry)) ||
 		    entry.name.n > TESTS_NAME_MAX ||
-		    !tests_read(m, name, entry.name.n, entry.name.at) || !tests_name_ok(name))
+		    !tests_read(m, name, entry.name.n, entry.name.at) || !tests_is_of_go(name))
 			return "has a fuzz test with a name of more than 100 letters, or of "
 			       "others than A-Z, a-z, 0-9 and _";
 		strv_push(ret, name);
@@ -125,6 +140,43 @@ const char *tests_in(int fd, const char *symbol, struct tests *ret)
 		return "cannot be read";
 	why = tests_search(&m, symbol, ret);
 	elf_done(&m);
+	if (why)
+		strv_done(&ret->names);
+	return why;
+}
+
+static const char *tests_read_list(struct slice in, struct tests *ret)
+{
+	struct slice line;
+
+	while (scan_line(&in, &line)) {
+		char name[TESTS_NAME_MAX + 1] = "";
+
+		if (line.n == 0)
+			continue;
+		if (!tests_name_ok(line))
+			return "has a test with a name of more than 100 letters, or of others than "
+			       "A-Z, a-z, 0-9, _ and . between them";
+		if (ret->names.n == TESTS_MAX)
+			return "has more than 512 tests";
+		memcpy(name, line.p, line.n);
+		strv_push(&ret->names, name);
+	}
+	return ret->names.n > 0 ? NULL : "has no test";
+}
+
+const char *tests_listed(int fd, struct tests *ret)
+{
+	_autofree_ char *text = xmalloc(TESTS_FILE_MAX + 1);
+	const char *why;
+	ssize_t n = sys_pread(fd, text, TESTS_FILE_MAX + 1, 0);
+
+	*ret = (struct tests){0};
+	if (n < 0)
+		return "cannot be read";
+	if (n > TESTS_FILE_MAX)
+		return "has more than 64 KiB";
+	why = tests_read_list((struct slice){text, (size_t)n}, ret);
 	if (why)
 		strv_done(&ret->names);
 	return why;

@@ -217,6 +217,7 @@ bool kind_msan_tsan(struct crash_parser *p, const struct line *l);
 bool kind_leak(struct crash_parser *p, const struct line *l);
 bool kind_cast(struct crash_parser *p, const struct line *l);
 bool kind_go(struct crash_parser *p, const struct line *l);
+bool kind_fuzztest(struct crash_parser *p, const struct line *l);
 bool kind_ubsan(struct crash_parser *p, const struct line *l);
 bool kind_sanitizer(struct crash_parser *p, const struct line *l);
 bool kind_access(struct crash_parser *p, const struct line *l);

@@ -29,10 +29,10 @@ static void note_security(struct crash_parser *p, const struct line *l)
 
 /* In this order, until one returns true. */
 static bool (*const kinds[])(struct crash_parser *p, const struct line *l) = {
-    kind_is_echo, kind_assert, kind_never,    kind_gdb,	      kind_msan_tsan, kind_leak,
-    kind_cast,	  kind_go,     kind_ubsan,    kind_exception, kind_scariness, kind_sanitizer,
-    kind_caused,  kind_access, kind_detector, kind_libc,      kind_engine,    kind_asan_other,
-    kind_check,	  kind_fatal,  kind_v8,	      kind_received,  kind_missing,
+    kind_is_echo,    kind_assert, kind_never,	 kind_gdb,	kind_msan_tsan, kind_leak,
+    kind_cast,	     kind_go,	  kind_fuzztest, kind_ubsan,	kind_exception, kind_scariness,
+    kind_sanitizer,  kind_caused, kind_access,	 kind_detector, kind_libc,	kind_engine,
+    kind_asan_other, kind_check,  kind_fatal,	 kind_v8,	kind_received,	kind_missing,
 };
 
 /* Begins the second stack of a race: that of the other access. */

@@ -147,13 +147,16 @@ static bool build_has_program(int dirfd, const char *name)
 {
 	/* The suffixes that names_program() removes. */
 	static const char *const endings[] = {"", ".exe", ".par"};
-	const char *test = strrchr(name, '.'); /* "<program>.<test>" */
 	char file[NAMES_TARGET_MAX + 8];
 	struct stat st;
 
-	if (test) {
-		snprintf(file, sizeof(file), "%.*s.test", (int)(test - name), name);
+	/* "<program>.<test>", where both may have dots */
+	for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.')) {
+		snprintf(file, sizeof(file), "%.*s.test", (int)(dot - name), name);
 		if (fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+		snprintf(file, sizeof(file), "%.*s", (int)(dot - name), name);
+		if (fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 			return true;
 	}
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {

@@ -3,17 +3,8 @@
  * engine are beside the project, all of them are judged. */
 #include "tests/unit/unit.h"
 
-#include "base/cleanup.h"
-#include "base/fs.h"
-#include "base/json.h"
 #include "runner/engine/honggfuzz/honggfuzz.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#define RECORDED "../shared/testdata/engines"
+#include "tests/unit/engine/recorded.h"
 
 static void joins(const struct strv *argv, char *out, size_t room)
 {
@@ -99,11 +90,7 @@ static void refuses_impossible_numbers(void **state)
 
 /* --- the recordings --------------------------------------------------------- */
 
-/* How each recorded case ends; those that are not here end as a run that is stopped. */
-static const struct {
-	const char *name;
-	enum engine_end end;
-} ends[] = {
+static const struct recorded_end ends[] = {
     {"missing_corpus_dir", ENGINE_STARTUP_FAILED},
     {"missing_target", ENGINE_STARTUP_FAILED},
     {"bad_flag", ENGINE_STARTUP_FAILED},
@@ -127,30 +114,8 @@ static const struct {
     {"replay_hang", ENGINE_KILLED},
 };
 
-static enum engine_end wanted(const char *name)
-{
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (strcmp(ends[i].name, name) == 0)
-			return ends[i].end;
-	return ENGINE_FINISHED;
-}
-
-static void feed(const char *name, const char *stream, struct engine_state *io)
-{
-	_autofree_ char *text = NULL;
-	char path[256];
-	struct slice in, line;
-	struct err e;
-	size_t n;
-
-	snprintf(path, sizeof(path), RECORDED "/transcripts/honggfuzz/%s.%s", name, stream);
-	if (fs_read(AT_FDCWD, path, 1 << 24, &text, &n, &e) < 0)
-		fail_msg("%s", e.msg);
-	in = (struct slice){text, n};
-	while (scan_line(&in, &line))
-		engine_honggfuzz.line(line, io);
-	engine_honggfuzz.line(in, io);
-}
+static const struct recorded recorded = {"honggfuzz", &engine_honggfuzz, ends,
+					 sizeof(ends) / sizeof(ends[0])};
 
 static enum engine_artifact kind_of(struct slice name)
 {
@@ -163,17 +128,11 @@ static enum engine_artifact kind_of(struct slice name)
 /* Every file that it made in its work directory. */
 static unsigned judge_files(const char *name)
 {
-	_autofree_ char *text = NULL;
-	struct slice in, line;
-	char path[256];
 	unsigned found = 0;
-	struct err e;
 	size_t n;
+	_autofree_ char *text = recorded_text(&recorded, name, "files", &n);
+	struct slice in = {text, n}, line;
 
-	snprintf(path, sizeof(path), RECORDED "/transcripts/honggfuzz/%s.files", name);
-	if (fs_read(AT_FDCWD, path, 1 << 24, &text, &n, &e) < 0)
-		fail_msg("%s", e.msg);
-	in = (struct slice){text, n};
 	while (scan_line(&in, &line)) {
 		struct slice file = line;
 
@@ -187,64 +146,13 @@ static unsigned judge_files(const char *name)
 	return found;
 }
 
-/* A replay runs below fuzzcell-each, which says what it runs. */
-static struct engine_state state_after(const char *name, bool replay, const json_t *code)
-{
-	struct engine_state s = {0};
-
-	if (replay)
-		engine_honggfuzz.line(SLICE("Running: /seeds/input"), &s);
-	feed(name, "stderr", &s);
-	feed(name, "stdout", &s);
-	if (replay && json_is_integer(code) && json_integer_value(code) == 0)
-		engine_honggfuzz.line(SLICE("Executed /seeds/input in 1 ms"), &s);
-	return s;
-}
-
-static void judge(const char *name, const json_t *expected)
-{
-	const json_t *argv = json_object_get(expected, "argv"), *code;
-	bool replay = !strstr(json_string_value(json_array_get(argv, 0)), "/honggfuzz");
-	struct engine_state s;
-	enum engine_end end;
-	int status, signo = 0;
-
-	code = json_object_get(expected, "exit");
-	s = state_after(name, replay, code);
-	status = json_is_integer(code) ? (int)json_integer_value(code) : 128 + SIGKILL;
-	if (status > 128 && status < 128 + 65 && status != 255) {
-		signo = status - 128;
-		status = 0;
-	}
-	end = engine_honggfuzz.classify(&s, status, signo);
-	if (end != wanted(name))
-		fail_msg("%s: %d, not %d", name, end, wanted(name));
-	(void)judge_files(name);
-	/* A run that ended by itself or was stopped has statistics. */
-	if (end == ENGINE_FINISHED && !replay && s.execs == 0)
-		fail_msg("%s: no executions", name);
-}
-
 static void judges_every_recorded_case(void **state)
 {
-	_autojson_ json_t *all = NULL;
-	json_t *cases;
-	json_error_t at;
-	const char *name;
-	json_t *one;
-	unsigned n = 0;
+	unsigned n = recorded_judge_all(&recorded, judge_files);
 
 	(void)state;
-	if (access(RECORDED "/expected.json", R_OK) < 0)
+	if (n == 0)
 		skip();
-	all = json_load_file(RECORDED "/expected.json", 0, &at);
-	assert_non_null(all);
-	cases = json_object_get(json_object_get(all, "engines"), "honggfuzz");
-	json_object_foreach(cases, name, one)
-	{
-		judge(name, one);
-		n++;
-	}
 	assert_true(n >= 46);
 	assert_true(judge_files("fuzz_magic") >= 2);
 	assert_true(judge_files("fuzz_timeout_as_crash") >= 1);
@@ -257,7 +165,7 @@ static void reads_a_recorded_run(void **state)
 	(void)state;
 	if (access(RECORDED "/expected.json", R_OK) < 0)
 		skip();
-	feed("fuzz_healthy", "stderr", &s);
+	recorded_feed(&recorded, "fuzz_healthy", "stderr", &s);
 	assert_true(s.running && s.done);
 	assert_true(s.execs > 100000);
 	assert_true(s.cov >= 21);

@@ -241,7 +241,8 @@ static void test_mark_places(void **state)
 static void test_engines(void **state)
 {
 	static const char afl[] = "##SIG_AFL_PERSISTENT##";
-	static const char *const want[] = {"libfuzzer", "afl", "afl", "afl", "honggfuzz"};
+	static const char *const want[] = {"libfuzzer", "afl",	     "afl",	 "afl",
+					   "honggfuzz", "centipede", "fuzztest", "libfuzzer"};
 	struct target_list l = {0};
 	struct tree d;
 	struct err e;
@@ -254,10 +255,59 @@ static void test_engines(void **state)
 	tree_program(&d, "d_fuzzer", afl);
 	tree_program(&d, "e_fuzzer",
 		     "LLVMFuzzerTestOneInput _LIBHFUZZ_PERSISTENT_BINARY_SIGNATURE_");
+	tree_program(&d, "f_fuzzer", "LLVMFuzzerTestOneInput CENTIPEDE_RUNNER_FLAGS");
+	tree_program(&d, "g_test", "CENTIPEDE_RUNNER_FLAGS list_fuzz_tests");
+	tree_file(&d, "g_test.tests", "Suite.Test\n");
+	/* FuzzTest with libFuzzer as its engine. */
+	tree_padded(&d, "h_fuzzer", 1 << 20,
+		    "list_fuzz_tests LLVMFuzzerTestOneInput libFuzzer: deadly signal");
 	assert_int_equal(tree_add(&d, "directory", "", &l, &e), 0);
-	assert_int_equal(l.n, 5);
-	for (size_t i = 0; i < 5; i++) /* sorted by name */
+	assert_int_equal(l.n, 8);
+	for (size_t i = 0; i < 8; i++) /* sorted by name */
 		assert_string_equal(l.v[i].engine->name, want[i]);
+	target_list_done(&l);
+	tree_done(&d);
+}
+
+/* A program with several tests has a target for each. */
+static void test_tests(void **state)
+{
+	struct target_list l = {0};
+	struct tree d;
+	struct err e;
+
+	(void)state;
+	tree_make(&d);
+	tree_program(&d, "a_test", "list_fuzz_tests");
+	tree_file(&d, "a_test.tests", "Suite.One\nTwo\n");
+	tree_file(&d, "a_test.Two.dict", "x=\"y\"\n");
+	tree_program(&d, "b.test", "list_fuzz_tests");
+	tree_file(&d, "b.test.tests", "Three\n");
+	assert_int_equal(mkdirat(d.fd, "b", 0755), 0);
+	assert_int_equal(mkdirat(d.fd, "b/testdata", 0755), 0);
+	assert_int_equal(mkdirat(d.fd, "b/testdata/fuzz", 0755), 0);
+	assert_int_equal(mkdirat(d.fd, "b/testdata/fuzz/Three", 0755), 0);
+	tree_program(&d, "c_test", "list_fuzz_tests");
+	tree_program(&d, "d_test", "list_fuzz_tests");
+	tree_file(&d, "d_test.tests", "a/b\n");
+	tree_program(&d, "e.test", "test.fuzzcachedir");
+	assert_int_equal(tree_add(&d, "directory", "", &l, &e), 0);
+	assert_int_equal(l.n, 3);
+	assert_string_equal(l.v[0].name, "a_test.Suite.One");
+	assert_string_equal(l.v[0].test, "Suite.One");
+	assert_string_equal(strrchr(l.v[0].binary, '/'), "/a_test");
+	assert_int_equal(l.v[0].seed_dirs.n, 0);
+	assert_string_equal(l.v[1].name, "a_test.Two");
+	assert_non_null(l.v[1].dict);
+	assert_string_equal(l.v[2].name, "b.Three");
+	assert_string_equal(strrchr(l.v[2].binary, '/'), "/b.test");
+	assert_int_equal(l.v[2].seed_dirs.n, 1);
+	assert_string_equal(strstr(l.v[2].seed_dirs.v[0], "/b/"), "/b/testdata/fuzz/Three");
+	expect_note(&l, "/c_test", true,
+		    "a program of fuzztest tests, but 'c_test.tests', the list of their names, is "
+		    "missing");
+	expect_note(&l, "/d_test", true, "has a test with a name");
+	expect_note(&l, "/e.test", false, "a test program that has no");
 	target_list_done(&l);
 	tree_done(&d);
 }
@@ -501,10 +551,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_layout),	cmocka_unit_test(test_other_files),
     cmocka_unit_test(test_sides),	cmocka_unit_test(test_hostile),
     cmocka_unit_test(test_mark_places), cmocka_unit_test(test_huge),
-    cmocka_unit_test(test_engines),	cmocka_unit_test(test_unreadable),
-    cmocka_unit_test(test_many),	cmocka_unit_test(test_names_twice),
-    cmocka_unit_test(test_errors),	cmocka_unit_test(test_faults),
-    cmocka_unit_test(test_changing),
+    cmocka_unit_test(test_engines),	cmocka_unit_test(test_tests),
+    cmocka_unit_test(test_unreadable),	cmocka_unit_test(test_many),
+    cmocka_unit_test(test_names_twice), cmocka_unit_test(test_errors),
+    cmocka_unit_test(test_faults),	cmocka_unit_test(test_changing),
 };
 
 UNIT_MAIN(tests)

@@ -14,6 +14,7 @@ static void fill(struct tree *d)
 	assert_int_equal(mkdirat(d->fd, "seeds", 0755), 0);
 	tree_program(d, "bin/x", MARK);
 	tree_program(d, "tool", "");
+	tree_program(d, "t", "list_fuzz_tests");
 	tree_program(d, "nox", MARK);
 	assert_int_equal(fchmodat(d->fd, "nox", 0644, 0), 0);
 	tree_file(d, "x.dict", "");
@@ -116,6 +117,11 @@ static const struct {
      IN_X "binary: '@/nox' has no permission to execute"},
     {"{\"targets\": [{\"name\": \"x\", \"binary\": \"tool\"}]}",
      IN_X "binary: '@/tool' has no fuzzing entry point"},
+    {X(", \"test\": \"A.B\""), IN_X "test: a program of libfuzzer has no tests"},
+    {"{\"targets\": [{\"name\": \"x\", \"binary\": \"t\"}]}",
+     "targets[0]: \"test\" is missing: it names a fuzz test of the program"},
+    {"{\"targets\": [{\"name\": \"x\", \"binary\": \"t\", \"test\": \"A/b\"}]}",
+     IN_X "test: the program has no fuzz test 'A/b'"},
     {X(", \"flag\": []"), IN_X "unknown key \"flag\" (did you mean \"flags\"?)"},
     {X(", \"seed_corpus\": []"), IN_X "unknown key \"seed_corpus\""},
     {X(", \"name\": \"y\""), "line 1, column "},

@@ -154,10 +154,57 @@ static void lies_are_refused(void **state)
 		check_refused(&p, n, "");
 }
 
+static void check_list(const char *text, size_t n, const char *why)
+{
+	struct tests t;
+	const char *got;
+	int fd = openat(dir.fd, "l", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, n), (ssize_t)n);
+	got = tests_listed(fd, &t);
+	close(fd);
+	if (!why) {
+		assert_null(got);
+		assert_int_equal(t.names.n, 2);
+		assert_string_equal(t.names.v[0], "Suite.One");
+		assert_string_equal(t.names.v[1], "a.b_2");
+	} else if (!got || !strstr(got, why)) {
+		fail_msg("'%s', not '%s'", got, why);
+	}
+	strv_done(&t.names);
+}
+#define CHECK_LIST(text, why) check_list(text, sizeof(text) - 1, why)
+
+static void a_list_is_read(void **state)
+{
+	static char large[TESTS_FILE_MAX + 1];
+	const size_t n = 2 * ((size_t)TESTS_MAX + 1);
+
+	(void)state;
+	CHECK_LIST("Suite.One\na.b_2\n", NULL);
+	CHECK_LIST("\nSuite.One\n\na.b_2", NULL);
+	CHECK_LIST("", "has no test");
+	CHECK_LIST("\n\n", "has no test");
+	CHECK_LIST("Suite.One\n.a\n", "others than");
+	CHECK_LIST("a.\n", "others than");
+	CHECK_LIST("a..b\n", "others than");
+	CHECK_LIST("a/0\n", "others than");
+	CHECK_LIST("a\0b\n", "others than");
+	CHECK_LIST("a b\n", "others than");
+	memset(large, 'a', sizeof(large));
+	check_list(large, TESTS_NAME_MAX + 1, "others than");
+	check_list(large, sizeof(large), "has more than 64 KiB");
+	for (size_t i = 1; i < n; i += 2)
+		large[i] = '\n';
+	check_list(large, n, "has more than 512 tests");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(a_table_is_read, begin, end),
     cmocka_unit_test_setup_teardown(others_are_refused, begin, end),
     cmocka_unit_test_setup_teardown(lies_are_refused, begin, end),
+    cmocka_unit_test_setup_teardown(a_list_is_read, begin, end),
 };
 
 UNIT_MAIN(tests)
