@@ -14,6 +14,7 @@
 #   8. memory: fuzzcell's own, while 64 cells fail, flood their logs and fuzz
 #   9. parser: its speed for real crash reports
 #  10. coverage: the report of ten thousand inputs, against running them bare
+#  11. engines: as 1, for AFL++ and Go where they are installed
 #
 # usage: [B=build] [PAIRS=21] [RUNS=400000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
@@ -281,7 +282,12 @@ coverage() {
 	B=$B tests/bench/coverage.sh
 }
 
-for part in throughput start idle triage merge dashboard live memory parser coverage; do
+engines() {
+	echo '11. engines (aim: 0.97)'
+	B=$B tests/bench/engines.sh
+}
+
+for part in throughput start idle triage merge dashboard live memory parser coverage engines; do
 	n=$((${n:-0} + 1))
 	[[ ${ONLY:-$n} != "$n" ]] || "$part"
 done

@@ -31,4 +31,9 @@ bench-strategies: all
 	$(if $(FLEET),,tests/fleet/build.sh $B/fleet)
 	FUZZCELL=$B/fuzzcell tests/bench/strategies.sh $(or $(FLEET),$B/fleet) $(or $(OUT),$B/fleet-strategies)
 
-.PHONY: bench-schedule bench-fleet bench-days bench-strategies
+# libFuzzer and AFL++ under one budget against each alone, on the same fleet: hours.  FLEET=, OUT=,
+# TARGETS="a_fuzzer ..." and others: see tests/bench/ensemble.sh.
+bench-ensemble: all
+	FUZZCELL=$B/fuzzcell tests/bench/ensemble.sh $(or $(FLEET),$B/fleet-engines) $(or $(OUT),$B/fleet-ensemble)
+
+.PHONY: bench-ensemble bench-schedule bench-fleet bench-days bench-strategies
