@@ -57,7 +57,7 @@ signature_of() { ledger "to_entries[] | select(.value.fuzzer == \"planted.$1\").
 	grep -q 'go test -c -fuzz=. <package>' "$BATS_FILE_TMPDIR/built"
 	run "$FUZZCELL" list --state-dir "$STATE" --targets "$OUT"
 	echo "$output"
-	[ "${#lines[@]}" -eq 6 ]
+	[ "${#lines[@]}" -eq 8 ]
 	[[ $output == *'planted.FuzzCrash '*' go '* ]]
 	[[ ${lines[1]} == 'planted.FuzzError '*' in-tree' ]]
 	[ ! -e "$OUT/broken.test" ]
@@ -69,7 +69,7 @@ signature_of() { ledger "to_entries[] | select(.value.fuzzer == \"planted.$1\").
 	seed FuzzCrash '[]byte("Go\x00")'
 	seed FuzzTimeout 'string("SIM")'
 	seed FuzzMemory 'string("L")'
-	run_go 'Fuzz[!F]*' 14 --workers 2
+	run_go 'Fuzz[CEHMT]*' 14 --workers 2
 	[ "$status" -eq 0 ]
 	[ "$(crash_of FuzzCrash)" = 'Index out of range example.com/planted.Sum' ]
 	[ "$(crash_of FuzzError)" = 'Test failure ' ]
@@ -133,6 +133,25 @@ signature_of() { ledger "to_entries[] | select(.value.fuzzer == \"planted.$1\").
 	run_go FuzzForks 10
 	[ "$(failures pids)" -ge 1 ]
 	[ "$(value forks_refused)" -gt 0 ]
+}
+
+# bats test_tags=slow
+@test "output without end: the log is bounded, and statistics are read" {
+	config '' '"log_limit": "1MiB"'
+	run_go FuzzOutput 8
+	[ "$(value reason)" = time-limit ]
+	[ "$(value execs)" -gt 1000 ]
+	[ "$(stat -c %s "$LOGS/planted.FuzzOutput.log")" -lt 3000000 ]
+}
+
+# bats test_tags=slow
+@test "a target that heeds no signal is gone soon after its time" {
+	config '"grace": "2s"'
+	local began=$SECONDS
+	run_go FuzzStays 5
+	[[ $(value reason) == @(time-limit|crashed|stuck) ]]
+	[ $((SECONDS - began)) -lt $((60 * SLOW)) ]
+	no_cells
 }
 
 no_cells() { [ -z "$(cell_groups)" ]; }

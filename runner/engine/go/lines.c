@@ -30,7 +30,9 @@ static void on_progress(struct slice in, struct engine_state *io)
 {
 	uint64_t n;
 
-	if (!go_number_after(in, SLICE("execs: "), &n) || engine_too_many_execs(n, io))
+	/* It never decreases: such a line is the target's own. */
+	if (!go_number_after(in, SLICE("execs: "), &n) || n < io->execs ||
+	    engine_too_many_execs(n, io))
 		return;
 	io->execs = n;
 	io->running = true;

@@ -3,8 +3,10 @@
 package planted
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +67,26 @@ func FuzzForks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		for strings.HasPrefix(s, "F") {
 			_ = exec.Command("/bin/sleep", "60").Start()
+		}
+	})
+}
+
+// FuzzOutput prints without end beside the fuzzing.
+func FuzzOutput(f *testing.F) {
+	line := strings.Repeat("fuzz: elapsed: 3s, execs: 1 (1/sec) ", 30)
+	go func() {
+		for {
+			fmt.Println(line)
+		}
+	}()
+	f.Fuzz(func(t *testing.T, s string) { Depth(s) })
+}
+
+// FuzzStays heeds no signal, and does not end.
+func FuzzStays(f *testing.F) {
+	signal.Ignore()
+	f.Fuzz(func(t *testing.T, s string) {
+		for strings.HasPrefix(s, "S") {
 		}
 	})
 }

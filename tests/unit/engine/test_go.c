@@ -170,6 +170,9 @@ static void impossible_numbers_are_refused(void **state)
 	assert_int_equal(s.refused, 2);
 	assert_int_equal(s.execs, 0);
 	assert_int_equal(s.cov, 0);
+	engine_go.line(SLICE("fuzz: elapsed: 3s, execs: 900 (1/sec)"), &s);
+	engine_go.line(SLICE("fuzz: elapsed: 3s, execs: 1 (1/sec), new interesting: 4"), &s);
+	assert_int_equal(s.execs, 900);
 	engine_go.line(SLICE("DEBUG new interesting input, new bits: 2, total bits: 800, size: 1"),
 		       &s);
 	assert_int_equal(s.cov, 800);
