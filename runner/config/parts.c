@@ -343,9 +343,6 @@ static void copy_words(const struct strv *from, struct strv *to)
 		strv_push(to, from->v[i]);
 }
 
-/* Below the sources, so that a build cell may write there. */
-#define PROJECT_BUILDS ".fuzzcell-builds"
-
 /* Makes the source of a project one with a build command and variants.  p NULL: the source stays as
  * it is. */
 static void source_of_project(struct config_source *io, const struct project *p, size_t i)
@@ -356,7 +353,7 @@ static void source_of_project(struct config_source *io, const struct project *p,
 	if (!p)
 		return;
 	io->project_dir = io->path;
-	io->path = xasprintf("%s/" PROJECT_BUILDS, io->build_dir);
+	io->path = xasprintf("%s/" CONFIG_BUILDS_DIR, io->build_dir);
 	free(io->type);
 	io->type = xstrdup("directory");
 	copy_words(&p->sanitizers, &io->variants);

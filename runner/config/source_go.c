@@ -11,6 +11,7 @@
 static const char script[] =
     "out=$1 failed=0\n"
     "mkdir -p \"$out\"\n"
+    "find \"$out\" -mindepth 1 -maxdepth 1 -type d ! -name .cache -exec rm -rf {} +\n"
     "[ -n \"${HOME-}${GOCACHE-}\" ] || export GOCACHE=\"$out/.cache\"\n"
     "go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... >\"$out/.list\"\n"
     "for old in \"$out\"/*.test; do\n"
@@ -20,8 +21,15 @@ static const char script[] =
     "\tgrep -qs '^func Fuzz' \"$dir\"/*_test.go || continue\n"
     "\tname=${dir#\"$PWD\"} name=${name#/} name=${name:-${PWD##*/}}\n"
     "\tname=$(printf %s \"$name\" | tr / . | tr -c 'A-Za-z0-9_.-' _)\n"
+    "\tfor file in \"$name.test\" \"$name\"; do\n"
+    "\t\tif [ -f \"$out/$file\" ] || { [ -d \"$out/$file\" ] && [ \"$file\" != \"$name\" ]; }; "
+    "then\n"
+    "\t\t\techo \"error: $dir: another package has '$file', too: rename one of them\" >&2\n"
+    "\t\t\tfailed=1\n"
+    "\t\t\tcontinue 2\n"
+    "\t\tfi\n"
+    "\tdone\n"
     "\tgo test -c -fuzz=. -o \"$out/.new\" \"$dir\" || { failed=1; continue; }\n"
-    "\trm -rf \"${out:?}/$name\"\n"
     "\t[ ! -d \"$dir/testdata\" ] || { mkdir \"$out/$name\"; cp -R \"$dir/testdata\" "
     "\"$out/$name/\"; }\n"
     "\tmv \"$out/.new\" \"$out/$name.test\"\n"
@@ -29,13 +37,10 @@ static const char script[] =
     "rm -f \"$out\"/*.test.old \"$out/.list\"\n"
     "exit \"$failed\"\n";
 
-/* As for a project of OSS-Fuzz. */
-#define GO_BUILDS ".fuzzcell-builds"
-
 void source_of_go(struct config_source *io)
 {
 	io->build_dir = io->path;
-	io->path = xasprintf("%s/" GO_BUILDS, io->build_dir);
+	io->path = xasprintf("%s/" CONFIG_BUILDS_DIR, io->build_dir);
 	free(io->type);
 	io->type = xstrdup("directory");
 	io->build_shown = "go test -c -fuzz=. <package>";

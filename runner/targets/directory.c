@@ -375,14 +375,23 @@ static int find_tests(struct scan *s, const char *file, int fd, const struct bin
 	if (*b->engine->tests) {
 		why = tests_in(fd, b->engine->tests, ret);
 		if (why)
-			list_note(s->out, scan_place(s, file), false, "a test program that %s",
+			list_note(s->out, scan_place(s, file), !ret->none, "a test program that %s",
 				  why);
+		else if (ret->odd > 0)
+			list_note(
+			    s->out, scan_place(s, file), true,
+			    "%zu of its fuzz tests are not used: a name has at most 100 letters "
+			    "of A-Z, a-z, 0-9 and _",
+			    ret->odd);
 		return 0;
 	}
 	r = scan_open(s, list, &f, e);
 	if (r < 0)
 		return r;
-	why = f.fd < 0 || f.is_dir ? "is missing" : tests_listed(f.fd, ret);
+	why = f.is_dir	  ? "is a directory"
+	      : f.fd >= 0 ? tests_listed(f.fd, ret)
+	      : f.why[0]  ? f.why
+			  : "is missing";
 	if (why)
 		list_note(s->out, scan_place(s, file), true,
 			  "a program of %s tests, but '%s', the list of their names, %s",

@@ -65,30 +65,45 @@ static bool tests_is_of_go(const char *name)
 	return strncmp(name, "Fuzz", 4) == 0 && !strchr(name, '.') && tests_name_ok(slice_of(name));
 }
 
-static const char *tests_read_table(const struct elf_file *m, uint64_t address, struct strv *ret)
+/* Reads the name of an entry.  False: the entry is damaged. */
+static bool tests_read_name(const struct elf_file *m, uint64_t entry_at, struct tests *io)
 {
+	char name[TESTS_NAME_MAX + 1] = "";
+	struct tests_entry entry;
+
+	if (!tests_read(m, &entry, sizeof(entry), entry_at))
+		return false;
+	if (entry.name.n > TESTS_NAME_MAX) {
+		io->odd++;
+		return true;
+	}
+	if (!tests_read(m, name, entry.name.n, entry.name.at))
+		return false;
+	if (tests_is_of_go(name))
+		strv_push(&io->names, name);
+	else
+		io->odd++;
+	return true;
+}
+
+static const char *tests_read_table(const struct elf_file *m, uint64_t address, struct tests *ret)
+{
+	static const char damaged[] = "has a damaged table of tests";
 	struct tests_slice table;
 
 	if (!tests_read(m, &table, sizeof(table), address))
-		return "has a damaged table of tests";
-	if (table.n == 0)
+		return damaged;
+	ret->none = table.n == 0;
+	if (ret->none)
 		return "has no fuzz test";
 	if (table.n > TESTS_MAX)
 		return "has more than 512 fuzz tests";
-	/* A program at any address has the addresses in its relocations. */
+	/* A program at any address may have the addresses in its relocations alone. */
 	if (table.at == 0)
 		return "is position independent: build it with -buildmode=exe";
-	for (uint64_t i = 0; i < table.n; i++) {
-		struct tests_entry entry;
-		char name[TESTS_NAME_MAX + 1] = "";
-
-		if (!tests_read(m, &entry, sizeof(entry), table.at + i * sizeof(entry)) ||
-		    entry.name.n > TESTS_NAME_MAX ||
-		    !tests_read(m, name, entry.name.n, entry.name.at) || !tests_is_of_go(name))
-			return "has a fuzz test with a name of more than 100 letters, or of "
-			       "others than A-Z, a-z, 0-9 and _";
-		strv_push(ret, name);
-	}
+	for (uint64_t i = 0; i < table.n; i++)
+		if (!tests_read_name(m, table.at + i * sizeof(struct tests_entry), ret))
+			return damaged;
 	return NULL;
 }
 
@@ -108,7 +123,7 @@ static const char *tests_find(const struct elf_file *m, const char *symbols, uin
 		if (strcmp(name, "__tsan_init") == 0 || strcmp(name, "__asan_init") == 0)
 			ret->sanitized = true;
 		if (ret->names.n == 0 && strcmp(name, symbol) == 0)
-			why = tests_read_table(m, s.st_value, &ret->names);
+			why = tests_read_table(m, s.st_value, ret);
 	}
 	return why;
 }
@@ -145,6 +160,14 @@ const char *tests_in(int fd, const char *symbol, struct tests *ret)
 	return why;
 }
 
+static bool tests_has(const struct strv *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (strcmp(names->v[i], name) == 0)
+			return true;
+	return false;
+}
+
 static const char *tests_read_list(struct slice in, struct tests *ret)
 {
 	struct slice line;
@@ -152,6 +175,8 @@ static const char *tests_read_list(struct slice in, struct tests *ret)
 	while (scan_line(&in, &line)) {
 		char name[TESTS_NAME_MAX + 1] = "";
 
+		while (line.n > 0 && strchr(" \t\r", line.p[line.n - 1]) && line.p[line.n - 1])
+			line.n--;
 		if (line.n == 0)
 			continue;
 		if (!tests_name_ok(line))
@@ -160,7 +185,8 @@ static const char *tests_read_list(struct slice in, struct tests *ret)
 		if (ret->names.n == TESTS_MAX)
 			return "has more than 512 tests";
 		memcpy(name, line.p, line.n);
-		strv_push(&ret->names, name);
+		if (!tests_has(&ret->names, name))
+			strv_push(&ret->names, name);
 	}
 	return ret->names.n > 0 ? NULL : "has no test";
 }

@@ -12,7 +12,9 @@
  * main.fuzzTargets (src/cmd/go/internal/load/test.go): a slice of a name and a function each. */
 struct tests {
 	struct strv names;
+	size_t odd;	/* tests that were left out: their names are not usable */
 	bool sanitized; /* the program has the runtime of ThreadSanitizer or AddressSanitizer */
+	bool none;	/* it has no test at all */
 };
 
 enum { TESTS_MAX = 512, TESTS_NAME_MAX = 100, TESTS_FILE_MAX = 65536 };

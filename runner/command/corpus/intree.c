@@ -326,13 +326,24 @@ static void note_sum(const struct intree_one *o)
 	(void)json_array_append_new(o->a->targets, j);
 }
 
+/* What a build of ours made is no part of the repository: the next build replaces it. */
+static bool is_of_build(const char *dir)
+{
+	return strstr(dir, "/" CONFIG_BUILDS_DIR "/") != NULL;
+}
+
 static void add_dirs(struct intree_one *o, const struct plan_entry *p)
 {
 	const struct strv *all[] = {&p->target->seed_dirs, &p->cfg.seeds};
 
 	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
 		for (size_t i = 0; i < all[k]->n; i++)
-			strv_push(&o->dirs, all[k]->v[i]);
+			if (is_of_build(all[k]->v[i]))
+				intree_remark(
+				    o, "passed over, because a build made it: ", all[k]->v[i],
+				    " (name a directory of the repository in \"seeds\")");
+			else
+				strv_push(&o->dirs, all[k]->v[i]);
 }
 
 static int open_corpus(struct intree_one *o, struct err *e)

@@ -53,6 +53,7 @@ struct verdict {
 	bool echo;	       /* TSan reported the engine's signal handler */
 	bool go, exception, python;
 	bool go_failed; /* a test of Go failed; its message may follow */
+	bool go_race;	/* of Go's -race */
 	bool go_app;	/* this stack of Go has a function of the application */
 	bool go_skip;	/* the rest of this stack of Go does not count */
 	uint64_t go_frames;

@@ -110,7 +110,8 @@ static void go_add_frame(struct crash_parser *p, struct slice place)
 	if (p->v.go_skip || !frame_parse(line, &f))
 		return;
 	p->v.go_app |= !frame_ignored(&f, FRAME_VIEW_OWN);
-	stack_line(&p->stack, line, true, p->v.go_frames++);
+	stack_line(&p->stack, line, true, p->v.go_frames);
+	stack_line(&p->other, line, true, p->v.go_frames++);
 }
 
 static void go_begin_stack(struct crash_parser *p)
@@ -121,6 +122,7 @@ static void go_begin_stack(struct crash_parser *p)
 		return;
 	p->v.go_frames = 0;
 	stack_restart(&p->stack, true);
+	stack_restart(&p->other, false);
 }
 
 static bool go_is_runtime(struct slice name)
@@ -153,36 +155,76 @@ bool kind_go_frame(struct crash_parser *p, struct slice line)
 
 /* --- reports ------------------------------------------------------------------------------ */
 
-/* The message of a failed test, "a_test.go:16: reached 3 with ...", has no stack.  Its words before
- * the first value identify it. */
+/* A panic that the testing package prints.  The words are those of a panic that ends a process. */
+static void go_test_panic(struct crash_parser *p, struct slice text)
+{
+	struct line inner = {.text = text, .words = words_in(&p->words, text)};
+
+	if (words_has(inner.words, WORDS_GO) ||
+	    (verdict_known(p) && !verdict_is(p, "Test failure")))
+		return;
+	verdict_clear(p); /* that was a message of the test's log */
+	p->v.go_failed = true;
+	(void)kind_assert(p, &inner);
+}
+
+/* The message of a failed test, "a_test.go:16: reached 3 with ...", has no stack: file and line
+ * identify it.  A test may log before: the last message is that of the failure. */
 static void go_test_message(struct crash_parser *p, struct slice line)
 {
-	struct slice in = text_trim(line), file;
-	size_t n = 0;
+	struct slice in = text_trim(line), file, at = in;
 
-	p->v.go_failed = false;
 	if (!scan_until(&in, ':', in.n, &file) || !text_ends(file, SLICE(".go")))
 		return;
 	text_skip(&in, 1);
 	while (in.n > 0 && text_digit(in.p[0]))
 		text_skip(&in, 1);
-	/* A panic has a stack.  A quoted path is an input that the test could not read. */
-	if (!scan_lit(&in, SLICE(": ")) || text_begins(in, SLICE("panic: ")) ||
-	    text_begins(in, SLICE("\"testdata/fuzz/")))
+	at.n -= in.n;
+	/* A quoted path is an input that the test could not read. */
+	if (!scan_lit(&in, SLICE(": ")) || text_begins(in, SLICE("\"testdata/fuzz/")))
+		return;
+	if (text_begins(in, SLICE("panic: "))) {
+		go_test_panic(p, in);
+		return;
+	}
+	if (verdict_known(p) && !verdict_is(p, "Test failure"))
 		return;
 	verdict_new(p, "Test failure", CRASH_ASSERT, line);
-	while (n < in.n && !text_digit(in.p[n]) && !text_one_of(in.p[n], "\"`'[{"))
-		n++;
-	in.n = n;
-	verdict_cause(p, in);
-	text_copy(p->v.place, sizeof(p->v.place), file);
+	text_copy(p->v.place, sizeof(p->v.place), at);
+}
+
+/* "WARNING: DATA RACE", of -race: the stacks of two goroutines, and where these were made. */
+static void go_race(struct crash_parser *p, struct slice line)
+{
+	if (text_begins(line, SLICE("WARNING: DATA RACE")) && !verdict_known(p)) {
+		verdict_new(p, "Data race", CRASH_TSAN, line);
+		p->v.go = p->v.go_race = true;
+		go_begin_stack(p);
+	} else if (p->v.go_race && text_begins(line, SLICE("Previous "))) {
+		p->stack.at = STACK_DONE;
+		stack_restart(&p->other, true);
+		p->v.go_frames = 0;
+		p->v.go_function[0] = '\0';
+	} else if (p->v.go_race && text_begins(line, SLICE("Goroutine "))) {
+		p->v.go_skip = true;
+	}
+}
+
+/* What ends the messages of a failed test. */
+static bool go_test_ends(struct slice plain)
+{
+	return text_begins(plain, SLICE("Failing input written to ")) ||
+	       text_begins(plain, SLICE("goroutine ")) || slice_eq(plain, SLICE("FAIL"));
 }
 
 bool kind_go(struct crash_parser *p, const struct line *l)
 {
 	struct slice plain = text_trim(l->text), text;
 
-	if (p->v.go_failed && !verdict_known(p))
+	go_race(p, plain);
+	if (p->v.go_failed && go_test_ends(plain))
+		p->v.go_failed = false;
+	if (p->v.go_failed)
 		go_test_message(p, l->text);
 	if (words_has(l->words, WORDS_GO_FAILED) && text_begins(plain, SLICE("--- FAIL: ")))
 		p->v.go_failed = true;

@@ -74,33 +74,43 @@ static bool go_debug_line(struct slice line, struct engine_state *io)
 
 /* --- failures ------------------------------------------------------------------------------ */
 
-/* The text of a failure until its message comes. */
+/* A failure without a message yet. */
 static const char failed[] = "a test failed";
 
-/* The message of a failed test: "a_test.go:16: reached 3", or "testing.go:1356: panic: ...". */
+static void go_input_refused(struct slice text, struct engine_state *io)
+{
+	io->fault = ENGINE_FAULT_ENGINE;
+	io->replaying = false;
+	(void)slice_find(&text, SLICE("\": "));
+	(void)slice_print(text, sizeof(io->fault_text), io->fault_text);
+}
+
+/* Behind "--- FAIL: ": "    a_test.go:16: reached 3", "    testing.go:1356: panic: ...", or
+ * "    fuzzing process hung or ...".  A test may log before: the last message is that of the
+ * failure, but of a panic, which has a stack behind it. */
 static bool go_message(struct slice line, struct engine_state *io)
 {
-	struct slice file;
+	struct slice file, whole;
 	uint64_t n;
 
-	if (io->fault != ENGINE_FAULT_CRASH || strcmp(io->fault_text, failed) != 0)
+	if (io->fault != ENGINE_FAULT_CRASH || *io->artifact ||
+	    strncmp(io->fault_text, "panic: ", 7) == 0 || !scan_lit(&line, SLICE("    ")))
 		return false;
 	scan_blanks(&line);
+	whole = line;
 	if (scan_lit(&line, SLICE("fuzzing process "))) {
-		line.p -= strlen("fuzzing process ");
-		line.n += strlen("fuzzing process ");
-	} else if (!scan_until(&line, ':', line.n, &file) || !slice_cut_end(&file, SLICE(".go")) ||
-		   !scan_lit(&line, SLICE(":")) || !engine_number(&line, &n) ||
-		   !scan_lit(&line, SLICE(": "))) {
+		(void)slice_print(whole, sizeof(io->fault_text), io->fault_text);
+		return true;
+	}
+	if (!scan_until(&line, ':', line.n, &file) || !slice_cut_end(&file, SLICE(".go")) ||
+	    !scan_lit(&line, SLICE(":")) || !engine_number(&line, &n) ||
+	    !scan_lit(&line, SLICE(": ")))
 		return false;
-	}
 	/* An input in another format, or of another test: it was not run. */
-	if (scan_lit(&line, SLICE("\"" GO_INPUTS))) {
-		io->fault = ENGINE_FAULT_ENGINE;
-		io->replaying = false;
-		(void)slice_find(&line, SLICE("\": "));
-	}
-	(void)slice_print(line, sizeof(io->fault_text), io->fault_text);
+	if (scan_lit(&line, SLICE("\"" GO_INPUTS)))
+		go_input_refused(line, io);
+	else
+		(void)slice_print(line, sizeof(io->fault_text), io->fault_text);
 	return true;
 }
 

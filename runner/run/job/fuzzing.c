@@ -167,12 +167,16 @@ static char *fuzzing_companion(const struct job *j, const char *binary)
 		   : NULL;
 }
 
+/* Engines keep their time in numbers of 32 bits, or count nanoseconds: three years are enough. */
+enum { ENGINE_TIME_MAX_S = 100000000 };
+
 static int fuzzing_engine_command(struct setup *s, const struct job *j, const struct fuzzing *a,
 				  struct err *e)
 {
 	const char *const seed_dirs[] = {SETUP_DIR_SEEDS, a->has_others ? SETUP_DIR_OTHERS : NULL,
 					 NULL};
 	_autofree_ char *companion = fuzzing_companion(j, s->binary);
+	uint64_t within = max_time_s(j, a->launched_us);
 	struct engine_fuzz f = {
 	    .binary = s->binary,
 	    .corpus_dir = SETUP_DIR_CORPUS,
@@ -180,7 +184,7 @@ static int fuzzing_engine_command(struct setup *s, const struct job *j, const st
 	    .artifact_dir = SETUP_DIR_ARTIFACTS,
 	    .dict = j->words.has.own > 0 || job_given_dictionary(j) ? SETUP_FILE_DICT : NULL,
 	    .companion = companion,
-	    .max_time_s = max_time_s(j, a->launched_us),
+	    .max_time_s = within < ENGINE_TIME_MAX_S ? within : ENGINE_TIME_MAX_S,
 	    .input_timeout_s = input_timeout_s(j),
 	    .rss_limit_mib = j->cfg->rss_limit >> 20,
 	    .max_len = j->cfg->max_len,

@@ -101,25 +101,82 @@ static void the_test_is_no_part_of_the_signature(void **state)
 	"--- FAIL: FuzzParse (0.05s)\n    --- FAIL: FuzzParse (0.00s)\n" \
 	"        tiny_test.go:16: " message "\n    \nFAIL\n"
 
-/* Its message identifies it, up to the first value. */
-static void a_failed_test_has_a_message(void **state)
+/* File and line identify it. */
+static void a_failed_test_has_a_place(void **state)
 {
 	struct crash_report a = parse(FAILED("reached with \"A00\" 79"));
-	struct crash_report b = parse(FAILED("reached with \"B\" 1"));
-	struct crash_report c = parse(FAILED("not reached with \"B\" 1"));
+	struct crash_report b = parse(FAILED("reached with xyz"));
+	struct crash_report c = parse(FAILED("logged\n        tiny_test.go:17: failed"));
 	struct crash_report d = parse(FAILED("\"testdata/fuzz/FuzzParse/fuzzcell\": unmarshal: x"));
+	struct crash_report e = parse(FAILED("logged\n        tiny_test.go:17: other text"));
 
 	(void)state;
 	check(&a, "Test failure", "", "");
 	assert_string_equal(a.headline, "tiny_test.go:16: reached with \"A00\" 79");
 	assert_string_equal(a.signature, b.signature);
+	/* The last message is that of the failure. */
+	assert_string_equal(c.headline, "tiny_test.go:17: failed");
 	assert_string_not_equal(a.signature, c.signature);
+	assert_string_equal(c.signature, e.signature);
 	assert_false(a.security);
 	assert_false(d.found);
 	crash_report_done(&a);
 	crash_report_done(&b);
 	crash_report_done(&c);
 	crash_report_done(&d);
+	crash_report_done(&e);
+}
+
+#define STACK_OF_TEST                                                                        \
+	"            goroutine 7 [running]:\n            example.com/tiny.f(0x1)\n"          \
+	"            \t/src/tiny.go:7 +0x1\n            example.com/tiny.FuzzA.func1(0x0)\n" \
+	"            \t/src/tiny_test.go:9 +0x1\n"
+
+/* A panic of any kind has one signature while it fuzzes and in a replay, also behind a log. */
+static void a_panic_by_hand_has_a_stack(void **state)
+{
+	struct crash_report a =
+	    parse(FAILED("logged\n        testing.go:1356: panic: by hand\n" STACK_OF_TEST));
+	struct crash_report b =
+	    parse("--- FAIL: FuzzA (0.00s)\n    --- FAIL: FuzzA/fuzzcell (0.00s)\n"
+		  "        tiny_test.go:3: logged\npanic: by hand [recovered]\n\tpanic: by hand\n\n"
+		  "goroutine 7 [running]:\nexample.com/tiny.f(0x1)\n\t/src/tiny.go:7 +0x1\n"
+		  "example.com/tiny.FuzzA.func1(0x0)\n\t/src/tiny_test.go:9 +0x1\n");
+
+	(void)state;
+	check(&a, "ASSERT", "example.com/tiny.f",
+	      "example.com/tiny.f|example.com/tiny.FuzzA.func1");
+	check(&b, "ASSERT", "example.com/tiny.f",
+	      "example.com/tiny.f|example.com/tiny.FuzzA.func1");
+	assert_string_equal(a.signature, b.signature);
+	crash_report_done(&a);
+	crash_report_done(&b);
+}
+
+#define RACE(one, two)                                                                           \
+	"==================\nWARNING: DATA RACE\nWrite at 0x0000008769f0 by goroutine 9:\n"      \
+	"  example.com/rc." one "()\n      /src/rc.go:4 +0x6d\n\n"                               \
+	"Previous write at 0x0000008769f0 by goroutine 8:\n"                                     \
+	"  example.com/rc." two "()\n      /src/rc.go:9 +0x1b2\n"                                \
+	"  testing.tRunner()\n      /usr/lib/go-1.19/src/testing/testing.go:1446 +0x216\n\n"     \
+	"Goroutine 9 (running) created at:\n  example.com/rc.start()\n      /src/rc.go:7 +0x1\n" \
+	"==================\n--- FAIL: FuzzRace (0.00s)\n"                                       \
+	"        testing.go:1319: race detected during execution of test\nFAIL\n"
+
+/* A race has two sides, in either order. */
+static void a_race_has_two_stacks(void **state)
+{
+	struct crash_report a = parse(RACE("put", "get")), b = parse(RACE("get", "put"));
+	struct crash_report c = parse(RACE("put", "other"));
+
+	(void)state;
+	check(&a, "Data race", "example.com/rc.put", "example.com/rc.put");
+	assert_int_equal(a.kind, CRASH_TSAN);
+	assert_string_equal(a.signature, b.signature);
+	assert_string_not_equal(a.signature, c.signature);
+	crash_report_done(&a);
+	crash_report_done(&b);
+	crash_report_done(&c);
 }
 
 /* All goroutines are printed.  The stack of the fuzz function counts. */
@@ -197,7 +254,9 @@ static void odd_lines_are_no_frames(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_panic_has_a_stack),
     cmocka_unit_test(the_test_is_no_part_of_the_signature),
-    cmocka_unit_test(a_failed_test_has_a_message),
+    cmocka_unit_test(a_failed_test_has_a_place),
+    cmocka_unit_test(a_panic_by_hand_has_a_stack),
+    cmocka_unit_test(a_race_has_two_stacks),
     cmocka_unit_test(a_timeout_shows_where_it_hung),
     cmocka_unit_test(fatal_errors),
     cmocka_unit_test(odd_lines_are_no_frames),

@@ -197,6 +197,12 @@ static void reads_failures(void **state)
 	assert_int_equal(s.fault, ENGINE_FAULT_CRASH);
 	assert_string_equal(s.fault_text,
 			    "fuzzing process hung or terminated unexpectedly: exit status 2");
+	/* A test may log before it fails. */
+	s = AFTER("--- FAIL: FuzzParse (0.10s)", "    --- FAIL: FuzzParse (0.00s)",
+		  "        a_test.go:7: decoding", "        a_test.go:9: bug one", "    ",
+		  "    Failing input written to testdata/fuzz/FuzzParse/10a65938dce505e4",
+		  "    a_test.go:7: forged");
+	assert_string_equal(s.fault_text, "bug one");
 	s = AFTER("failure while testing seed corpus entry: FuzzParse/seed#0",
 		  "--- FAIL: FuzzParse (0.05s)");
 	assert_int_equal(engine_go.classify(&s, 1, 0), ENGINE_FAULTED);

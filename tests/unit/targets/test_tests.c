@@ -99,11 +99,19 @@ static void others_are_refused(void **state)
 	static const char *const odd[] = {"FuzzA", "Fuzz$(x)"};
 	static const char *const other[] = {"TestA"};
 	struct program p = program_of(odd, 2);
+	struct tests t;
 
 	(void)state;
-	check_refused(&p, sizeof(p), "of others than A-Z");
+	/* Such a test alone is left out. */
+	assert_null(look(&p, sizeof(p), &t));
+	assert_int_equal(t.names.n, 1);
+	assert_string_equal(t.names.v[0], "FuzzA");
+	assert_int_equal(t.odd, 1);
+	strv_done(&t.names);
 	p = program_of(other, 1);
-	check_refused(&p, sizeof(p), "of others than A-Z");
+	assert_null(look(&p, sizeof(p), &t));
+	assert_int_equal(t.names.n, 0);
+	assert_int_equal(t.odd, 1);
 	p = program_of(NULL, 0);
 	check_refused(&p, sizeof(p), "has no fuzz test");
 	p = program_of(two, 2);
@@ -122,6 +130,7 @@ static void lies_are_refused(void **state)
 	static const uint64_t places[] = {1, BASE - 1, BASE + sizeof(struct data) - 1, UINT64_MAX,
 					  UINT64_MAX - 7};
 	struct program p;
+	struct tests t;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -130,20 +139,22 @@ static void lies_are_refused(void **state)
 		check_refused(&p, sizeof(p), "has a damaged table of tests");
 		p = program_of(two, 2);
 		p.data.table[0] = places[i];
-		check_refused(&p, sizeof(p), "name");
+		check_refused(&p, sizeof(p), "damaged");
 		p = program_of(two, 2);
 		p.data.entries[1][0] = places[i];
-		check_refused(&p, sizeof(p), "name");
+		check_refused(&p, sizeof(p), "damaged");
 		p = program_of(two, 2);
-		p.data.entries[1][1] = places[i] | 128;
-		check_refused(&p, sizeof(p), "name");
+		p.data.entries[1][1] = places[i] | 128; /* too long */
+		assert_null(look(&p, sizeof(p), &t));
+		assert_int_equal(t.odd, 1);
+		strv_done(&t.names);
 	}
 	p = program_of(two, 2);
 	p.data.table[1] = UINT64_MAX;
 	check_refused(&p, sizeof(p), "more than 512");
 	p = program_of(two, 2);
 	p.data.table[1] = TESTS_MAX;
-	check_refused(&p, sizeof(p), "name");
+	check_refused(&p, sizeof(p), "damaged");
 	p = program_of(two, 2);
 	p.strings[63] = 'x';
 	check_refused(&p, sizeof(p), "damaged table of symbols");
@@ -179,11 +190,12 @@ static void check_list(const char *text, size_t n, const char *why)
 static void a_list_is_read(void **state)
 {
 	static char large[TESTS_FILE_MAX + 1];
-	const size_t n = 2 * ((size_t)TESTS_MAX + 1);
+	const size_t n = 5 * ((size_t)TESTS_MAX + 1);
 
 	(void)state;
 	CHECK_LIST("Suite.One\na.b_2\n", NULL);
 	CHECK_LIST("\nSuite.One\n\na.b_2", NULL);
+	CHECK_LIST("Suite.One \t\r\na.b_2\r\nSuite.One\n", NULL);
 	CHECK_LIST("", "has no test");
 	CHECK_LIST("\n\n", "has no test");
 	CHECK_LIST("Suite.One\n.a\n", "others than");
@@ -195,8 +207,8 @@ static void a_list_is_read(void **state)
 	memset(large, 'a', sizeof(large));
 	check_list(large, TESTS_NAME_MAX + 1, "others than");
 	check_list(large, sizeof(large), "has more than 64 KiB");
-	for (size_t i = 1; i < n; i += 2)
-		large[i] = '\n';
+	for (size_t i = 0; i <= TESTS_MAX; i++)
+		(void)snprintf(large + 5 * i, sizeof(large) - 5 * i, "%04zu\n", i);
 	check_list(large, n, "has more than 512 tests");
 }
 
