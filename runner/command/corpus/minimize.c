@@ -51,6 +51,10 @@ static void print_end(const struct plan_entry *p, const struct merge_result *r)
 	char took[UNITS_MAX], bytes[UNITS_MAX];
 
 	printf("%s: %s: ", p->target->name, merge_verdict_name(r->verdict));
+	if (r->verdict == MERGE_KEPT && r->cells == 0 && *r->why) { /* nothing was measured */
+		printf("%s\n", r->why);
+		return;
+	}
 	print_sizes(r);
 	if (r->new_inputs)
 		printf(", %llu of them new", (unsigned long long)r->new_inputs);
