@@ -88,8 +88,9 @@ void crash_print_marked(struct slice text, const struct crash_report *r)
 
 		memcpy(raw, line.p, n);
 		raw[n] = '\0';
-		for (char *nul = raw; (nul = memchr(nul, '\0', (size_t)(raw + n - nul))) != NULL;)
-			*nul = '?'; /* a NUL would end the line */
+		for (size_t i = 0; i < n; i++)
+			if (raw[i] == '\0' || raw[i] == '\t') /* a NUL would end the line */
+				raw[i] = raw[i] ? ' ' : '?';
 		printf("%c %s\n", crash_mark_line(&m, line) ? '>' : ' ', escape(raw, shown));
 	}
 }
@@ -107,11 +108,31 @@ static bool same_frame(const struct crash_frame *f, unsigned number, uint64_t pc
 	       memmem(rest.p, rest.n, f->function, strlen(f->function));
 }
 
+/* Whether the line is the next frame as Go prints it: "main.(*T).parse(0x1)" for "main.T.parse". */
+static bool is_go_frame(const struct crash_mark *m, struct slice line)
+{
+	const char *name = m->next < m->r->n_frames ? m->r->frames[m->next].function : "";
+	size_t i = 0;
+
+	if (!*name)
+		return false;
+	for (; *name && i < line.n; i++)
+		if (line.p[i] == *name)
+			name++;
+		else if (!line.p[i] || !strchr("(*)", line.p[i]))
+			return false;
+	return !*name && i < line.n && line.p[i] == '(';
+}
+
 bool crash_mark_line(struct crash_mark *m, struct slice line)
 {
 	uint64_t number, pc = 0;
 
 	scan_blanks(&line);
+	if (is_go_frame(m, line)) {
+		m->next++;
+		return true;
+	}
 	if (!scan_lit(&line, SLICE("#")) || !scan_u64(&line, 10, UINT32_MAX, &number))
 		return false;
 	scan_blanks(&line);

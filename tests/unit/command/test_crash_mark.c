@@ -68,9 +68,30 @@ static void test_lines(void **state)
 	assert_true(crash_mark_line(&m, SLICE("\t#3 0x30")));
 }
 
+static void test_go(void **state)
+{
+	struct crash_frame f[] = {
+	    {.function = "example.com/t.T.Parse", .has_function = true},
+	    {.function = "example.com/t.FuzzA.func1", .has_function = true},
+	};
+	struct crash_report r = {.found = true, .frames = f, .n_frames = 2};
+	struct crash_mark m = {&r, 0};
+
+	(void)state;
+	assert_false(crash_mark_line(&m, SLICE("example.com/t.T.Parse")));
+	assert_false(crash_mark_line(&m, SLICE("example.com/t.T.Parser(0x1)")));
+	assert_false(crash_mark_line(&m, SLICE("testing.tRunner(0x1)")));
+	assert_false(crash_mark_line(&m, SLICE("(*)(*)")));
+	assert_true(crash_mark_line(&m, SLICE("example.com/t.(*T).Parse(0x1, ...)")));
+	assert_false(crash_mark_line(&m, SLICE("\t/src/t.go:7 +0x1")));
+	assert_true(crash_mark_line(&m, SLICE("    example.com/t.FuzzA.func1(...)")));
+	assert_false(crash_mark_line(&m, SLICE("example.com/t.FuzzA.func1(...)")));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_report),
     cmocka_unit_test(test_lines),
+    cmocka_unit_test(test_go),
 };
 
 UNIT_MAIN(tests)
