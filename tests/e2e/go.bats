@@ -84,13 +84,11 @@ signature_of() { ledger "to_entries[] | select(.value.fuzzer == \"planted.$1\").
 @test "planted bugs are found, named and minimised, and inputs are kept" {
 	config '"timeout": "3s"'
 	seed FuzzCrash '[]byte("Go\x00")'
-	seed FuzzTimeout 'string("SIM")'
 	seed FuzzMemory 'string("L")'
-	run_go 'Fuzz[CEHMT]*' 14 --workers 2
+	run_go 'Fuzz[CEHM]*' 14 --workers 2
 	[ "$status" -eq 0 ]
 	[ "$(crash_of FuzzCrash)" = 'Index out of range example.com/planted.Sum' ]
 	[ "$(crash_of FuzzError)" = 'Test failure ' ]
-	[[ $(crash_of FuzzTimeout) == 'Timeout '* ]]
 	[[ $(crash_of FuzzMemory) == 'Out-of-memory '* ]]
 	[ "$(crash_of FuzzHealthy)" = '' ]
 	local crash
@@ -123,6 +121,17 @@ signature_of() { ledger "to_entries[] | select(.value.fuzzer == \"planted.$1\").
 	echo "$output"
 	[ "$status" -eq 2 ]
 	[[ $output == *'index out of range'*'example.com/planted.Sum'* ]]
+}
+
+# Go itself waits ten seconds for an input.
+# bats test_tags=slow
+@test "an input that hangs is found, and its replays are timeouts" {
+	config '"timeout": "3s", "max_crashes": 1'
+	seed FuzzTimeout 'string("SIM")'
+	run_go FuzzTimeout 60
+	[ "$status" -eq 5 ] # given up after one failure
+	[ "$(failures crash)" -eq 1 ]
+	[[ $(crash_of FuzzTimeout) == 'Timeout '* ]]
 }
 
 # bats test_tags=slow
