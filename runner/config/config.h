@@ -79,13 +79,12 @@ struct run_config {
 	    check_milli; /* thousandths of the CPU time, for inputs in other builds of targets */
 };
 
-/* A place where targets come from.  Paths are absolute; relative paths in the file start at the
- * file's directory.  Members that do not apply to the type are unset. */
-
 /* Where builds of the types "oss-fuzz" and "go" are: below the sources, so that a build cell may
  * write there. */
 #define CONFIG_BUILDS_DIR ".fuzzcell-builds"
 
+/* A place where targets come from.  Paths are absolute; relative paths in the file start at the
+ * file's directory.  Members that do not apply to the type are unset. */
 enum build_role {
 	BUILD_ROLE_AUTO,
 	BUILD_ROLE_CHECK,

@@ -165,14 +165,6 @@ static int read_binary(struct reading *m, json_t *v, struct err *e)
 	return b.engine->tests ? find_tests(m, fd, q.text, e) : 0;
 }
 
-static bool has_test(const struct tests *all, const char *name)
-{
-	for (size_t i = 0; i < all->names.n; i++)
-		if (strcmp(all->names.v[i], name) == 0)
-			return true;
-	return false;
-}
-
 static int read_test(struct reading *m, json_t *v, struct err *e)
 {
 	const char *text = manifest_get_text(v, e);
@@ -182,7 +174,7 @@ static int read_test(struct reading *m, json_t *v, struct err *e)
 		return err_code(e);
 	if (!m->t.engine->tests)
 		return err_set(e, EINVAL, "a program of %s has no tests", m->t.engine->name);
-	if (*m->t.engine->tests ? !has_test(&m->tests, text) : !tests_name_ok(slice_of(text)))
+	if (*m->t.engine->tests ? !tests_has(&m->tests, text) : !tests_name_ok(slice_of(text)))
 		return err_set(e, EINVAL, "the program has no fuzz test '%.100s'",
 			       manifest_quote(text, &q));
 	m->t.test = xstrdup(text);

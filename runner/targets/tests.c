@@ -113,6 +113,7 @@ static const char *tests_find(const struct elf_file *m, const char *symbols, uin
 			      struct tests *ret)
 {
 	const char *why = "has no table of tests";
+	bool found = false; /* the first counts: there may be millions of that name */
 
 	for (uint64_t i = 0; i < n / sizeof(Elf64_Sym); i++) {
 		const char *name;
@@ -122,8 +123,10 @@ static const char *tests_find(const struct elf_file *m, const char *symbols, uin
 		name = s.st_name < names_n ? names + s.st_name : "";
 		if (strcmp(name, "__tsan_init") == 0 || strcmp(name, "__asan_init") == 0)
 			ret->sanitized = true;
-		if (ret->names.n == 0 && strcmp(name, symbol) == 0)
-			why = tests_read_table(m, s.st_value, ret);
+		if (found || strcmp(name, symbol) != 0)
+			continue;
+		found = true;
+		why = tests_read_table(m, s.st_value, ret);
 	}
 	return why;
 }
@@ -160,10 +163,10 @@ const char *tests_in(int fd, const char *symbol, struct tests *ret)
 	return why;
 }
 
-static bool tests_has(const struct strv *names, const char *name)
+bool tests_has(const struct tests *all, const char *name)
 {
-	for (size_t i = 0; i < names->n; i++)
-		if (strcmp(names->v[i], name) == 0)
+	for (size_t i = 0; i < all->names.n; i++)
+		if (strcmp(all->names.v[i], name) == 0)
 			return true;
 	return false;
 }
@@ -185,7 +188,7 @@ static const char *tests_read_list(struct slice in, struct tests *ret)
 		if (ret->names.n == TESTS_MAX)
 			return "has more than 512 tests";
 		memcpy(name, line.p, line.n);
-		if (!tests_has(&ret->names, name))
+		if (!tests_has(ret, name))
 			strv_push(&ret->names, name);
 	}
 	return ret->names.n > 0 ? NULL : "has no test";

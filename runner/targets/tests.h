@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /* The fuzz tests in a program, from a table that the linker put into it: the program is not
- * executed. The table has the layout of Go's testing.InternalFuzzTarget, which `go test` writes as
+ * executed.  The table has the layout of Go's testing.InternalFuzzTarget, which `go test` writes as
  * main.fuzzTargets (src/cmd/go/internal/load/test.go): a slice of a name and a function each. */
 struct tests {
 	struct strv names;
@@ -23,6 +23,8 @@ enum { TESTS_MAX = 512, TESTS_NAME_MAX = 100, TESTS_FILE_MAX = 65536 };
  * (free it with strv_done(&ret->names)), or the reason why the tests are not known, a text that
  * follows "the program".  The file is hostile: see runner/targets/elf.h.  Blocks while it reads. */
 const char *tests_in(int fd, const char *symbol, struct tests *ret);
+
+bool tests_has(const struct tests *all, const char *name);
 
 /* The names of tests that do not stand in the program.  A list of them is a file beside it,
  * <program>TESTS_SUFFIX, with a name a line, "Suite.Test": a build writes it. */
