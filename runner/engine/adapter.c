@@ -102,3 +102,16 @@ bool engine_is_deadly(int signo)
 	return signo == SIGSEGV || signo == SIGBUS || signo == SIGILL || signo == SIGFPE ||
 	       signo == SIGABRT || signo == SIGTRAP || signo == SIGSYS;
 }
+
+void engine_add_step(struct engine_cmd *c, const char *what, const char *from, const char *to)
+{
+	strv_push(&c->nest, what);
+	strv_push(&c->nest, from);
+	strv_push(&c->nest, to);
+}
+
+void engine_add_inputs(const struct engine_replay *job, struct engine_cmd *c)
+{
+	for (; job->inputs && job->inputs[c->n_inputs]; c->n_inputs++)
+		strv_push(&c->argv, job->inputs[c->n_inputs]);
+}

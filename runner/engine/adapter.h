@@ -33,6 +33,15 @@ static inline bool slice_cut_end(struct slice *io, struct slice tail)
 	return true;
 }
 
+/* Lower-case digits, as in names that are hashes. */
+static inline bool slice_is_hex(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!s.p[i] || !strchr("0123456789abcdef", s.p[i]))
+			return false;
+	return true;
+}
+
 /* A number of an engine's output.  JSON numbers are exact up to this size. */
 #define ENGINE_NUMBER_MAX (UINT64_C(1) << 53)
 static inline bool engine_number(struct slice *in, uint64_t *ret)
@@ -60,6 +69,11 @@ __attribute__((format(printf, 3, 4))) void engine_refuse(struct engine_state *io
  * what: "reached", "instrumented". */
 bool engine_too_many_edges(uint64_t edges, const char *what, struct engine_state *io);
 bool engine_too_many_execs(uint64_t execs, struct engine_state *io);
+
+/* Adds a step of engine_cmd.nest. */
+void engine_add_step(struct engine_cmd *c, const char *what, const char *from, const char *to);
+/* Adds the inputs of a replay with engine_ops.one_input, at the end of argv. */
+void engine_add_inputs(const struct engine_replay *job, struct engine_cmd *c);
 
 /* Whether a signal is that of a crash. */
 bool engine_is_deadly(int signo);
@@ -101,6 +115,9 @@ MUST_CHECK int separate_replay(const struct engine_replay *job, struct engine_cm
 			       struct err *e);
 /* Parses a line of fuzzcell-each, which runs replays (images/init/each.h); false: it is none. */
 bool separate_line(struct slice line, struct engine_state *io);
+/* The same for programs that exit with 0 also if they ran nothing: only a line of their own may set
+ * io->done. */
+bool separate_line_unproven(struct slice line, struct engine_state *io);
 /* engine_ops.classify: such an engine exits with 0 when it was stopped, also after crashes. */
 enum engine_end separate_classify(const struct engine_state *s, int code, int signo);
 

@@ -52,14 +52,6 @@ const char *engine_artifact_name(enum engine_artifact a)
 	return NULL;
 }
 
-static bool engine_is_hex(struct slice s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!s.p[i] || !strchr("0123456789abcdef", s.p[i]))
-			return false;
-	return true;
-}
-
 enum engine_artifact engine_saved(struct slice name)
 {
 	enum { SHA1_HEX = 40 };
@@ -69,7 +61,7 @@ enum engine_artifact engine_saved(struct slice name)
 		struct slice rest = name;
 
 		if (kind && scan_lit(&rest, slice_of(kind)) && scan_lit(&rest, SLICE("-")))
-			return rest.n == SHA1_HEX && engine_is_hex(rest) ? a : ENGINE_ARTIFACT_NONE;
+			return rest.n == SHA1_HEX && slice_is_hex(rest) ? a : ENGINE_ARTIFACT_NONE;
 	}
 	return ENGINE_ARTIFACT_NONE;
 }

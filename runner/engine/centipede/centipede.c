@@ -100,15 +100,12 @@ static int centipede_replay(const struct engine_replay *job, struct engine_cmd *
 				    .reports_abort = true,
 				    .no_leaks = true};
 	const char *at = job->scratch ? job->scratch : REPLAY;
-	const char *const step[] = {"in", at, "-"};
 	struct engine_cmd c = {.input_at = xstrdup("input")};
 
-	for (size_t i = 0; i < sizeof(step) / sizeof(step[0]); i++)
-		strv_push(&c.nest, step[i]);
+	engine_add_step(&c, "in", at, "-");
 	strv_push(&c.argv, job->binary);
 	strv_push(&c.argv, "input");
-	for (; job->inputs && job->inputs[c.n_inputs]; c.n_inputs++)
-		strv_push(&c.argv, job->inputs[c.n_inputs]);
+	engine_add_inputs(job, &c);
 	return separate_command(job->binary, &env, &c, ret, e);
 }
 
@@ -117,10 +114,7 @@ static int centipede_replay(const struct engine_replay *job, struct engine_cmd *
 /* The SHA-1 of the input, in crashes.000000/. */
 static enum engine_artifact centipede_artifact(struct slice name)
 {
-	for (size_t i = 0; i < name.n; i++)
-		if (!name.p[i] || !strchr("0123456789abcdef", name.p[i]))
-			return ENGINE_ARTIFACT_NONE;
-	return name.n == 40 ? ENGINE_ARTIFACT_CRASH : ENGINE_ARTIFACT_NONE;
+	return name.n == 40 && slice_is_hex(name) ? ENGINE_ARTIFACT_CRASH : ENGINE_ARTIFACT_NONE;
 }
 
 /* It exits with 1 after SIGINT, and by a signal after a check of its own that failed. */

@@ -40,13 +40,6 @@ static void fuzztest_add_flags(const char *const *given, struct strv *v)
 /* Where it leaves a smaller input. */
 #define SMALLER "/tmp/fuzztest/smaller"
 
-static void fuzztest_step(struct engine_cmd *c, const char *what, const char *from, const char *to)
-{
-	strv_push(&c->nest, what);
-	strv_push(&c->nest, from);
-	strv_push(&c->nest, to);
-}
-
 /* What all of its commands have.  timeout_s, limit_mib: 0: none. */
 static void fuzztest_begin(struct engine_cmd *c, const char *binary, const char *test,
 			   uint64_t timeout_s, uint64_t limit_mib)
@@ -74,7 +67,7 @@ static int fuzztest_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, 
 	strv_pushf(&c.argv, "--fuzz_for=%llus", (unsigned long long)job->max_time_s);
 	fuzztest_add_flags(job->flags, &c.argv);
 	for (size_t i = 0; job->seed_dirs[i]; i++)
-		fuzztest_step(&c, "links", job->seed_dirs[i], SEEDS);
+		engine_add_step(&c, "links", job->seed_dirs[i], SEEDS);
 	strv_push(&c.env, "FUZZTEST_TESTSUITE_IN_DIR=" SEEDS);
 	strv_pushf(&c.env, "FUZZTEST_TESTSUITE_OUT_DIR=%s", job->corpus_dir);
 	strv_pushf(&c.env, "FUZZTEST_REPRODUCERS_OUT_DIR=%s", job->artifact_dir);
@@ -92,12 +85,11 @@ static int fuzztest_replay(const struct engine_replay *job, struct engine_cmd *r
 	struct engine_cmd c = {0};
 
 	c.input_at = job->scratch ? xasprintf("%s/input", job->scratch) : xstrdup(INPUT);
-	fuzztest_step(&c, "links", "-", job->scratch ? job->scratch : "/tmp/fuzztest");
+	engine_add_step(&c, "links", "-", job->scratch ? job->scratch : "/tmp/fuzztest");
 	fuzztest_begin(&c, job->binary, job->test, job->input_timeout_s, job->rss_limit_mib);
 	fuzztest_add_flags(job->flags, &c.argv);
 	strv_pushf(&c.env, "FUZZTEST_REPLAY=%s", c.input_at);
-	for (; job->inputs && job->inputs[c.n_inputs]; c.n_inputs++)
-		strv_push(&c.argv, job->inputs[c.n_inputs]);
+	engine_add_inputs(job, &c);
 	return separate_command(job->binary, &env, &c, ret, e);
 }
 
@@ -110,8 +102,8 @@ static int fuzztest_shorten(const struct engine_shorten *job, struct engine_cmd 
 
 	fuzztest_begin(&c, job->binary, job->test, job->input_timeout_s, job->rss_limit_mib);
 	fuzztest_add_flags(job->flags, &c.argv);
-	fuzztest_step(&c, "links", "-", SMALLER);
-	fuzztest_step(&c, "save", SMALLER, job->output);
+	engine_add_step(&c, "links", "-", SMALLER);
+	engine_add_step(&c, "save", SMALLER, job->output);
 	strv_pushf(&c.env, "FUZZTEST_MINIMIZE_REPRODUCER=%s", job->input);
 	strv_push(&c.env, "FUZZTEST_REPRODUCERS_OUT_DIR=" SMALLER);
 	return separate_command(job->binary, &env, &c, ret, e);
@@ -122,10 +114,7 @@ static int fuzztest_shorten(const struct engine_shorten *job, struct engine_cmd 
 /* 16 digits: a hash of the input. */
 static enum engine_artifact fuzztest_artifact(struct slice name)
 {
-	for (size_t i = 0; i < name.n; i++)
-		if (!name.p[i] || !strchr("0123456789abcdef", name.p[i]))
-			return ENGINE_ARTIFACT_NONE;
-	return name.n == 16 ? ENGINE_ARTIFACT_CRASH : ENGINE_ARTIFACT_NONE;
+	return name.n == 16 && slice_is_hex(name) ? ENGINE_ARTIFACT_CRASH : ENGINE_ARTIFACT_NONE;
 }
 
 /* It exits with 1 for nearly every reason. */

@@ -171,21 +171,9 @@ static bool fuzztest_reproducer(struct slice line, struct engine_state *io)
 	return true;
 }
 
-/* "Executed" says that the program exited with 0; only its own line says that the input was run. */
-static bool fuzztest_replayed(struct slice line, struct engine_state *io)
-{
-	bool ran = io->done;
-
-	if (!separate_line(line, io))
-		return false;
-	if (scan_lit(&line, SLICE("Executed ")))
-		io->done = ran;
-	return true;
-}
-
 void fuzztest_line(struct slice line, struct engine_state *io)
 {
-	if (fuzztest_replayed(line, io) || fuzztest_message(line, io) ||
+	if (separate_line_unproven(line, io) || fuzztest_message(line, io) ||
 	    fuzztest_counterexample(line, io) || fuzztest_reproducer(line, io))
 		return;
 	sanitizer_line(line, io);

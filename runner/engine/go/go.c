@@ -19,13 +19,6 @@
 #define CACHE_DIR "go/cache"
 #define FAIL_DIR  "go/failing"
 
-static void go_step(struct engine_cmd *c, const char *what, const char *from, const char *to)
-{
-	strv_push(&c->nest, what);
-	strv_push(&c->nest, from);
-	strv_push(&c->nest, to);
-}
-
 static char *go_path(const char *dir, const char *test)
 {
 	return xasprintf("%s/%s", dir, test);
@@ -40,12 +33,12 @@ static void go_add_package(struct engine_cmd *c, const char *binary, const char 
 
 	(void)slice_cut_end(&stem, SLICE(".test"));
 	from = xasprintf("%.*s/testdata", (int)stem.n, stem.p);
-	go_step(c, "links", from, to);
+	engine_add_step(c, "links", from, to);
 	from[strlen(from) - strlen("/testdata")] = '\0';
-	go_step(c, "links", from, at);
+	engine_add_step(c, "links", from, at);
 	free(from);
 	free(to);
-	go_step(c, "in", at, "-");
+	engine_add_step(c, "in", at, "-");
 }
 
 /* Go maps its heap in pieces of 64 MiB, and tables for it, before it uses them. */
@@ -63,14 +56,14 @@ static void go_add_limit(struct engine_cmd *c, uint64_t mib, bool sanitized)
 	strv_pushf(&c->env, "GOMEMLIMIT=%lluMiB", (unsigned long long)mib);
 	(void)snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)(mib + UNUSED_MIB) << 20);
 	if (!sanitized)
-		go_step(c, "data", bytes, "-");
+		engine_add_step(c, "data", bytes, "-");
 }
 
 static void go_add_link(struct engine_cmd *c, const char *to, const char *dir, const char *test)
 {
 	char *at = go_path(dir, test);
 
-	go_step(c, "link", to, at);
+	engine_add_step(c, "link", to, at);
 	free(at);
 }
 
@@ -119,8 +112,8 @@ static int go_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct
 	char *failing = go_path(job->artifact_dir, FAIL_DIR);
 
 	for (size_t i = 0; job->seed_dirs[i]; i++)
-		go_step(&c, "links", job->seed_dirs[i], cache);
-	go_step(&c, "links", "-", failing);
+		engine_add_step(&c, "links", job->seed_dirs[i], cache);
+	engine_add_step(&c, "links", "-", failing);
 	go_add_link(&c, cache, CACHE, job->test);
 	go_add_link(&c, failing, PACKAGE "/" GO_INPUTS, job->test);
 	free(cache);
@@ -141,11 +134,10 @@ static int go_replay(const struct engine_replay *job, struct engine_cmd *ret, st
 	struct sanitizer_env env = {
 	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .symbolizer = job->symbolizer};
 	struct engine_cmd c = {0};
-
 	const char *at = job->scratch ? job->scratch : PACKAGE;
 	char *inputs = go_path(at, GO_INPUTS), *dir = go_path(inputs, job->test);
 
-	go_step(&c, "links", "-", dir);
+	engine_add_step(&c, "links", "-", dir);
 	free(inputs);
 	free(dir);
 	c.input_at = xasprintf(GO_INPUTS "/%s/" INPUT, job->test);
@@ -154,8 +146,7 @@ static int go_replay(const struct engine_replay *job, struct engine_cmd *ret, st
 	strv_push(&c.argv, job->binary);
 	strv_pushf(&c.argv, "-test.run=^%s$/^" INPUT "$", job->test);
 	strv_pushf(&c.argv, "-test.timeout=%llus", (unsigned long long)job->input_timeout_s);
-	for (; job->inputs && job->inputs[c.n_inputs]; c.n_inputs++)
-		strv_push(&c.argv, job->inputs[c.n_inputs]);
+	engine_add_inputs(job, &c);
 	return separate_command(job->binary, &env, &c, ret, e);
 }
 
@@ -168,10 +159,10 @@ static int go_shorten(const struct engine_shorten *job, struct engine_cmd *ret, 
 	     *failing = go_path(PACKAGE "/" GO_INPUTS, job->test);
 
 	go_add_link(&c, job->input, corpus, INPUT);
-	go_step(&c, "links", "-", failing);
+	engine_add_step(&c, "links", "-", failing);
 	go_add_package(&c, job->binary, PACKAGE);
 	go_add_limit(&c, job->rss_limit_mib, job->sanitized);
-	go_step(&c, "save", failing, job->output);
+	engine_add_step(&c, "save", failing, job->output);
 	free(corpus);
 	free(failing);
 	go_add_fuzz(&c, job->binary, job->test);
@@ -185,10 +176,7 @@ static int go_shorten(const struct engine_shorten *job, struct engine_cmd *ret, 
 /* The SHA-256 of its content, or (newer versions) its first 16 digits. */
 static bool go_is_name(struct slice name)
 {
-	for (size_t i = 0; i < name.n; i++)
-		if (!name.p[i] || !strchr("0123456789abcdef", name.p[i]))
-			return false;
-	return name.n == 64 || name.n == 16;
+	return (name.n == 64 || name.n == 16) && slice_is_hex(name);
 }
 
 static enum engine_artifact go_artifact(struct slice name)

@@ -172,22 +172,9 @@ static void go_failure(struct slice line, struct engine_state *io)
 		sanitizer_line(line, io);
 }
 
-/* --- replays ------------------------------------------------------------------------------ */
-
-/* "Executed" says that the program exited with 0; only "PASS" says that a test passed. */
-static bool go_replayed(struct slice line, struct engine_state *io)
-{
-	bool passed = io->done;
-
-	if (!separate_line(line, io))
-		return false;
-	if (scan_lit(&line, SLICE("Executed ")))
-		io->done = passed;
-	return true;
-}
-
 void go_line(struct slice line, struct engine_state *io)
 {
-	if (!go_replayed(line, io) && !go_fuzz_line(line, io) && !go_debug_line(line, io))
+	if (!separate_line_unproven(line, io) && !go_fuzz_line(line, io) &&
+	    !go_debug_line(line, io))
 		go_failure(line, io);
 }

@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include "runner/engine/afl/afl.h"
+#include "tests/unit/engine/words.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,16 +16,6 @@ static struct engine_state after(const char *const *lines)
 	for (size_t i = 0; lines[i]; i++)
 		engine_afl.line(slice_of(lines[i]), &s);
 	return s;
-}
-
-static const char *variable(const struct strv *env, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < env->n; i++)
-		if (strncmp(env->v[i], name, n) == 0 && env->v[i][n] == '=')
-			return env->v[i] + n + 1;
-	return NULL;
 }
 
 static void joins(const struct strv *argv, char *out, size_t room)

@@ -5,16 +5,7 @@
 
 #include "runner/engine/centipede/centipede.h"
 #include "tests/unit/engine/recorded.h"
-
-static void check_words(const struct strv *v, const char *text)
-{
-	char all[1024] = "";
-
-	for (size_t i = 0; i < v->n; i++)
-		(void)snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? " " : "",
-			       v->v[i]);
-	assert_string_equal(all, text);
-}
+#include "tests/unit/engine/words.h"
 
 static void fuzzes(void **state)
 {

@@ -5,26 +5,7 @@
 
 #include "runner/engine/fuzztest/fuzztest.h"
 #include "tests/unit/engine/recorded.h"
-
-static void check_words(const struct strv *v, const char *text)
-{
-	char all[1024] = "";
-
-	for (size_t i = 0; i < v->n; i++)
-		(void)snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? " " : "",
-			       v->v[i]);
-	assert_string_equal(all, text);
-}
-
-static const char *variable(const struct strv *env, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < env->n; i++)
-		if (strncmp(env->v[i], name, n) == 0 && env->v[i][n] == '=')
-			return env->v[i] + n + 1;
-	return "";
-}
+#include "tests/unit/engine/words.h"
 
 static void fuzzes(void **state)
 {

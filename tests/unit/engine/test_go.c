@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "runner/engine/go/go.h"
+#include "tests/unit/engine/words.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -16,26 +17,6 @@ static struct engine_state after(const char *const *lines)
 	return s;
 }
 #define AFTER(...) after((const char *const[]){__VA_ARGS__, NULL})
-
-static const char *variable(const struct strv *env, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < env->n; i++)
-		if (strncmp(env->v[i], name, n) == 0 && env->v[i][n] == '=')
-			return env->v[i] + n + 1;
-	return NULL;
-}
-
-static void check_words(const struct strv *v, const char *text)
-{
-	char all[2048] = "";
-
-	for (size_t i = 0; i < v->n; i++)
-		(void)snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? " " : "",
-			       v->v[i]);
-	assert_string_equal(all, text);
-}
 
 static const char *const seeds[] = {"/seeds/0", "/seeds/others", NULL};
 
