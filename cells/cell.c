@@ -76,6 +76,8 @@ static void cell_release(struct cell *c)
 	cell_job_drop(c);
 	free(c->program);
 	c->program = NULL;
+	cpus_give(&c->host->cpus, c->cpu);
+	c->cpu = CPUS_ALL;
 	cell_memory_drop(c);
 	source_remove(take_ptr(&c->timer));
 	output_stop(&c->out);
@@ -416,6 +418,7 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 	c->arg = arg;
 	c->dir = -1;
 	c->stays = spec->stays;
+	c->cpu = spec->one_cpu ? cpus_take(&h->cpus) : CPUS_ALL;
 	c->uid = spec->uid;
 	c->gid = spec->gid;
 	c->process1.socket = -1;

@@ -3,6 +3,7 @@
 #define CELLS_HOST_H
 
 #include "cells/cell.h"
+#include "cells/cpus.h"
 #include "cells/output.h"
 #include "images/root.h"
 
@@ -28,6 +29,7 @@ struct cell_host {
 	uint64_t output_bytes_per_s;
 	uint64_t start_us;
 	rlim_t files_hard, memlock_hard;
+	struct cpus cpus;
 	char room[OUTPUT_CHUNK]; /* one callback runs at a time */
 };
 

@@ -67,6 +67,7 @@ struct cell {
 		bool left;	  /* struct init_message */
 	} job;
 	bool stays;    /* cell_spec.stays */
+	int cpu;       /* cpus_take() */
 	char *program; /* its argv[0] */
 	bool freeze;   /* requested before the job runs */
 	struct source *crun_exit, *init_exit, *events;

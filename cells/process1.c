@@ -194,8 +194,8 @@ static void cell_process1_on_io(void *arg, uint32_t events)
 /* fds: standard input and output; NULL: none. */
 static int cell_process1_ask(struct cell *c, const int *fds, struct err *e)
 {
-	char byte = 0;
-	struct iovec iov = {&byte, 1};
+	struct init_request request = {.cpu = c->cpu};
+	struct iovec iov = {&request, sizeof(request)};
 	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))] = {0};
 	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
 	struct cmsghdr *m;
@@ -209,7 +209,8 @@ static int cell_process1_ask(struct cell *c, const int *fds, struct err *e)
 		m->cmsg_len = CMSG_LEN(2 * sizeof(int));
 		memcpy(CMSG_DATA(m), fds, 2 * sizeof(int));
 	}
-	if (sendmsg(c->process1.socket, &h, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+	if (sendmsg(c->process1.socket, &h, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+	    (ssize_t)sizeof(request))
 		return err_sys(e, "ask process 1 of cell '%s'", c->id);
 	return 0;
 }

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /* The protocol between process 1 of a cell (images/init/init.c) and cells/process1.c, over a
- * SOCK_SEQPACKET socket.  One byte to process 1 starts the program.  Two descriptors come with the
- * byte: the program's standard input and its output.  The first program has those of process 1.
- * When the socket closes, process 1 exits.  Process 1 sends struct init_message. */
+ * SOCK_SEQPACKET socket.  A struct init_request starts the program.  Two descriptors come with it:
+ * the program's standard input and its output.  The first program has those of process 1.  When the
+ * socket closes, process 1 exits.  Process 1 sends struct init_message. */
 
 /* Descriptors of process 1 when it begins, beside 0 to 2. */
 enum { INIT_SOCKET = 3, INIT_PROGRAM = 4 };
@@ -22,6 +22,10 @@ enum { INIT_SOCKET = 3, INIT_PROGRAM = 4 };
 #define INIT_NEST "fuzzcell-nest"
 #define INIT_EACH "fuzzcell-each"
 enum { EACH_DUMP = 15 /* SIGTERM */ };
+
+struct init_request {
+	int32_t cpu; /* the only CPU of the program; negative: it has those of process 1 */
+};
 
 enum init_event {
 	/* The sender is the process that executes the program next.  Its number is not used again

@@ -69,6 +69,10 @@ struct cell_spec {
 	/* The job is an engine that is a program of its own, and may make the calls of
 	 * images/syscalls_separate.inc.  Only with the profile CELL_ENGINE. */
 	bool separate;
+	/* Processes of the job wait for each other at each step, as an engine and its target do.
+	 * They all get one CPU: the one of which the host gave the fewest cells.  It is for the
+	 * speed, and no limit: the job may leave it. */
+	bool one_cpu;
 	struct cgroup_limits limits; /* process 1 does not count as one of pids_max */
 };
 

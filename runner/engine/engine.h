@@ -262,6 +262,9 @@ struct engine_ops {
 	/* It is a program of its own, beside the target's: its cell may make more system calls
 	 * (cell_spec.separate). */
 	bool separate;
+	/* The engine and the target are processes that wait for each other at each input, or at
+	 * short intervals: on one CPU they are faster (cell_spec.one_cpu). */
+	bool takes_turns;
 	/* The time that an input may take, if it cannot be chosen; else 0. */
 	uint64_t input_timeout_s;
 	/* Bytes of the largest file in memory (memfd_create(2)) that it makes by itself; 0: the

@@ -3,7 +3,8 @@
 #
 # What a cell costs an engine: executions for each CPU-second in a cell : bare, in pairs.  The
 # target is the planted healthy one, of AFL++ and of Go; each side fuzzes it from the same seeds for
-# SECONDS_EACH.  An engine that is not installed is left out, and said.
+# SECONDS_EACH.  A cell has one CPU; bare, the engine has one, and then all.  An engine that is not
+# installed is left out, and said.
 #
 # usage: B=build [PAIRS=9] [SECONDS_EACH=8] tests/bench/engines.sh [afl] [go]
 set -euo pipefail
@@ -14,6 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 B=$(realpath "${B:-build}")
 pairs=${PAIRS:-9}
 each=${SECONDS_EACH:-8}
+core=$(taskset -cp $$ | sed 's/.*[^0-9]//') # the last one
 tmp=$(realpath "$(mktemp -d)")
 trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
 chmod 0755 "$tmp"
@@ -23,11 +25,11 @@ timed() {
 	rm -rf "$tmp/bare"
 	mkdir -p "$tmp/bare/seeds"
 	printf 0 >"$tmp/bare/seeds/0"
-	local TIMEFORMAT='%U %S'
-	{ time (
+	(
 		cd "$tmp/bare"
-		"$@" >said 2>&1 || true
-	); } 2>&1 | awk '{ print $1 + $2 }'
+		"$B/bench/whole" sh -c 'exec "$@" 2>&1' sh "$@" 2>cpu >said
+		cat cpu
+	)
 }
 
 build_afl() {
@@ -36,10 +38,10 @@ build_afl() {
 		-o "$tmp/afl/healthy_fuzzer" tests/targets/healthy_fuzzer.c
 }
 
-bare_afl() { # prints executions and CPU-seconds
+bare_afl() { # PREFIX...: prints executions and CPU-seconds
 	local cpu
 	cpu=$(AFL_NO_UI=1 AFL_SKIP_CPUFREQ=1 AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 AFL_NO_AFFINITY=1 timed \
-		afl-fuzz -i seeds -o out -m none -t 1000+ -s 1 -V "$each" -- "$tmp/afl/healthy_fuzzer")
+		"$@" afl-fuzz -i seeds -o out -m none -t 1000+ -s 1 -V "$each" -- "$tmp/afl/healthy_fuzzer")
 	echo "$(sed -n 's/^execs_done *: //p' "$tmp/bare/out/default/fuzzer_stats") $cpu"
 }
 
@@ -51,9 +53,9 @@ build_go() {
 	cp -R tests/targets/go/testdata "$tmp/go/planted/"
 }
 
-bare_go() {
+bare_go() { # PREFIX...
 	local cpu
-	cpu=$(timed sh -c "ln -s '$tmp/go/planted/testdata' . && exec '$tmp/go/planted.test' -test.run='^\$' \
+	cpu=$(timed "$@" sh -c "ln -s '$tmp/go/planted/testdata' . && exec '$tmp/go/planted.test' -test.run='^\$' \
 		-test.fuzz='^FuzzHealthy\$' -test.parallel=1 -test.fuzzcachedir=\$PWD/cache \
 		-test.fuzztime=${each}s -test.fuzzminimizetime=0s")
 	echo "$(sed -n 's/.*execs: \([0-9]*\) .*/\1/p' "$tmp/bare/said" | tail -n 1) $cpu"
@@ -78,7 +80,7 @@ in_cell() { # ENGINE GLOB
 rate() { awk '{ printf "%.1f", $1 / $2 }'; }
 
 measure() { # ENGINE GLOB
-	local i cell bare
+	local i cell one all
 	mkdir "$tmp/$1"
 	if ! "build_$1"; then
 		echo "$1: not installed, not measured"
@@ -86,12 +88,19 @@ measure() { # ENGINE GLOB
 	fi
 	for ((i = 0; i < pairs; i++)); do
 		cell=$(in_cell "$1" "$2" | rate)
-		bare=$("bare_$1" | rate)
-		calc '%.4f\n' "$cell / $bare" >>"$tmp/$1.ratios"
+		one=$("bare_$1" taskset -c "$core" | rate)
+		all=$("bare_$1" env | rate)
+		calc '%.4f\n' "$cell / $one" >>"$tmp/$1.one"
+		calc '%.4f\n' "$cell / $all" >>"$tmp/$1.all"
 	done
-	printf '%s: executions for a CPU-second, in a cell : bare, %s pairs of %s s: median %s, quartiles %s and %s\n' \
-		"$1" "$pairs" "$each" "$(median <"$tmp/$1.ratios")" "$(quantile 0.25 <"$tmp/$1.ratios")" \
-		"$(quantile 0.75 <"$tmp/$1.ratios")"
+	say "$1" one "one CPU"
+	say "$1" all "all CPUs"
+}
+
+say() { # ENGINE SUFFIX WHAT
+	local of=$tmp/$1.$2
+	printf '%s: executions for a CPU-second, in a cell : bare on %s, %s pairs of %s s: median %s, quartiles %s and %s\n' \
+		"$1" "$3" "$pairs" "$each" "$(median <"$of")" "$(quantile 0.25 <"$of")" "$(quantile 0.75 <"$of")"
 }
 
 [[ $# -gt 0 ]] || set -- afl go

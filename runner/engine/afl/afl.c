@@ -179,6 +179,7 @@ const struct engine_ops engine_afl = {
     .one_input = true,
     .needs_seed = true,
     .separate = true,
+    .takes_turns = true,
     .companion = ".cmplog",
     .stop_signal = SIGTERM,
     .dump_signal = SIGTERM,

@@ -150,6 +150,7 @@ const struct engine_ops engine_centipede = {
     .goes_on = true,
     .one_input = true,
     .separate = true,
+    .takes_turns = true,
     .file_bytes = UINT64_C(1) << 30, /* what it shares with the program: mostly not used */
     .stop_signal = SIGINT,
     .dump_signal = SIGTERM,

@@ -220,6 +220,7 @@ const struct engine_ops engine_go = {
     .dirs = dirs,
     .input = go_is_name,
     .one_input = true,
+    .takes_turns = true,
     .input_timeout_s = 10,
     .file_bytes = UINT64_C(128) << 20, /* 100 MiB that a worker shares with its parent */
     .stop_signal = SIGINT,

@@ -113,6 +113,7 @@ const struct engine_ops engine_honggfuzz = {
     .goes_on = true,
     .one_input = true,
     .separate = true,
+    .takes_turns = true,
     .file_bytes = UINT64_C(160) << 20, /* its coverage map: 145 MiB, of which little is used */
     .stop_signal = SIGTERM,
     .dump_signal = SIGTERM,

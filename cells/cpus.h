@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CELLS_CPUS_H
+#define CELLS_CPUS_H
+
+#include <sched.h>
+#include <stdint.h>
+
+/* How many cells of a host were given each CPU (cell_spec.one_cpu).  Zeroed: none. */
+struct cpus {
+	uint32_t cells[CPU_SETSIZE];
+	unsigned next; /* where the search begins */
+};
+
+enum { CPUS_ALL = -1 };
+
+/* Takes the CPU with the fewest cells, of those that this process may use.  CPUS_ALL: it may use
+ * only one, or the kernel does not say.  Give the result to cpus_give() once. */
+int cpus_take(struct cpus *c);
+void cpus_give(struct cpus *c, int cpu);
+
+#endif
