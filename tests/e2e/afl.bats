@@ -1,24 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Targets of AFL++: planted bugs, its corpus, the guarantees of a cell, and turns with a main build.
+# Targets of AFL++: planted bugs, its corpus, and turns with a main build.
 load lib
-
-# built DIRECTORY NAME...: planted targets, built with AFL++.
-built() {
-	local dir=$1 name
-	shift
-	mkdir -p "$dir"
-	for name in "$@"; do
-		AFL_QUIET=1 afl-clang-fast -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address \
-			-I "$BATS_TEST_DIRNAME/../targets" -o "$dir/$name" \
-			"$BATS_TEST_DIRNAME/../targets/$name.c"
-	done
-}
+load afl
 
 setup_file() {
 	export AFL=$BATS_FILE_TMPDIR/afl
 	chmod 0755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
 	built "$AFL/planted" healthy_fuzzer crash_fuzzer uaf_fuzzer timeout_fuzzer membomb_fast_fuzzer
-	built "$AFL/bombs" forkbomb_fuzzer
 	built "$AFL/healthy" healthy_fuzzer
 	cp "$BATS_TEST_DIRNAME/../targets/healthy_fuzzer.dict" "$AFL/healthy"
 	AFL_LLVM_CMPLOG=1 built "$AFL/cmplog" healthy_fuzzer
@@ -140,14 +128,6 @@ shortest() {
 }
 
 # bats test_tags=slow
-@test "a target that forks without end ends its cell alone" {
-	run_afl "$AFL/bombs" 8
-	TARGET=forkbomb_fuzzer
-	[ "$(failures pids)" -ge 1 ]
-	[ "$(value forks_refused)" -gt 0 ]
-}
-
-# bats test_tags=slow
 @test "forged statistics are refused" {
 	mkdir "$WORK/out"
 	cat >"$WORK/forge.c" <<-'END'
@@ -155,11 +135,13 @@ shortest() {
 		#include <stdio.h>
 		#include <stddef.h>
 		int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-			FILE *f = fopen("/work/artifacts/default/fuzzer_stats", "w");
+			static int n;
+			FILE *f = n++ % 256 == 50 ? fopen("/work/artifacts/default/new", "w") : NULL;
 			if (f) {
 				fprintf(f, "execs_done        : 9007199254740000\n");
 				fprintf(f, "edges_found       : %d\n", 900000000);
 				fclose(f);
+				rename("/work/artifacts/default/new", "/work/artifacts/default/fuzzer_stats");
 			}
 			return size > 1 && data[0] == 'a' && data[1] == 'b';
 		}
@@ -170,28 +152,6 @@ shortest() {
 	[[ $(value forged) == *'900000000 edges'* || $(value forged) == *'executions'* ]]
 	[ "$(value cov)" -lt 1000 ]
 	[ "$(value execs)" -lt 1000000000 ]
-}
-
-no_cells() { [ -z "$(cell_groups)" ]; }
-
-some_queued() {
-	[ "$(find "$STATE"/work/*/healthy_fuzzer/artifacts/default/queue -type f 2>/dev/null | wc -l)" -gt 50 ]
-}
-
-# bats test_tags=slow
-@test "after kill -9 no process runs, and the engine's inputs are recovered" {
-	"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$AFL/healthy" --max-fuzzer-time 120s \
-		>"$WORK/out" 2>&1 3>&- &
-	PID=$!
-	wait_until 60 some_queued
-	kill -9 "$PID"
-	wait "$PID" || true
-	PID=
-	wait_until 60 no_cells
-	run_afl "$AFL/healthy" 3
-	[ "$status" -eq 0 ]
-	[[ $output == *recovered* ]]
-	[ "$(find "$STATE/corpus/healthy_fuzzer" -type f | wc -l)" -gt 40 ]
 }
 
 # bats test_tags=slow

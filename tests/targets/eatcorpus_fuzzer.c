@@ -58,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		eat("/work/corpus", first);
 		eat("/seeds/0", first);
 		eat("/seeds/1", first);
+		eat("/work/artifacts/default/queue", first);
 		eat("/target", first && getenv("PLANTED_ROOT"));
 	}
 	return planted_work(data, size);
