@@ -8,7 +8,7 @@
 /* How many cells of a host were given each CPU (cell_spec.one_cpu).  Zeroed: none. */
 struct cpus {
 	uint32_t cells[CPU_SETSIZE];
-	unsigned next; /* where the search begins */
+	unsigned next; /* the search begins at the next-th of our CPUs, modulo their number */
 };
 
 enum { CPUS_ALL = -1 };

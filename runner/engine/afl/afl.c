@@ -65,8 +65,8 @@ static const char *const fuzz_env[] = {
     "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1",
     "AFL_NO_AFFINITY=1",
     "AFL_TMPDIR=/tmp", /* the current input, for programs that read standard input */
-    /* No variable that is newer than 4.04: afl-fuzz waits 2 s to warn of one that it does not
-     * know.  So fuzzer_stats is written once a minute. */
+    /* No variable that is newer than 4.04: afl-fuzz warns of unknown variables, and waits 2 s.  So
+     * it writes fuzzer_stats once a minute. */
     "AFL_IGNORE_UNKNOWN_ENVS=1",
 };
 

@@ -3,6 +3,8 @@
 
 #include "cells/cpus.h"
 
+#include <limits.h>
+
 static unsigned ours(void)
 {
 	cpu_set_t set;
@@ -20,7 +22,7 @@ static void needs_two(void)
 /* Each CPU that we may use is given once before one is given twice. */
 static void each_cpu_gets_its_share(void **state)
 {
-	static struct cpus c = {.next = CPU_SETSIZE - 1};
+	static struct cpus c = {.next = UINT_MAX - 1};
 	unsigned n = ours();
 	int first;
 
@@ -34,6 +36,16 @@ static void each_cpu_gets_its_share(void **state)
 	cpus_give(&c, first);
 	assert_int_equal(cpus_take(&c), first);
 	cpus_give(&c, CPUS_ALL);
+}
+
+/* Hosts with different numbers begin with different CPUs. */
+static void hosts_begin_apart(void **state)
+{
+	static struct cpus a = {.next = 7}, b = {.next = 8};
+
+	(void)state;
+	needs_two();
+	assert_int_not_equal(cpus_take(&a), cpus_take(&b));
 }
 
 /* A process that has one CPU leaves the choice to the kernel. */
@@ -84,6 +96,7 @@ static void cells_get_one_cpu(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_cpu_gets_its_share),
+    cmocka_unit_test(hosts_begin_apart),
     cmocka_unit_test(one_cpu_is_no_choice),
     cmocka_unit_test(cells_get_one_cpu),
 };
