@@ -84,6 +84,9 @@ static int centipede_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret,
 	if (job->dict && job->dict[0])
 		strv_pushf(v, "--dictionary=%s", job->dict);
 	strv_push(v, "--exit_on_crash=0");
+	/* The target waits for batches on a socket, for which it would need calls that a cell
+	 * refuses; else it forks for each batch. */
+	strv_push(v, "--persistent_mode=0");
 	centipede_add_flags(job->flags, v);
 	return separate_command(job->binary, &env, &c, ret, e);
 }
@@ -135,10 +138,13 @@ static const struct engine_dir dirs[] = {{"wd/crashes.000000", true}, {NULL, fal
 
 /* The variable that passes flags to the runner in the program. */
 static const char *const marks[] = {"CENTIPEDE_RUNNER_FLAGS", NULL};
+/* The engine's own program, which sets it, is no target. */
+#define SETS_FLAGS "CENTIPEDE_RUNNER_FLAGS=:dump_binary_info"
 
 const struct engine_ops engine_centipede = {
     .name = "centipede",
     .marks = marks,
+    .unless = SETS_FLAGS,
     .fuzz = centipede_fuzz,
     .replay = centipede_replay,
     .flags = flags,

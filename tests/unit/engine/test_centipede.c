@@ -27,7 +27,7 @@ static void fuzzes(void **state)
 		    "centipede --workdir=/work/artifacts/wd --binary=/target/a_fuzzer "
 		    "--corpus_dir=/work/corpus,/seeds/0,/seeds/others --symbolizer_path=/dev/null "
 		    "--objdump_path=/dev/null --stop_after=60s --timeout_per_input=25 "
-		    "--rss_limit_mb=2048 --exit_on_crash=0");
+		    "--rss_limit_mb=2048 --exit_on_crash=0 --persistent_mode=0");
 	engine_cmd_done(&c);
 	job.runs = 7;
 	job.seed = 3;
@@ -35,12 +35,13 @@ static void fuzzes(void **state)
 	job.dict = "/seeds/dictionary";
 	job.flags = flags;
 	assert_int_equal(engine_centipede.fuzz(&job, &c, &e), 0);
-	check_words(&c.argv,
-		    "centipede --workdir=/work/artifacts/wd --binary=/target/a_fuzzer "
-		    "--corpus_dir=/work/corpus,/seeds/0,/seeds/others --symbolizer_path=/dev/null "
-		    "--objdump_path=/dev/null --stop_after=60s --timeout_per_input=25 "
-		    "--rss_limit_mb=2048 --num_runs=7 --seed=3 --max_len=64 "
-		    "--dictionary=/seeds/dictionary --exit_on_crash=0 --batch_size=7");
+	check_words(
+	    &c.argv,
+	    "centipede --workdir=/work/artifacts/wd --binary=/target/a_fuzzer "
+	    "--corpus_dir=/work/corpus,/seeds/0,/seeds/others --symbolizer_path=/dev/null "
+	    "--objdump_path=/dev/null --stop_after=60s --timeout_per_input=25 "
+	    "--rss_limit_mb=2048 --num_runs=7 --seed=3 --max_len=64 "
+	    "--dictionary=/seeds/dictionary --exit_on_crash=0 --persistent_mode=0 --batch_size=7");
 	engine_cmd_done(&c);
 }
 

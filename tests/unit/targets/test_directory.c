@@ -256,6 +256,7 @@ static void test_engines(void **state)
 	tree_program(&d, "e_fuzzer",
 		     "LLVMFuzzerTestOneInput _LIBHFUZZ_PERSISTENT_BINARY_SIGNATURE_");
 	tree_program(&d, "f_fuzzer", "LLVMFuzzerTestOneInput CENTIPEDE_RUNNER_FLAGS");
+	tree_program(&d, "centipede", "CENTIPEDE_RUNNER_FLAGS=:dump_binary_info:arg1=");
 	tree_program(&d, "g_test", "CENTIPEDE_RUNNER_FLAGS list_fuzz_tests");
 	tree_file(&d, "g_test.tests", "Suite.Test\n");
 	/* FuzzTest with libFuzzer as its engine. */
