@@ -67,8 +67,8 @@ enum engine_artifact engine_saved(struct slice name)
 }
 
 static const struct engine_ops *const engines[] = {
-    &engine_libfuzzer, &engine_afl,	  &engine_honggfuzz,
-    &engine_go,	       &engine_centipede, &engine_fuzztest,
+    &engine_libfuzzer, &engine_afl,	 &engine_honggfuzz,	     &engine_go,
+    &engine_centipede, &engine_fuzztest, &engine_fuzztest_libfuzzer,
 };
 enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
 

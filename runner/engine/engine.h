@@ -65,6 +65,7 @@ struct engine_replay {
  * continues past it. */
 struct engine_measure {
 	const char *binary;
+	const char *test;    /* as in struct engine_fuzz */
 	const char *control; /* writable file */
 	const char *artifact_dir;
 	uint64_t input_timeout_s;
@@ -215,12 +216,15 @@ struct engine_ops {
 	const char *name;
 	/* A binary that contains one of these strings uses this engine.  NULL-terminated. */
 	const char *const *marks;
-	/* But not a binary that contains this string; NULL: none. */
-	const char *unless;
+	/* But only if it also contains this string, and not that one.  NULL: none. */
+	const char *also, *unless;
 	/* A program has several tests, each of which is a target: they are in a table at this
 	 * symbol, or ("") in a file beside the program (runner/targets/tests.h).  NULL: a program
 	 * is one target. */
 	const char *tests;
+	/* Instead of the file, there may be a script for each test, which is a target of another
+	 * engine. */
+	bool scripts;
 	MUST_CHECK int (*fuzz)(const struct engine_fuzz *job, struct engine_cmd *ret,
 			       struct err *e);
 	MUST_CHECK int (*replay)(const struct engine_replay *job, struct engine_cmd *ret,

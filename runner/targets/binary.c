@@ -17,7 +17,7 @@ enum { BLOCK = 1 << 16, OVERLAP = 256 };
 
 /* Engines with a mark in a program, and engines that another mark excludes. */
 struct found {
-	uint64_t marked, excluded; /* 1 << index of the engine */
+	uint64_t marked, also, excluded; /* 1 << index of the engine */
 };
 
 static bool has_text(const char *p, size_t n, const char *text)
@@ -44,6 +44,8 @@ static void engines_in(const char *p, size_t n, struct found *io)
 
 		if (!(io->marked & bit) && has_mark(engine, p, n))
 			io->marked |= bit;
+		if (engine->also && !(io->also & bit) && has_text(p, n, engine->also))
+			io->also |= bit;
 		if (engine->unless && !(io->excluded & bit) && has_text(p, n, engine->unless))
 			io->excluded |= bit;
 	}
@@ -54,9 +56,12 @@ static const struct engine_ops *engine_of(const struct found *f)
 {
 	const struct engine_ops *engine, *last = NULL;
 
-	for (size_t i = 0; (engine = engine_at(i)); i++)
-		if (f->marked & ~f->excluded & (UINT64_C(1) << i))
+	for (size_t i = 0; (engine = engine_at(i)); i++) {
+		uint64_t is = f->marked & ~f->excluded & (engine->also ? f->also : UINT64_MAX);
+
+		if (is & (UINT64_C(1) << i))
 			last = engine;
+	}
 	return last;
 }
 

@@ -143,8 +143,6 @@ static const char *const marks[] = {"list_fuzz_tests", NULL};
 const struct engine_ops engine_fuzztest = {
     .name = "fuzztest",
     .marks = marks,
-    /* Built with libFuzzer as its engine, a test is a program of libFuzzer with arguments. */
-    .unless = "libFuzzer: deadly signal",
     .tests = "",
     .fuzz = fuzztest_fuzz,
     .replay = fuzztest_replay,

@@ -9,7 +9,12 @@
  * (reports, variables of the environment), internal/configuration.cc, init_fuzztest.cc (flags). */
 extern const struct engine_ops engine_fuzztest;
 
+/* FuzzTest with libFuzzer as its engine (--config=libfuzzer, compatibility mode). */
+extern const struct engine_ops engine_fuzztest_libfuzzer;
+
 /* engine_ops.line: output of fuzzing and of replays. */
 void fuzztest_line(struct slice line, struct engine_state *io);
+/* The part of fuzztest_line() that parses into io a property that does not hold. */
+void fuzztest_failure(struct slice line, struct engine_state *io);
 
 #endif

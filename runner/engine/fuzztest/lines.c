@@ -117,7 +117,6 @@ static bool fuzztest_message(struct slice line, struct engine_state *io)
 	} faults[] = {
 	    {{"[!] Per-input timeout exceeded", 30}, ENGINE_FAULT_TIMEOUT},
 	    {{"[!] RSS limit exceeded", 22}, ENGINE_FAULT_OOM},
-	    {{"=== BUG FOUND!", 14}, ENGINE_FAULT_CRASH},
 	    {{"No FUZZ_TEST matches the name", 29}, ENGINE_FAULT_ENGINE},
 	    {{"ERROR: ", 7}, ENGINE_FAULT_ENGINE},
 	};
@@ -145,6 +144,16 @@ static bool fuzztest_message(struct slice line, struct engine_state *io)
 }
 
 static const char bug[] = "FuzzTest: === BUG FOUND!";
+
+static bool fuzztest_bug(struct slice line, struct engine_state *io)
+{
+	struct slice rest = line;
+
+	if (!scan_lit(&rest, SLICE("=== BUG FOUND!")))
+		return false;
+	engine_set_fault(io, ENGINE_FAULT_CRASH, SLICE("FuzzTest: "), line);
+	return true;
+}
 
 /* "a_test.cc:47: Counterexample found for Suite.Property.": says more than the line before. */
 static bool fuzztest_counterexample(struct slice line, struct engine_state *io)
@@ -174,7 +183,14 @@ static bool fuzztest_reproducer(struct slice line, struct engine_state *io)
 void fuzztest_line(struct slice line, struct engine_state *io)
 {
 	if (separate_line_unproven(line, io) || fuzztest_message(line, io) ||
-	    fuzztest_counterexample(line, io) || fuzztest_reproducer(line, io))
+	    fuzztest_bug(line, io) || fuzztest_counterexample(line, io) ||
+	    fuzztest_reproducer(line, io))
 		return;
 	sanitizer_line(line, io);
+}
+
+void fuzztest_failure(struct slice line, struct engine_state *io)
+{
+	if (!fuzztest_bug(line, io) && !fuzztest_counterexample(line, io))
+		(void)fuzztest_reproducer(line, io);
 }

@@ -249,6 +249,7 @@ static int merge_cell_engine_command(struct setup *s, const struct merge *m, str
 	const struct target_config *cfg = m->spec.cfg;
 	struct engine_measure job = {
 	    .binary = s->binary,
+	    .test = m->spec.target->test,
 	    .control = MERGE_CONTROL_AT,
 	    .artifact_dir = "/tmp", /* the stage has the input already */
 	    .input_timeout_s = (cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,

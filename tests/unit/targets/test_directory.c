@@ -241,8 +241,9 @@ static void test_mark_places(void **state)
 static void test_engines(void **state)
 {
 	static const char afl[] = "##SIG_AFL_PERSISTENT##";
-	static const char *const want[] = {"libfuzzer", "afl",	     "afl",	 "afl",
-					   "honggfuzz", "centipede", "fuzztest", "libfuzzer"};
+	static const char *const want[] = {
+	    "libfuzzer",	  "afl",      "afl", "afl", "honggfuzz", "centipede", "fuzztest",
+	    "fuzztest-libfuzzer", "libfuzzer"};
 	struct target_list l = {0};
 	struct tree d;
 	struct err e;
@@ -259,12 +260,19 @@ static void test_engines(void **state)
 	tree_program(&d, "centipede", "CENTIPEDE_RUNNER_FLAGS=:dump_binary_info:arg1=");
 	tree_program(&d, "g_test", "CENTIPEDE_RUNNER_FLAGS list_fuzz_tests");
 	tree_file(&d, "g_test.tests", "Suite.Test\n");
-	/* FuzzTest with libFuzzer as its engine. */
-	tree_padded(&d, "h_fuzzer", 1 << 20,
-		    "list_fuzz_tests LLVMFuzzerTestOneInput libFuzzer: deadly signal");
+	tree_padded(&d, "h_test", 1 << 20,
+		    "list_fuzz_tests CENTIPEDE_RUNNER_FLAGS libFuzzer: deadly signal");
+	tree_file(&d, "h_test.tests", "Suite.Test\n");
+	/* As OSS-Fuzz runs it. */
+	tree_program(&d, "i_test", "list_fuzz_tests libFuzzer: deadly signal");
+	tree_bytes(
+	    &d, "i_test_script",
+	    SLICE("#!/bin/sh\n# " MARK "\nexec /target/i_test --fuzz=Suite.Test -- \"$@\"\n"),
+	    0755);
 	assert_int_equal(tree_add(&d, "directory", "", &l, &e), 0);
-	assert_int_equal(l.n, 8);
-	for (size_t i = 0; i < 8; i++) /* sorted by name */
+	assert_int_equal(count_warnings(&l), 0);
+	assert_int_equal(l.n, 9);
+	for (size_t i = 0; i < 9; i++) /* sorted by name */
 		assert_string_equal(l.v[i].engine->name, want[i]);
 	target_list_done(&l);
 	tree_done(&d);
