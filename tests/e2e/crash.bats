@@ -299,8 +299,8 @@ two_at_once() {
 	tar -xzf same.tar.gz
 	cd "uaf_fuzzer-$SIG"
 	find . -type f | sort
-	[ "$(find . -type f | sort | tr '\n' ' ')" = "./environment ./input ./meta.json ./minimized \
-./out/table.dat ./out/uaf_fuzzer ./report.txt ./reproduce.sh " ]
+	[ "$(find . -type f | sort | tr '\n' ' ')" = "./environment ./frames ./input ./meta.json \
+./minimized ./out/table.dat ./out/uaf_fuzzer ./report.txt ./reproduce.sh " ]
 	[ "$(cat input)" = 'UA first' ]
 	grep -q ASAN_OPTIONS= environment
 	# The archive has no path of the machine that made it.
@@ -308,11 +308,29 @@ two_at_once() {
 	mv "$STATE" "$WORK/state.gone"
 	status=0
 	env -i PATH=/usr/bin:/bin ./reproduce.sh >"$WORK/report" 2>&1 || status=$?
-	[ "$status" -ne 0 ]
+	tail -n 3 "$WORK/report"
+	[ "$status" -eq 1 ]
+	grep -q "crash $SIG, by its functions" "$WORK/report"
 	[ "$(sig_of "$WORK/report" uaf_fuzzer)" = "$SIG" ]
+	# With fuzzcell, by the signature; another crash is told apart, in both ways.
+	mkdir "$WORK/path"
+	ln -s "$FUZZCELL" "$WORK/path/fuzzcell"
+	run env PATH="$WORK/path:$PATH" sh ./reproduce.sh
+	[ "$status" -eq 1 ]
+	[[ $output == *"crash $SIG, by its signature" ]]
+	mv out/uaf_fuzzer out/uaf
+	cp "$TARGETS/crash_fuzzer" out/uaf_fuzzer
+	printf 'FZZZ' >"$WORK/other"
+	for path in "$WORK/path:$PATH" /usr/bin:/bin; do
+		run env PATH="$path" sh ./reproduce.sh "$WORK/other"
+		echo "$output" | tail -n 3
+		[ "$status" -eq 2 ]
+		[[ $output == *"it fails, but not as crash $SIG"* ]]
+	done
+	mv out/uaf out/uaf_fuzzer
 	# Another input; from another directory.
 	printf 'harmless' >"$WORK/harmless"
-	(cd "$WORK" && sh "there/uaf_fuzzer-$SIG/reproduce.sh" harmless)
+	(cd "$WORK" && sh "there/uaf_fuzzer-$SIG/reproduce.sh" harmless | grep -q 'it passes')
 	mv "$WORK/state.gone" "$STATE"
 	# A disk that is too small: no partial archive.
 	mv "$WORK/out.gone" "$OUT"

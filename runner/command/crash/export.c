@@ -84,6 +84,56 @@ static struct byhand byhand_of(const struct export *a, const char *binary)
 			       .input = SHELL_INPUT};
 }
 
+/* The functions of the crash, a line each: without fuzzcell the script looks for them in the
+ * report, which may have their arguments. */
+static int crash_export_frames(const struct export *a, struct pack *p, struct err *e)
+{
+	const struct known_crash *c = a->subject.crash;
+	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
+	char line[CRASH_LINE];
+
+	for (size_t i = 0; i < c->crash_state.n; i++) {
+		const char *name = crash_line(c->crash_state.v[i], line);
+		size_t n = strcspn(name, "(<");
+
+		if (n > 0 && strcmp(name, "NULL") != 0)
+			buf_printf(&b, "%.*s\n", (int)n, name);
+	}
+	return crash_export_add(a, p, "frames", 0644, buf_slice(&b), e);
+}
+
+/* Runs the command of run(), and compares. */
+static const char script_end[] =
+    "said=$(mktemp) || exit 2\n"
+    "trap 'rm -f \"$said\"' EXIT\n"
+    "status=0\n"
+    "run >\"$said\" 2>&1 || status=$?\n"
+    "cat \"$said\"\n"
+    "if [ \"$status\" -eq 0 ]; then\n"
+    "\techo \"reproduce.sh: it passes\"\n"
+    "\texit 0\n"
+    "elif command -v fuzzcell >/dev/null; then\n"
+    "\tgot=$(fuzzcell crash parse --target \"$target\" \"$said\" | sed -n 's/^signature *//p')\n"
+    "\tby='its signature'\n"
+    "elif [ -s \"$here\"/frames ]; then\n"
+    "\tgot=$(awk -v crash=\"$crash\" 'FILENAME != last { file++; last = FILENAME }\n"
+    "\t\tfile == 1 { want[++n] = $0; next }\n"
+    "\t\ti < n && index($0, want[i + 1]) { i++ }\n"
+    "\t\tEND { if (i == n) print crash }' \"$here\"/frames \"$said\")\n"
+    "\tby='its functions'\n"
+    "else\n"
+    "\techo \"reproduce.sh: it fails; only fuzzcell can tell whether this is crash $crash\"\n"
+    "\texit 2\n"
+    "fi\n"
+    "if [ \"$got\" = \"$crash\" ]; then\n"
+    "\techo \"reproduce.sh: crash $crash, by $by\"\n"
+    "\texit 1\n"
+    "fi\n"
+    "echo \"reproduce.sh: it fails, but not as crash $crash, by $by\"\n"
+    "command -v llvm-symbolizer >/dev/null || echo 'There is no llvm-symbolizer to name "
+    "functions.'\n"
+    "exit 2\n";
+
 static int crash_export_script(const struct export *a, struct pack *p, struct err *e)
 {
 	_autofree_ char *binary = xasprintf(SHELL_HERE "/" DIR_OUT "/%s", a->binary);
@@ -93,17 +143,27 @@ static int crash_export_script(const struct export *a, struct pack *p, struct er
 	struct byhand hand = byhand_of(a, binary);
 	int r;
 
-	buf_printf(&b,
-		   "#!/bin/sh\n"
-		   "# Crash %s of %s: %s\n"
-		   "# Runs its input as fuzzcell did, but for the limits of a cell.\n"
-		   "# usage: reproduce.sh [INPUT]\n"
-		   "here=$(cd \"$(dirname \"$0\")\" && pwd) || exit\n"
-		   "input=${1:-$here/%s}\n"
-		   "case $input in /*) ;; *) input=$PWD/$input ;; esac\n",
-		   crash_line(c->signature, sig), a->entry->target->name,
-		   crash_line(c->crash_type, what), a->has_minimized ? "minimized" : "input");
+	buf_printf(
+	    &b,
+	    "#!/bin/sh\n"
+	    "# Crash %s of %s: %s\n"
+	    "# Runs its input as fuzzcell did, but for the limits of a cell.\n"
+	    "# usage: reproduce.sh [INPUT]\n"
+	    "# Exit status: 0 it passes, 1 this crash, 2 another failure, or it cannot tell.\n"
+	    "here=$(cd \"$(dirname \"$0\")\" && pwd) || exit\n"
+	    "input=${1:-$here/%s}\n"
+	    "case $input in /*) ;; *) input=$PWD/$input ;; esac\n",
+	    crash_line(c->signature, sig), a->entry->target->name, crash_line(c->crash_type, what),
+	    a->has_minimized ? "minimized" : "input");
+	buf_puts(&b, "crash=");
+	shell_quote(sig, &b);
+	buf_puts(&b, "\ntarget=");
+	shell_quote(a->entry->target->name, &b);
+	buf_puts(&b, "\nrun() {\n");
 	r = byhand_print(&hand, &b, e);
+	buf_printf(&b, "}\n%s", script_end);
+	if (r == 0)
+		r = buf_check(&b, e);
 	return r < 0 ? r : crash_export_add(a, p, "reproduce.sh", 0755, buf_slice(&b), e);
 }
 
@@ -249,6 +309,8 @@ static int crash_export_fill(struct export *a, int fd, struct err *e)
 
 	if (r == 0)
 		r = crash_export_script(a, p, e);
+	if (r == 0)
+		r = crash_export_frames(a, p, e);
 	if (r == 0)
 		r = environment(a, p, e);
 	if (r == 0)
