@@ -29,7 +29,7 @@ struct init_request {
 
 enum init_event {
 	/* The sender is the process that executes the program next.  Its number is not used again
-	 * before the next byte. */
+	 * before the next request. */
 	INIT_STARTED,
 	INIT_FAILED, /* value: errno; the program was not executed */
 	INIT_EXITED, /* value: exit status */
