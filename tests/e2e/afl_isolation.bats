@@ -22,7 +22,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 # bats test_tags=slow
 @test "no network: no address can be reached" {
 	config '"env": {'"$shown"'}'
-	fuzz network_fuzzer 6
+	fuzz network_fuzzer 4
 	[ "$(value fuzzed)" = true ]
 	grep -aq '^planted: ' "$LOGS/$TARGET.log"
 	[ "$(successes | grep -vc 'socket AF_UNIX')" -eq 0 ]
@@ -33,7 +33,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	sleep 300 3>&- &
 	local outside=$!
 	config '"env": {'"$shown"', "PLANTED_PID": "'$outside'"}'
-	fuzz escape_fuzzer 8
+	fuzz escape_fuzzer 6
 	kill "$outside"
 	grep -aq '^planted: escape: all tried' "$LOGS/$TARGET.log"
 	successes
@@ -42,27 +42,27 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 
 # bats test_tags=slow
 @test "a forbidden system call is refused and named" {
-	fuzz syscall_fuzzer 10
+	fuzz syscall_fuzzer 6
 	[[ $(value syscalls_refused) == *bpf* ]]
 }
 
 # bats test_tags=slow
 @test "a target that forks without end ends its cell alone" {
-	fuzz forkbomb_fuzzer 8
+	fuzz forkbomb_fuzzer 5
 	[ "$(failures pids)" -ge 1 ]
 	[ "$(value forks_refused)" -gt 0 ]
 }
 
 # bats test_tags=slow
 @test "a target that makes threads without end ends its cell alone" {
-	fuzz threadbomb_fuzzer 8
+	fuzz threadbomb_fuzzer 5
 	[ "$(failures pids)" -ge 1 ]
 	[ "$(value forks_refused)" -gt 0 ]
 }
 
 # bats test_tags=slow
 @test "a CPU hog gets its one CPU and no more" {
-	fuzz cpuhog_fuzzer 6
+	fuzz cpuhog_fuzzer 4
 	echo "cpu $(value cpu_seconds) of wall $(value wall_seconds)"
 	awk -v c="$(value cpu_seconds)" -v w="$(value wall_seconds)" 'BEGIN { exit !(c <= w * 1.1 + 0.5) }'
 }
@@ -70,7 +70,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 # bats test_tags=slow
 @test "output without end: the log is bounded, and statistics are read" {
 	config '"env": {'"$shown"'}' '"log_limit": "1MiB"'
-	fuzz flood_fuzzer 10
+	fuzz flood_fuzzer 6
 	[ "$(value execs)" -gt 0 ]
 	[ "$(stat -c %s "$LOGS/flood_fuzzer.log")" -lt 3000000 ]
 }
@@ -79,7 +79,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 @test "a target that heeds no signal is a hang, and is gone after its time" {
 	config '"timeout": "2s", "grace": "2s"'
 	local began=$SECONDS
-	fuzz hang_fuzzer 12
+	fuzz hang_fuzzer 8
 	[ $((SECONDS - began)) -lt $((90 * SLOW)) ]
 	[ -z "$(cell_groups)" ]
 }
@@ -93,7 +93,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 		cp "$WORK/s" "$STATE/corpus/eatcorpus_fuzzer/$(sha1sum <"$WORK/s" | cut -d' ' -f1)"
 	done
 	before=$(cd "$STATE/corpus/eatcorpus_fuzzer" && sha1sum -- *)
-	fuzz eatcorpus_fuzzer 6
+	fuzz eatcorpus_fuzzer 4
 	[ "$(value execs)" -gt 0 ]
 	(cd "$STATE/corpus/eatcorpus_fuzzer" && echo "$before" | sha1sum -c --quiet)
 }
