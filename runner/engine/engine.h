@@ -222,9 +222,6 @@ struct engine_ops {
 	 * symbol, or ("") in a file beside the program (runner/targets/tests.h).  NULL: a program
 	 * is one target. */
 	const char *tests;
-	/* Instead of the file, there may be a script for each test, which is a target of another
-	 * engine. */
-	bool scripts;
 	MUST_CHECK int (*fuzz)(const struct engine_fuzz *job, struct engine_cmd *ret,
 			       struct err *e);
 	MUST_CHECK int (*replay)(const struct engine_replay *job, struct engine_cmd *ret,

@@ -368,7 +368,6 @@ static int find_tests(struct scan *s, const char *file, int fd, const struct bin
 {
 	CLEANUP(found_done) struct found f = {.fd = -1};
 	_autofree_ char *list = xasprintf("%s" TESTS_SUFFIX, file);
-	bool missing;
 	const char *why;
 	int r;
 
@@ -389,13 +388,12 @@ static int find_tests(struct scan *s, const char *file, int fd, const struct bin
 	r = scan_open(s, list, &f, e);
 	if (r < 0)
 		return r;
-	missing = !f.is_dir && f.fd < 0 && !f.why[0];
 	why = f.is_dir	  ? "is a directory"
 	      : f.fd >= 0 ? tests_listed(f.fd, ret)
-	      : missing	  ? "is missing"
-			  : f.why;
+	      : f.why[0]  ? f.why
+			  : "is missing";
 	if (why)
-		list_note(s->out, scan_place(s, file), !missing || !b->engine->scripts,
+		list_note(s->out, scan_place(s, file), true,
 			  "a program of %s tests, but '%s', the list of their names, %s",
 			  b->engine->name, list, why);
 	return 0;

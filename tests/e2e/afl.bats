@@ -121,6 +121,13 @@ shortest() {
 	TARGET=healthy_fuzzer
 	[ "$(value reason)" = not-instrumented ]
 	[ "$status" -ne 0 ]
+	mkdir "$WORK/out" # each seed fails
+	printf '%s\n' '#include <stdlib.h>' 'int LLVMFuzzerTestOneInput(void *data, size_t size) { abort(); }' \
+		>"$WORK/always.c"
+	AFL_QUIET=1 afl-clang-fast -w -fsanitize=fuzzer -o "$WORK/out/healthy_fuzzer" "$WORK/always.c"
+	run_afl "$WORK/out" 6
+	[ "$(value reason)" = startup-failed ]
+	[[ $(value note) == 'afl-fuzz: '* ]]
 	config '"env": {"PATH": "/nowhere"}' # afl-fuzz is not installed
 	run_afl "$AFL/healthy" 6
 	[ "$(value reason)" = startup-failed ]

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,10 @@ static void centipede_add_flags(const char *const *given, struct strv *v)
 			strv_pushf(v, "-%s", given[i]);
 }
 
+/* What the engine itself takes of the cell, beside the target.  With less the kernel kills healthy
+ * targets. */
+enum { OWN_MIB = 384 };
+
 static int centipede_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct err *e)
 {
 	struct sanitizer_env env = {.env = job->env,
@@ -68,6 +73,12 @@ static int centipede_fuzz(const struct engine_fuzz *job, struct engine_cmd *ret,
 	struct engine_cmd c = {.max_len = job->max_len};
 	struct strv *v = &c.argv;
 
+	if (job->rss_limit_mib > 0 && job->rss_limit_mib < OWN_MIB)
+		return err_set(
+		    e, ERANGE,
+		    "centipede itself takes about 300 MiB, and all may take %llu MiB: give "
+		    "the target \"memory\": \"512MiB\" or more",
+		    (unsigned long long)job->rss_limit_mib);
 	strv_push(v, "centipede");
 	strv_pushf(v, "--workdir=%s/wd", job->artifact_dir);
 	strv_pushf(v, "--binary=%s", job->binary);

@@ -75,7 +75,6 @@ const struct engine_ops engine_fuzztest_libfuzzer = {
     .marks = marks,
     .also = "libFuzzer: deadly signal",
     .tests = "",
-    .scripts = true, /* OSS-Fuzz makes them */
     .fuzz = compat_fuzz,
     .replay = compat_replay,
     .measure = compat_measure,

@@ -421,7 +421,7 @@ static void explain_unasked(struct job *j, const struct cell_facts *f)
 			     f->signo ? "died of signal %d without a report"
 				      : "exited with %d without a report",
 			     code);
-	else if (f->end == ENGINE_FAULTED)
+	else if (f->end == ENGINE_FAULTED || f->end == ENGINE_STARTUP_FAILED)
 		job_set_note(j, "%s", j->fuzzing->engine.fault_text);
 }
 

@@ -7,6 +7,8 @@
 #include "tests/unit/engine/recorded.h"
 #include "tests/unit/engine/words.h"
 
+#include <errno.h>
+
 static void fuzzes(void **state)
 {
 	static const char *const seeds[] = {"/seeds/0", "/seeds/others", NULL};
@@ -43,6 +45,9 @@ static void fuzzes(void **state)
 	    "--rss_limit_mb=2048 --num_runs=7 --seed=3 --max_len=64 "
 	    "--dictionary=/seeds/dictionary --exit_on_crash=0 --persistent_mode=0 --batch_size=7");
 	engine_cmd_done(&c);
+	job.rss_limit_mib = 192; /* of a cell of 256 MiB */
+	assert_int_equal(engine_centipede.fuzz(&job, &c, &e), -ERANGE);
+	assert_non_null(strstr(e.msg, "512MiB"));
 }
 
 /* The program writes "<input>-features", and inputs are read-only. */
