@@ -142,7 +142,6 @@ int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct
 	h->mounts = -1;
 	h->init = -1;
 	h->crun_copy = -1;
-	h->cpus.next = (unsigned)getpid(); /* several hosts share a machine */
 	if (host_fill(h, o, e) < 0)
 		return err_code(e);
 	*ret = take_ptr(&h);

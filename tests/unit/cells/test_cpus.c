@@ -4,6 +4,8 @@
 #include "cells/cpus.h"
 
 #include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 static unsigned ours(void)
 {
@@ -22,7 +24,7 @@ static void needs_two(void)
 /* Each CPU that we may use is given once before one is given twice. */
 static void each_cpu_gets_its_share(void **state)
 {
-	static struct cpus c = {.next = UINT_MAX - 1};
+	static struct cpus c = {.begun = true, .next = UINT_MAX - 1};
 	unsigned n = ours();
 	int first;
 
@@ -38,14 +40,36 @@ static void each_cpu_gets_its_share(void **state)
 	cpus_give(&c, CPUS_ALL);
 }
 
-/* Hosts with different numbers begin with different CPUs. */
+/* A host begins with a CPU that no other program has alone.  Other tests may run programs, too: so
+ * many of ours decide. */
 static void hosts_begin_apart(void **state)
 {
-	static struct cpus a = {.next = 7}, b = {.next = 8};
+	static struct cpus before, after;
+	pid_t pids[24];
+	cpu_set_t one;
+	int taken, other;
 
 	(void)state;
 	needs_two();
-	assert_int_not_equal(cpus_take(&a), cpus_take(&b));
+	taken = cpus_take(&before);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)taken, &one);
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				(void)pause();
+		}
+		assert_true(pids[i] > 0);
+		assert_int_equal(sched_setaffinity(pids[i], sizeof(one), &one), 0);
+	}
+	other = cpus_take(&after);
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
+		assert_int_equal(kill(pids[i], SIGKILL), 0);
+		assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
+	}
+	assert_int_not_equal(other, taken);
 }
 
 /* A process that has one CPU leaves the choice to the kernel. */
