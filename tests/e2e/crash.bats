@@ -146,6 +146,14 @@ report() {
 	[[ $output == *"4 of 4 replays"* ]]
 }
 
+@test "an input that was forced out and passes is no failure, and of no crash" {
+	queue healthy_fuzzer slow-unit harmless
+	crash triage --filter healthy_fuzzer
+	[ "$status" -eq 0 ]
+	[[ $output == *'healthy_fuzzer: 1 artifact: 1 is no failure; 1 replay'* ]]
+	[ "$(jq length "$STATE/known_crashes.json" 2>/dev/null || echo 0)" -eq 0 ]
+}
+
 # bats test_tags=slow
 @test "all workers work off the queue of one target" {
 	local letter i

@@ -109,10 +109,16 @@ static void crash_triage_print_others(const struct triage_all *a)
 static void crash_triage_fill(struct triage_all *a);
 static void crash_triage_on_done(void *arg, const struct triage_sum *sum);
 
+/* Number of artifacts that are no failures. */
+static uint64_t harmless_of(const struct triage_sum *s)
+{
+	return s->dismissed + s->passed;
+}
+
 /* Number of artifacts of known crashes. */
 static uint64_t known_of(const struct triage_sum *s)
 {
-	uint64_t other = s->found + s->regressed + s->dismissed;
+	uint64_t other = s->found + s->regressed + harmless_of(s);
 
 	return s->artifacts > other ? s->artifacts - other : 0;
 }
@@ -122,7 +128,7 @@ static json_t *sum_json(const struct plan_entry *p, const struct triage_sum *s)
 	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "target",
 			 answer_text(p->target->name), "artifacts", (json_int_t)s->artifacts, "new",
 			 (json_int_t)s->found, "regressed", (json_int_t)s->regressed, "known",
-			 (json_int_t)known_of(s), "dismissed", (json_int_t)s->dismissed, "flaky",
+			 (json_int_t)known_of(s), "dismissed", (json_int_t)harmless_of(s), "flaky",
 			 (json_int_t)s->flaky, "minimized", (json_int_t)s->minimised, "replays",
 			 (json_int_t)s->replays, "left", (json_int_t)s->left, "note",
 			 answer_text(s->note));
@@ -139,7 +145,7 @@ static void crash_triage_print_sum(const struct plan_entry *p, const struct tria
 	    {": ", s->found, "new crash", "new crashes"},
 	    {", ", s->regressed, "crash came back", "crashes came back"},
 	    {", ", known_of(s), "of a known crash", "of known crashes"},
-	    {", ", s->dismissed, "is no failure", "are no failures"},
+	    {", ", harmless_of(s), "is no failure", "are no failures"},
 	    {"; of all, ", s->flaky, "hardly reproducible", "hardly reproducible"},
 	    {"; ", s->minimised, "input made smaller", "inputs made smaller"},
 	};
@@ -169,6 +175,7 @@ static void crash_triage_add(struct triage_sum *to, const struct triage_sum *s)
 	to->found += s->found;
 	to->regressed += s->regressed;
 	to->dismissed += s->dismissed;
+	to->passed += s->passed;
 	to->flaky += s->flaky;
 	to->minimised += s->minimised;
 	to->replays += s->replays;

@@ -224,6 +224,7 @@ static void try_again(struct triage *t)
 	struct err e;
 
 	if (f->replays > 0 && !f->failed && is_suspect(t)) {
+		t->sum.passed++;
 		triage_leave(t);
 		return;
 	}

@@ -68,8 +68,8 @@ struct triage_sum {
 	uint64_t fixed;	    /* crashes that became fixed in the target */
 	uint64_t minimised; /* reproducers that became smaller */
 	uint64_t dismissed; /* timeouts that CPU pressure caused */
-	/* Inputs that were dumped from cells that did not stop, and that failed in a replay. */
-	uint64_t overran;
+	/* Inputs that were dumped from cells that did not stop: a replay failed, or passed. */
+	uint64_t overran, passed;
 	uint64_t flaky;	    /* artifacts that replays did not repeat, or not reliably */
 	uint64_t left;	    /* artifacts that are still in the queue */
 	uint64_t undecided; /* timeouts in `left`: their replays were starved, and had no result */
