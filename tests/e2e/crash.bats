@@ -307,7 +307,7 @@ two_at_once() {
 	tar -xzf same.tar.gz
 	cd "uaf_fuzzer-$SIG"
 	find . -type f | sort
-	[ "$(find . -type f | sort | tr '\n' ' ')" = "./environment ./frames ./input ./meta.json \
+	[ "$(find . -type f | sort | tr '\n' ' ')" = "./environment ./expected ./input ./meta.json \
 ./minimized ./out/table.dat ./out/uaf_fuzzer ./report.txt ./reproduce.sh " ]
 	[ "$(cat input)" = 'UA first' ]
 	grep -q ASAN_OPTIONS= environment
@@ -318,7 +318,7 @@ two_at_once() {
 	env -i PATH=/usr/bin:/bin ./reproduce.sh >"$WORK/report" 2>&1 || status=$?
 	tail -n 3 "$WORK/report"
 	[ "$status" -eq 1 ]
-	grep -q "crash $SIG, by its functions" "$WORK/report"
+	grep -q "crash $SIG, by what its report says" "$WORK/report"
 	[ "$(sig_of "$WORK/report" uaf_fuzzer)" = "$SIG" ]
 	# With fuzzcell, by the signature; another crash is told apart, in both ways.
 	mkdir "$WORK/path"
@@ -348,6 +348,24 @@ two_at_once() {
 	[ "$status" -eq 3 ]
 	[[ $output == *"No space left"* ]]
 	[ -z "$(ls -A "$WORK/small")" ]
+}
+
+@test "export: without fuzzcell, another kind of crash in the same function is told apart" {
+	know crash_fuzzer FZZZ
+	cd "$WORK"
+	crash export "$SIG" -o x.tgz
+	tar -xzf x.tgz
+	cd "crash_fuzzer-$SIG"
+	cat expected
+	run env PATH=/usr/bin:/bin sh ./reproduce.sh
+	[ "$status" -eq 1 ]
+	mv out/crash_fuzzer out/was
+	cp "$TARGETS/timeout_fuzzer" out/crash_fuzzer
+	printf T >"$WORK/other"
+	run env PATH=/usr/bin:/bin sh ./reproduce.sh "$WORK/other"
+	echo "$output" | tail -n 5
+	[ "$status" -eq 2 ]
+	[[ $output == *LLVMFuzzerTestOneInput*"not as crash $SIG"* ]]
 }
 
 @test "minimize: smaller, still the same crash; the original stays" {

@@ -120,7 +120,7 @@ signature_of() { ledger "to_entries[] | select(.value.fuzzer == \"planted.$1\").
 	run sh "$WORK"/planted.FuzzCrash-*/reproduce.sh
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ $output == *'index out of range'*'example.com/planted.Sum'*'by its functions' ]]
+	[[ $output == *'index out of range'*'example.com/planted.Sum'*'by what its report says' ]]
 }
 
 # Go itself waits ten seconds for an input.

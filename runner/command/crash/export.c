@@ -84,22 +84,50 @@ static struct byhand byhand_of(const struct export *a, const char *binary)
 			       .input = SHELL_INPUT};
 }
 
-/* The functions of the crash, a line each: without fuzzcell the script looks for them in the
- * report, which may have their arguments. */
-static int crash_export_frames(const struct export *a, struct pack *p, struct err *e)
+/* The line that announced the crash in its report; "": there is none. */
+static int crash_export_headline(const struct export *a, char ret[CRASH_LINE], struct err *e)
+{
+	const struct known_crash *c = a->subject.entry;
+	struct crash_options o = {.target = c->fuzzer};
+	_autofree_ char *text = NULL;
+	struct crash_report report;
+	size_t n;
+	int r = vault_read(a->session.state->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT,
+			   &text, &n, e);
+
+	ret[0] = '\0';
+	if (r == -ENOENT) /* a merged crash may lack it */
+		return 0;
+	if (r < 0)
+		return r;
+	crash_parse((struct slice){text, n}, &o, &report);
+	(void)crash_line(report.headline, ret);
+	crash_report_done(&report);
+	return 0;
+}
+
+/* What the script looks for in the output where there is no fuzzcell: the headline, and then the
+ * functions in their order, a line each.  A report may add arguments to their names. */
+static int crash_export_expected(const struct export *a, struct pack *p, struct err *e)
 {
 	const struct known_crash *c = a->subject.crash;
 	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
 	char line[CRASH_LINE];
+	int r = crash_export_headline(a, line, e);
 
-	for (size_t i = 0; i < c->crash_state.n; i++) {
-		const char *name = crash_line(c->crash_state.v[i], line);
-		size_t n = strcspn(name, "(<");
+	if (r < 0)
+		return r;
+	if (*line)
+		buf_printf(&b, "%s\n", line);
+	for (size_t i = 0; *line && i < c->crash_state.n; i++) {
+		char name[CRASH_LINE];
+		size_t n = strcspn(crash_line(c->crash_state.v[i], name), "(<");
 
-		if (n > 0 && strcmp(name, "NULL") != 0)
+		/* Without functions, the state is NULL or the target. */
+		if (n > 0 && strcmp(name, "NULL") != 0 && strcmp(name, c->fuzzer) != 0)
 			buf_printf(&b, "%.*s\n", (int)n, name);
 	}
-	return crash_export_add(a, p, "frames", 0644, buf_slice(&b), e);
+	return crash_export_add(a, p, "expected", 0644, buf_slice(&b), e);
 }
 
 /* Runs the command of run(), and compares. */
@@ -115,12 +143,18 @@ static const char script_end[] =
     "elif command -v fuzzcell >/dev/null; then\n"
     "\tgot=$(fuzzcell crash parse --target \"$target\" \"$said\" | sed -n 's/^signature *//p')\n"
     "\tby='its signature'\n"
-    "elif [ -s \"$here\"/frames ]; then\n"
-    "\tgot=$(awk -v crash=\"$crash\" 'FILENAME != last { file++; last = FILENAME }\n"
-    "\t\tfile == 1 { want[++n] = $0; next }\n"
+    "elif [ -s \"$here\"/expected ]; then\n"
+    "\tgot=$(awk -v crash=\"$crash\" '\n"
+    "\t\tfunction plain(line) {\n"
+    "\t\t\tgsub(/0x[0-9a-f]+|[0-9]+/, \"0\", line)\n"
+    "\t\t\treturn line\n"
+    "\t\t}\n"
+    "\t\tNR == 1 { headline = plain($0); next }\n"
+    "\t\tNR == FNR { want[++n] = $0; next }\n"
+    "\t\tindex(plain($0), headline) { found = 1 }\n"
     "\t\ti < n && index($0, want[i + 1]) { i++ }\n"
-    "\t\tEND { if (i == n) print crash }' \"$here\"/frames \"$said\")\n"
-    "\tby='its functions'\n"
+    "\t\tEND { if (found && i == n) print crash }' \"$here\"/expected \"$said\")\n"
+    "\tby='what its report says'\n"
     "else\n"
     "\techo \"reproduce.sh: it fails; only fuzzcell can tell whether this is crash $crash\"\n"
     "\texit 2\n"
@@ -310,7 +344,7 @@ static int crash_export_fill(struct export *a, int fd, struct err *e)
 	if (r == 0)
 		r = crash_export_script(a, p, e);
 	if (r == 0)
-		r = crash_export_frames(a, p, e);
+		r = crash_export_expected(a, p, e);
 	if (r == 0)
 		r = environment(a, p, e);
 	if (r == 0)
