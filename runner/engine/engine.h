@@ -216,7 +216,7 @@ struct engine_ops {
 	const char *name;
 	/* A binary that contains one of these strings uses this engine.  NULL-terminated. */
 	const char *const *marks;
-	/* But only if it also contains this string, and not that one.  NULL: none. */
+	/* But only if it contains `also`, and does not contain `unless`.  NULL: any binary. */
 	const char *also, *unless;
 	/* A program has several tests, each of which is a target: they are in a table at this
 	 * symbol, or ("") in a file beside the program (runner/targets/tests.h).  NULL: a program

@@ -15,9 +15,9 @@
  * across the border.  From 128 KiB on, malloc() would map new pages for each program. */
 enum { BLOCK = 1 << 16, OVERLAP = 256 };
 
-/* Engines with a mark in a program, and engines that another mark excludes. */
+/* Engines with engine_ops.marks, .also and .unless in a program: 1 << index of the engine. */
 struct found {
-	uint64_t marked, also, excluded; /* 1 << index of the engine */
+	uint64_t marked, also, excluded;
 };
 
 static bool has_text(const char *p, size_t n, const char *text)

@@ -27,6 +27,8 @@ int main(int argc, char **argv)
 	if (argc < 2 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return 2;
 	program = fork();
+	if (program < 0)
+		return 1;
 	if (program == 0) {
 		execvp(argv[1], argv + 1);
 		_exit(127);

@@ -2,6 +2,7 @@
 # What a cell guarantees, for targets of AFL++: its cells may make more system calls, and contain an
 # engine, a fork server and a target.
 load lib
+load isolation
 load afl
 
 setup_file() {
@@ -15,29 +16,16 @@ setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
 # AFL++ drops what a target prints, unless it is told to show it.
-shown='"AFL_DEBUG_CHILD": "1"'
-
-successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
+SHOWN='"AFL_DEBUG_CHILD": "1"'
 
 # bats test_tags=slow
 @test "no network: no address can be reached" {
-	config '"env": {'"$shown"'}'
-	fuzz network_fuzzer 4
-	[ "$(value fuzzed)" = true ]
-	grep -aq '^planted: ' "$LOGS/$TARGET.log"
-	[ "$(successes | grep -vc 'socket AF_UNIX')" -eq 0 ]
+	reaches_no_network 4
 }
 
 # bats test_tags=slow
 @test "no escape: files, privileges, kernel" {
-	sleep 300 3>&- &
-	local outside=$!
-	config '"env": {'"$shown"', "PLANTED_PID": "'$outside'"}'
-	fuzz escape_fuzzer 6
-	kill "$outside"
-	grep -aq '^planted: escape: all tried' "$LOGS/$TARGET.log"
-	successes
-	[ -z "$(successes)" ]
+	does_not_escape 6
 }
 
 # bats test_tags=slow
@@ -69,33 +57,57 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 
 # bats test_tags=slow
 @test "output without end: the log is bounded, and statistics are read" {
-	config '"env": {'"$shown"'}' '"log_limit": "1MiB"'
+	config '"env": {'"$SHOWN"'}' '"log_limit": "1MiB"'
 	fuzz flood_fuzzer 6
 	[ "$(value execs)" -gt 0 ]
+	[ "$(value log_bytes_dropped)" -gt 0 ]
 	[ "$(stat -c %s "$LOGS/flood_fuzzer.log")" -lt 3000000 ]
 }
 
 # bats test_tags=slow
 @test "a target that heeds no signal is a hang, and is gone after its time" {
-	config '"timeout": "2s", "grace": "2s"'
+	config '"timeout": "2s", "grace": "2s", "env": {'"$SHOWN"'}'
 	local began=$SECONDS
 	fuzz hang_fuzzer 8
+	grep -aq '^planted: hang: deaf and spinning' "$LOGS/hang_fuzzer.log"
 	[ $((SECONDS - began)) -lt $((90 * SLOW)) ]
 	[ -z "$(cell_groups)" ]
 }
 
 # bats test_tags=slow
 @test "a target that deletes its corpus damages only its own copy" {
-	local before
-	mkdir -p "$STATE/corpus/eatcorpus_fuzzer"
-	for i in 1 2 3 4 5; do
-		printf 'seed %d' "$i" >"$WORK/s"
-		cp "$WORK/s" "$STATE/corpus/eatcorpus_fuzzer/$(sha1sum <"$WORK/s" | cut -d' ' -f1)"
-	done
-	before=$(cd "$STATE/corpus/eatcorpus_fuzzer" && sha1sum -- *)
-	fuzz eatcorpus_fuzzer 4
-	[ "$(value execs)" -gt 0 ]
-	(cd "$STATE/corpus/eatcorpus_fuzzer" && echo "$before" | sha1sum -c --quiet)
+	eats_only_its_copy 4
+}
+
+engines() { pgrep -x afl-fuzz | grep -Fx "$(cell_processes)" || true; }
+
+two_engines() { [ "$(engines | wc -l)" -eq 2 ]; }
+
+cpus_of_engines() { engines | xargs -n 1 taskset -cp | sed 's/.*: //' | sort | tr '\n' ' '; }
+
+# bats test_tags=slow
+@test "an engine and its target have one CPU, each cell another, unless they may use more" {
+	[ "$(nproc)" -ge 2 ] || skip "this machine has one CPU"
+	local all one='^[0-9]+ [0-9]+ $'
+	all=$(taskset -cp $$ | sed 's/.*: //')
+	mkdir "$WORK/two"
+	cp "$TARGETS/healthy_fuzzer" "$WORK/two/a_fuzzer"
+	cp "$TARGETS/healthy_fuzzer" "$WORK/two/b_fuzzer"
+	TARGETS=$WORK/two
+	fuzz_background '*' 120 --workers 2
+	wait_until 60 two_engines
+	cpus_of_engines
+	[[ $(cpus_of_engines) =~ $one ]]
+	[ "$(cpus_of_engines | tr ' ' '\n' | sort -u | grep -c .)" -eq 2 ]
+	kill "$PID"
+	wait "$PID" || true
+	config '"cpus": 2'
+	fuzz_background '*' 120 --workers 2
+	wait_until 60 two_engines
+	[ "$(cpus_of_engines)" = "$all $all " ]
+	kill "$PID"
+	wait "$PID" || true
+	PID=
 }
 
 no_cells() { [ -z "$(cell_groups)" ]; }

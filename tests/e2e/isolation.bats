@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Things that a cell must not see, change or reach.
 load lib
+load isolation
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
-successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
-
 # bats test_tags=slow
 @test "no network: no address can be reached" {
-	fuzz network_fuzzer 5
-	[ "$(value fuzzed)" = true ]
-	grep -q '^planted: ' "$LOGS/$TARGET.log"
-	# A local socket may be made, but there is nothing to connect it to.
-	[ "$(successes | grep -vc 'socket AF_UNIX')" -eq 0 ]
+	reaches_no_network 5
 }
 
 # bats test_tags=slow
@@ -36,14 +31,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 
 # bats test_tags=slow
 @test "no escape: files, privileges, kernel" {
-	sleep 300 3>&- &
-	outside=$!
-	config '"env": {"PLANTED_PID": "'$outside'"}'
-	fuzz escape_fuzzer 6
-	kill "$outside"
-	grep -aq '^planted: escape: all tried' "$LOGS/$TARGET.log"
-	successes
-	[ -z "$(successes)" ]
+	does_not_escape 6
 }
 
 @test "a forbidden system call is refused and named, and its input is saved" {
@@ -82,16 +70,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 }
 
 @test "a target that deletes its corpus damages only its own copy" {
-	config '"merge_time": "off"' # a merge may make it smaller
-	mkdir -p "$STATE/corpus/eatcorpus_fuzzer"
-	for i in 1 2 3 4 5; do
-		printf 'seed %d' $i >"$WORK/s"
-		cp "$WORK/s" "$STATE/corpus/eatcorpus_fuzzer/$(sha1sum <"$WORK/s" | cut -d' ' -f1)"
-	done
-	before=$(cd "$STATE/corpus/eatcorpus_fuzzer" && sha1sum -- *)
-	fuzz eatcorpus_fuzzer 4
-	[ "$(value fuzzed)" = true ]
-	(cd "$STATE/corpus/eatcorpus_fuzzer" && echo "$before" | sha1sum -c --quiet)
+	eats_only_its_copy 4
 }
 
 @test "output that imitates the engine changes no verdict" {

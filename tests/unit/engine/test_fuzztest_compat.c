@@ -65,6 +65,33 @@ static void commands_name_the_test(void **state)
 	assert_true(engine_fuzztest_libfuzzer.fuzz(&fuzz, &c, &e) < 0);
 }
 
+/* FuzzTest handles abort(): libFuzzer reports nothing, and the signal ends the process. */
+static void a_property_is_a_failure(void **state)
+{
+	static const char *const lines[] = {
+	    "INFO: seed corpus: files: 1 min: 29b max: 29b total: 29b rss: 41Mb",
+	    "#2\tINITED cov: 33 ft: 34 corp: 1/29b exec/s: 0 rss: 43Mb",
+	    "=== BUG FOUND!",
+	    "a_test.cc:47: Counterexample found for Suite.Property.",
+	    "/work/artifacts/0123456789abcdef",
+	    NULL};
+	struct engine_state s = {0};
+
+	(void)state;
+	for (size_t i = 0; lines[i]; i++)
+		engine_fuzztest_libfuzzer.line(slice_of(lines[i]), &s);
+	assert_true(s.running);
+	assert_int_equal(s.fault, ENGINE_FAULT_CRASH);
+	assert_string_equal(s.artifact, "0123456789abcdef");
+	assert_non_null(strstr(s.fault_text, "Counterexample"));
+	assert_int_equal(engine_fuzztest_libfuzzer.classify(&s, 0, SIGABRT), ENGINE_FAULTED);
+	assert_int_equal(engine_fuzztest_libfuzzer.artifact(slice_of(s.artifact)),
+			 ENGINE_ARTIFACT_CRASH);
+	s.fault = ENGINE_FAULT_NONE; /* no report: a signal alone proves nothing */
+	*s.artifact = '\0';
+	assert_int_equal(engine_fuzztest_libfuzzer.classify(&s, 0, SIGABRT), ENGINE_KILLED);
+}
+
 static const struct recorded_end ends[] = {
     {"fuzz_magic", ENGINE_FAULTED},
     {"fuzz_magic_no_rep_dir", ENGINE_FAULTED},
@@ -91,45 +118,41 @@ static const struct recorded_end ends[] = {
     {"no_double_dash", ENGINE_KILLED},
 };
 
-static const struct recorded recorded = {"fuzztest_compat", &engine_fuzztest_libfuzzer, ends,
-					 sizeof(ends) / sizeof(ends[0])};
-
-/* Reproducers of both kinds are artifacts. */
-static unsigned judge_files(const char *name)
+/* FuzzTest's reproducers, and libFuzzer's artifacts. */
+static int recorded_file(struct slice *io)
 {
-	unsigned found = 0;
-	size_t n;
-	_autofree_ char *text = recorded_text(&recorded, name, "files", &n);
-	struct slice in = {text, n}, line;
+	struct slice rep = *io;
 
-	while (scan_line(&in, &line)) {
-		struct slice file = line;
-
-		if (!slice_find(&file, SLICE("new ")) ||
-		    !(slice_find(&file, SLICE(" art/")) || slice_find(&file, SLICE(" rep/"))) ||
-		    file.n == 0)
-			continue;
-		if (engine_fuzztest_libfuzzer.artifact(file) == ENGINE_ARTIFACT_NONE)
-			fail_msg("%s: '%.*s'", name, (int)file.n, file.p);
-		found++;
+	if (slice_find(&rep, SLICE("new ")) && slice_find(&rep, SLICE(" rep/")) && rep.n > 0) {
+		*io = rep;
+		return ENGINE_ARTIFACT_CRASH;
 	}
-	return found;
+	if (!slice_find(io, SLICE("new ")) || !slice_find(io, SLICE(" art/")) || io->n == 0)
+		return NOT_JUDGED;
+	return io->p[0] == 't'	 ? ENGINE_ARTIFACT_TIMEOUT
+	       : io->p[0] == 'o' ? ENGINE_ARTIFACT_OOM
+	       : io->p[0] == 'l' ? ENGINE_ARTIFACT_LEAK
+	       : io->p[0] == 's' ? ENGINE_ARTIFACT_SLOW
+				 : ENGINE_ARTIFACT_CRASH;
 }
+
+static const struct recorded recorded = {.name = "fuzztest_compat",
+					 .engine = &engine_fuzztest_libfuzzer,
+					 .ends = ends,
+					 .n_ends = sizeof(ends) / sizeof(ends[0]),
+					 .file = recorded_file};
 
 static void judges_every_recorded_case(void **state)
 {
-	unsigned n = recorded_judge_all(&recorded, judge_files);
-
 	(void)state;
-	if (n == 0)
-		skip();
-	assert_true(n >= 29);
-	assert_true(judge_files("fuzz_property") >= 2);
-	assert_true(judge_files("init_fuzz_property") >= 1);
+	recorded_judge_all(&recorded, 29);
+	assert_true(recorded_files(&recorded, "fuzz_property") >= 2);
+	assert_true(recorded_files(&recorded, "init_fuzz_property") >= 1);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(commands_name_the_test),
+    cmocka_unit_test(a_property_is_a_failure),
     cmocka_unit_test(judges_every_recorded_case),
 };
 
