@@ -71,7 +71,7 @@ SHOWN='"AFL_DEBUG_CHILD": "1"'
 	fuzz hang_fuzzer 8
 	grep -aq '^planted: hang: deaf and spinning' "$LOGS/hang_fuzzer.log"
 	[ $((SECONDS - began)) -lt $((90 * SLOW)) ]
-	[ -z "$(cell_groups)" ]
+	no_cells
 }
 
 # bats test_tags=slow
@@ -110,8 +110,6 @@ cpus_of_engines() { engines | xargs -n 1 taskset -cp | sed 's/.*: //' | sort | t
 	PID=
 }
 
-no_cells() { [ -z "$(cell_groups)" ]; }
-
 some_queued() {
 	[ "$(find "$STATE"/work/*/healthy_fuzzer/artifacts/default/queue -type f 2>/dev/null | wc -l)" -gt 50 ]
 }
@@ -119,11 +117,7 @@ some_queued() {
 # bats test_tags=slow
 @test "after kill -9 no process runs, and the engine's inputs are recovered" {
 	fuzz_background healthy_fuzzer 120
-	wait_until 60 some_queued
-	kill -9 "$PID"
-	wait "$PID" || true
-	PID=
-	wait_until 60 no_cells
+	kill_when some_queued
 	fuzz healthy_fuzzer 3
 	[ "$status" -eq 0 ]
 	[[ $output == *recovered* ]]

@@ -180,8 +180,6 @@ signature_of() { ledger "to_entries[] | select(.value.fuzzer == \"planted.$1\").
 	no_cells
 }
 
-no_cells() { [ -z "$(cell_groups)" ]; }
-
 some_found() {
 	[ "$(find "$STATE"/work/*/planted.FuzzHealthy/artifacts/go/cache -type f 2>/dev/null | wc -l)" -gt 1 ]
 }
@@ -191,11 +189,7 @@ some_found() {
 	"$FUZZCELL" run --continuous --plain --state-dir "$STATE" --targets "$OUT" --filter planted.FuzzHealthy \
 		>"$WORK/out" 2>&1 3>&- &
 	PID=$!
-	wait_until 60 some_found
-	kill -9 "$PID"
-	wait "$PID" || true
-	PID=
-	wait_until 60 no_cells
+	kill_when some_found
 	run_go FuzzHealthy 3
 	[ "$status" -eq 0 ]
 	[[ $output == *recovered* ]]

@@ -125,6 +125,17 @@ cell_runs() {
 	[ -n "$(cell_processes)" ]
 }
 
+no_cells() { [ -z "$(cell_groups)" ]; }
+
+# kill_when CONDITION: kill -9 for the fuzzcell of PID; its keeper then removes the cells.
+kill_when() {
+	wait_until 60 "$@"
+	kill -9 "$PID"
+	wait "$PID" || true
+	PID=
+	wait_until 60 no_cells
+}
+
 # Succeeds when the trigger's run has begun: before, git and builds are in groups of the instance.
 run_of_trigger() {
 	grep -q 'the run of .* starts' "$STATE/trigger.log" && cell_runs
