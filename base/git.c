@@ -28,6 +28,13 @@
 #include <time.h>
 #include <unistd.h>
 
+bool commit_ok(const char *text)
+{
+	size_t n = strspn(text, "0123456789abcdef");
+
+	return (n == 40 || n == 64) && text[n] == '\0';
+}
+
 /* --- waiting, with the limits of a group --------------------------------------- */
 
 /* Waits for git and checks the limits of its group (NULL: none) ten times a second.  When git

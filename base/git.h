@@ -35,6 +35,10 @@ struct git {
 	const struct tool_group *group; /* the limits of git; NULL: no limits */
 };
 
+enum { COMMIT_MAX = 65 }; /* a commit's name with its NUL */
+/* Whether text is a commit's name: 40 or 64 hexadecimal digits. */
+bool commit_ok(const char *text);
+
 enum { GIT_WHY = 300 };
 /* Finds the work tree of the directory dir (absolute).
  *

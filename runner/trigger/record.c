@@ -23,13 +23,6 @@ const char *outcome_name(enum outcome o)
 	return record_outcomes[o];
 }
 
-bool commit_ok(const char *text)
-{
-	size_t n = strspn(text, "0123456789abcdef");
-
-	return (n == 40 || n == 64) && text[n] == '\0';
-}
-
 /* --- writing -------------------------------------------------------------------- */
 
 static void record_renew(struct trigger_record *r, const struct moment *now)

@@ -3,6 +3,7 @@
 #define RUNNER_TRIGGER_RECORD_H
 
 #include "base/err.h"
+#include "base/git.h"
 #include "base/moment.h"
 
 #include <stdbool.h>
@@ -21,7 +22,7 @@ enum outcome {
 };
 const char *outcome_name(enum outcome o); /* "running", ... */
 
-enum { COMMIT_MAX = 65, RECORD_WHY = 300 };
+enum { RECORD_WHY = 300 };
 
 struct trigger_record {
 	struct since start;
@@ -45,9 +46,6 @@ struct trigger_record {
 
 	struct since busy; /* since when a start waits for other work to end */
 };
-
-/* Whether text is a commit's name: 40 or 64 hexadecimal digits. */
-bool commit_ok(const char *text);
 
 /* Reads the record.
  * - No file: last_run_timestamp, the start of the last run, counts as the last start.

@@ -49,7 +49,7 @@ static bool ends_row(const struct bisect_commit *c)
 	return c->outcome == BISECT_ABSENT || (c->outcome == BISECT_PASSES && c->miss <= MISS_MAX);
 }
 
-/* The last failing commit before the first one that surely does not fail: a failure behind that one
+/* The last failing commit before the first that surely does not fail: a failure behind that
  * is an earlier episode of the same failure. */
 static size_t last_failing(const struct bisect_commit *v, size_t n)
 {
