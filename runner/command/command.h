@@ -146,6 +146,10 @@ struct common {
 int common_load_config(struct common *c);
 /* All processes that it starts have ended when it returns. */
 int common_find_targets(struct common *c);
+/* Finds the targets of one source. built: the result of its last build; NULL: not known. Does not
+ * join variants. The processes that it starts end with the next use of the builder. */
+int common_add_source(struct common *c, const struct config_source *src,
+		      const struct discover_built *built, struct target_list *io);
 /* The control group for a source's build, or for its Bazel. *ret NULL: the processes run without
  * limits. */
 struct tool_group;

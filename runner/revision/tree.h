@@ -24,7 +24,7 @@ enum {
 
 /* dir: an absolute path in the repository.  name: a plain file name; only one process at a time may
  * use it.  limits: of git's processes (NULL: none); they must live as long as the tree.
- * -EINVAL: the directory is in no work tree, or in one that git may not be run in. */
+ * -EINVAL: the directory is in no work tree, or in one where git may not be run. */
 MUST_CHECK int revision_open(const char *dir, const char *name, const struct git_limits *limits,
 			     struct revision_tree **ret, struct err *e);
 /* Removes the work tree from the disk.  t may be NULL. */
@@ -60,7 +60,7 @@ struct revision_info {
 MUST_CHECK int revision_describe(const struct revision_tree *t, const char *commit,
 				 struct revision_info *ret, struct err *e);
 
-/* Brings the work tree to the commit, without any other file in it, and its submodules, whose
+/* Brings the work tree to the commit, without any other file in it, and its submodules. Their
  * commits must be in the user's work tree.  -ENOENT: a submodule's commit is not there. */
 MUST_CHECK int revision_checkout(struct revision_tree *t, const char *commit, struct err *e);
 

@@ -360,10 +360,10 @@ int common_load_config(struct common *c)
 	return r;
 }
 
-static int options_add_source(struct common *c, const struct discover_source *s)
+static int options_add_source(const struct discover_source *s, struct target_list *io)
 {
 	struct err e;
-	int r = discover_add(s, &c->targets, &e);
+	int r = discover_add(s, io, &e);
 
 	if (r == -ENOENT && s->shown_build)
 		return fail(EXIT_USAGE, "%s (fuzzcell build makes it)", e.msg);
@@ -417,7 +417,8 @@ static enum target_role role_of(const struct config_source *src)
 	return roles[src->role];
 }
 
-static int add_configured(struct common *c, const struct config_source *src, size_t i)
+int common_add_source(struct common *c, const struct config_source *src,
+		      const struct discover_built *built, struct target_list *io)
 {
 	struct discover_source s = {
 	    .type = src->type,
@@ -429,7 +430,7 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	    .startup = &src->bazel_startup,
 	    .flags = &src->bazel_flags,
 	    .as_root = src->build_as_root,
-	    .built = c->built && i < c->n_built ? &c->built[i] : NULL,
+	    .built = built,
 	};
 
 	_autofree_ char *build = NULL, *top = NULL;
@@ -450,7 +451,7 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	s.taken = &taken;
 	s.shown_build = build;
 	s.top = top;
-	return r == EXIT_DONE ? options_add_source(c, &s) : r;
+	return r == EXIT_DONE ? options_add_source(&s, io) : r;
 }
 
 /* Not for Bazel workspaces: discovery reports their unbuilt targets itself. */
@@ -465,7 +466,8 @@ static int add_or_wait(struct common *c, const struct config_source *src, size_t
 	char shown[ESCAPE_MAX];
 
 	if (!c->before_build || !made_later(src))
-		return add_configured(c, src, i);
+		return common_add_source(c, src, c->built && i < c->n_built ? &c->built[i] : NULL,
+					 &c->targets);
 	printf("note: %s is missing: build it first (fuzzcell build)\n", escape(src->path, shown));
 	return EXIT_DONE;
 }
@@ -489,7 +491,7 @@ int common_find_targets(struct common *c)
 		    .path = c->targets_dir,
 		};
 
-		r = options_add_source(c, &s);
+		r = options_add_source(&s, &c->targets);
 		variants_join(&c->targets);
 		return r;
 	}

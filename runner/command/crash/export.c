@@ -8,10 +8,10 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/common/byhand.h"
 #include "runner/command/common/shell.h"
-#include "runner/command/common/sidefiles.h"
 #include "runner/command/crash/crash.h"
 #include "runner/crash/ledger/input.h"
 #include "runner/crash/vault.h"
+#include "runner/targets/sidefiles.h"
 
 #include <errno.h>
 #include <fcntl.h>

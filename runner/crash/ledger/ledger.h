@@ -105,6 +105,20 @@ struct ledger_seen {
 	char *run; /* its id */
 };
 
+/* The commit with which a crash began or ended in a target, found by bisection
+ * (runner/crash/bisect/search.h).  All "": not known. */
+struct ledger_edge {
+	char *kind; /* bisect_kind_name(): "commit", "range", "added", "all" */
+	/* With which it began, or ended.  Of a range: the newest commit in it. */
+	char *commit;
+	char *before;		/* the newest commit that is certainly before the edge; "": none */
+	uint64_t commits;	/* of a range: how many commits it has; else 1 */
+	char *author, *subject; /* of `commit` */
+	uint64_t time;		/* of `commit`, Unix seconds */
+	char *text;		/* one sentence for people, with what is not certain */
+	char *from;		/* the commit at which the search began */
+};
+
 struct ledger_run {
 	char *run;	/* its id */
 	uint64_t count; /* sightings in this run */
@@ -163,6 +177,7 @@ struct known_crash {
 		uint64_t clean, clean_minimized;
 		char *clean_commit;
 	} reproduction;
+	struct ledger_edge culprit, fix;
 	bool security;	   /* the failure may be a vulnerability */
 	bool unsymbolized; /* the signature is made of offsets: another build has another one */
 	char *severity;
@@ -328,7 +343,8 @@ bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits
  *     entry there, its entry in the crash;
  *   - for ledger_reproduced(): the entry in the record with exactly this signature; for an alias
  *     without a record, the entry in the crash;
- *   - for ledger_fixed(), ledger_ignore(), ledger_unignore(): the entry in the crash. */
+ *   - for ledger_fixed(), ledger_edge(), ledger_ignore(), ledger_unignore(): the entry in the
+ *     crash. */
 
 /* Notes the file at path as the minimised reproducer of the target; ledger_save() computes its
  * SHA-1. */
@@ -390,6 +406,15 @@ MUST_CHECK int ledger_ignore(struct ledger *l, const char *signature, const char
 /* A user's decision not to ignore the target's entry any more; target NULL: all entries. */
 MUST_CHECK int ledger_unignore(struct ledger *l, const char *signature, const char *target,
 			       const char *note, struct err *e);
+/* As struct ledger_edge. */
+struct crash_edge {
+	const char *kind, *commit, *before, *author, *subject, *text, *from;
+	uint64_t commits, time;
+};
+/* Sets where the crash began in the target (`fix`: where it ended).  A crash that comes back after
+ * its fix has neither.  Texts are copied; NULL is "". */
+MUST_CHECK int ledger_edge(struct ledger *l, const char *signature, const char *target, bool fix,
+			   const struct crash_edge *edge, struct err *e);
 /* Sets the issue_url of the crash. */
 MUST_CHECK int ledger_issue(struct ledger *l, const char *signature, const char *url,
 			    struct err *e);

@@ -26,6 +26,20 @@ static struct record *ledger_note_crash(const struct ledger *l, const char *sign
 	return n;
 }
 
+/* The target's entry in the crash, and the crash's record. */
+static struct found *crash_entry(const struct ledger *l, const char *signature, const char *target,
+				 struct record **ret, struct err *e)
+{
+	struct found *t;
+
+	*ret = ledger_note_crash(l, signature, e);
+	t = *ret ? ledger_entry_of(*ret, target) : NULL;
+	if (*ret && !t)
+		(void)err_set(e, ENOENT, "target '%.100s' did not find crash '%.100s'", target,
+			      signature);
+	return t;
+}
+
 /* The target's entry in the record of exactly this signature; else in the crash. */
 static struct found *find_entry(const struct ledger *l, const char *signature, const char *target,
 				struct record **ret, struct err *e)
@@ -102,6 +116,36 @@ bool ledger_minimize_waits(const struct known_crash *c, const char *target)
 	       ledger_state_open(own->state) && own->state != LEDGER_FLAKY;
 }
 
+/* --- where it began and ended ---------------------------------------------- */
+
+static void put_edge(struct ledger_edge *to, const struct crash_edge *from)
+{
+	ledger_set(&to->kind, from->kind, LEDGER_TEXT_MAX, false);
+	ledger_set(&to->commit, from->commit, LEDGER_TEXT_MAX, false);
+	ledger_set(&to->before, from->before, LEDGER_TEXT_MAX, false);
+	ledger_set(&to->author, from->author, LEDGER_TEXT_MAX, false);
+	ledger_set(&to->subject, from->subject, LEDGER_TEXT_MAX, false);
+	ledger_set(&to->text, from->text, LEDGER_TEXT_MAX, false);
+	ledger_set(&to->from, from->from, LEDGER_TEXT_MAX, false);
+	to->commits = from->commits;
+	to->time = from->time;
+}
+
+static const struct crash_edge no_edge = {NULL};
+
+int ledger_edge(struct ledger *l, const char *signature, const char *target, bool fix,
+		const struct crash_edge *edge, struct err *e)
+{
+	struct record *n;
+	struct found *t = crash_entry(l, signature, target, &n, e);
+
+	if (!t)
+		return err_code(e);
+	put_edge(fix ? &t->c.fix : &t->c.culprit, edge);
+	ledger_note_changed(l, n);
+	return 0;
+}
+
 /* --- passes ---------------------------------------------------------------- */
 
 uint64_t ledger_passes(const struct known_crash *entry, const char *commit, bool minimized)
@@ -134,12 +178,9 @@ int ledger_passed(struct ledger *l, const char *signature, const char *target, c
 int ledger_fixed(struct ledger *l, const char *signature, const char *target, uint64_t time,
 		 const char *commit, const char *run, struct err *e)
 {
-	struct record *n = ledger_note_crash(l, signature, e);
-	struct found *t = n ? ledger_entry_of(n, target) : NULL;
+	struct record *n;
+	struct found *t = crash_entry(l, signature, target, &n, e);
 
-	if (n && !t)
-		return err_set(e, ENOENT, "target '%.100s' did not find crash '%.100s'", target,
-			       signature);
 	if (!t)
 		return err_code(e);
 	if (ledger_next(t->c.state, EVENT_FIXED) == t->c.state)
@@ -475,6 +516,10 @@ static void change_state(const struct ledger *l, const struct record *n, struct 
 		c->state = ledger_next(c->state, EVENT_NEXT_RUN);
 	if (is_late)
 		return;
+	if (c->state == LEDGER_FIXED) { /* it began again */
+		put_edge(&c->culprit, &no_edge);
+		put_edge(&c->fix, &no_edge);
+	}
 	c->state = ledger_next(c->state, ledger_sighting_of(c));
 	unpass(l, n, t);
 }

@@ -355,6 +355,42 @@ static void test_minimize_waits(void **state)
 	assert_int_equal(crash("s")->minimize_ms, 0);
 }
 
+/* Where a crash began and ended stays in the file, until it comes back. */
+static void test_edges(void **state)
+{
+	const struct crash_edge began = {.kind = "commit",
+					 .commit = "c1",
+					 .before = "c0",
+					 .author = "A \xc3\xa9",
+					 .subject = "breaks it",
+					 .text = "c1 fails, c0 does not",
+					 .from = "c9",
+					 .commits = 1,
+					 .time = 981173106};
+	const struct crash_edge ended = {.kind = "range", .commit = "c7", .commits = 3};
+
+	(void)state;
+	parse("{\"a\": {\"fuzzer\": \"t\", \"state\": \"known\"}}");
+	OK(ledger_edge(ledger, "a", "t", false, &began, &oops));
+	assert_int_equal(ledger_edge(ledger, "a", "u", false, &began, &oops), -ENOENT);
+	assert_string_equal(crash("a")->culprit.subject, "breaks it");
+	assert_string_equal(crash("a")->fix.commit, "");
+	OK(ledger_fixed(ledger, "a", "t", 50, "c7", "r", &oops));
+	OK(ledger_edge(ledger, "a", "t", true, &ended, &oops));
+	check_text();
+	assert_int_equal(ledger_entry(crash("a"), "t")->fix.commits, 3);
+	assert_int_equal(ledger_entry(crash("a"), "t")->culprit.time, 981173106);
+
+	(void)NOTE(.signature = "a", .target = "t", .time = 40); /* from before the fix */
+	assert_string_equal(ledger_entry(crash("a"), "t")->culprit.commit, "c1");
+	(void)NOTE(.signature = "a", .target = "t", .time = 60);
+	assert_int_equal(ledger_entry(crash("a"), "t")->state, LEDGER_REGRESSED);
+	assert_string_equal(ledger_entry(crash("a"), "t")->culprit.commit, "");
+	assert_string_equal(ledger_entry(crash("a"), "t")->culprit.text, "");
+	assert_int_equal(ledger_entry(crash("a"), "t")->fix.commits, 0);
+	check_text();
+}
+
 /* While the file is being replaced, its size and digest are unknown. */
 static void test_minimize_writes(void **state)
 {
@@ -464,6 +500,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_ignored),
     CASE(test_measured),
     CASE(test_minimize_waits),
+    CASE(test_edges),
     CASE(test_minimize_writes),
     CASE(test_passed),
     CASE(test_passed_elsewhere),

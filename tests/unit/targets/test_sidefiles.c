@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/command/common/sidefiles.h"
+#include "runner/targets/sidefiles.h"
 #include "tests/unit/scratch.h"
 
 #include <archive.h>

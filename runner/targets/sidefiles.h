@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_COMMAND_COMMON_SIDEFILES_H
-#define RUNNER_COMMAND_COMMON_SIDEFILES_H
+#ifndef RUNNER_TARGETS_SIDEFILES_H
+#define RUNNER_TARGETS_SIDEFILES_H
 
 #include "base/pack.h"
 #include "runner/targets/discover.h"
@@ -26,8 +26,13 @@ struct sidefiles {
 bool sidefiles_wanted(const struct target_list *all, const struct target *t, const char *path,
 		      uint64_t bytes, bool *ret_too_large);
 
-/* Adds the files as "<prefix>/<path>". A link to a file in the same directory counts as that file;
- * other links are ignored. */
+/* Calls take for each file, opened with the target's rights; path is relative to t->dir. A link to
+ * a file in the same directory counts as that file; other links are ignored. */
+typedef int sidefiles_take(void *arg, const char *path, mode_t mode, int fd, struct err *e);
+MUST_CHECK int sidefiles_each(const struct target_list *all, const struct target *t,
+			      sidefiles_take *take, void *arg, struct sidefiles *ret,
+			      struct err *e);
+/* Adds the files as "<prefix>/<path>". */
 MUST_CHECK int sidefiles_pack(const struct target_list *all, const struct target *t,
 			      const char *prefix, struct pack *p, struct sidefiles *ret,
 			      struct err *e);

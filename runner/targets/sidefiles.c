@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/common/sidefiles.h"
+#include "runner/targets/sidefiles.h"
 
 #include "base/cleanup.h"
 #include "base/escape.h"
@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 
 enum { LINKS_MAX = 4, MODE = 0644, MODE_EXEC = 0755 };
+/* The rest of a name in an archive is for its prefix. */
+enum { SIDEFILES_PATH_MAX = PACK_NAME_MAX - 301 };
 
 static bool ends_in(const char *s, const char *tail)
 {
@@ -73,8 +75,8 @@ bool sidefiles_wanted(const struct target_list *all, const struct target *t, con
 struct walk {
 	const struct target_list *all;
 	const struct target *t;
-	const char *prefix;
-	struct pack *p;
+	sidefiles_take *take;
+	void *arg;
 	struct sidefiles *sum;
 };
 
@@ -89,7 +91,7 @@ static void sidefiles_leave_out(struct walk *w, const char *path)
 }
 
 /* Follows links only within the directory: a library's short name is a link to its long name. */
-static int sidefiles_open_file(int at, const char *name, struct stat *ret)
+static int sidefiles_open_file(const struct rights *as, int at, const char *name, struct stat *ret)
 {
 	char to[NAME_MAX + 1], link[NAME_MAX + 1];
 	int fd = -1;
@@ -105,7 +107,7 @@ static int sidefiles_open_file(int at, const char *name, struct stat *ret)
 			return -1;
 		memcpy(to, link, (size_t)n + 1);
 	}
-	fd = sys_openat(at, to, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	fd = rights_open(as, at, to, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	if (fd >= 0 && (fstat(fd, ret) < 0 || !S_ISREG(ret->st_mode))) {
 		close(fd);
 		fd = -1;
@@ -116,11 +118,9 @@ static int sidefiles_open_file(int at, const char *name, struct stat *ret)
 static int sidefiles_take_file(struct walk *w, int at, const char *name, const char *path,
 			       struct err *e)
 {
-	char full[PACK_NAME_MAX + 1];
 	struct stat st;
-	_autoclose_ int fd = sidefiles_open_file(at, name, &st);
+	_autoclose_ int fd = sidefiles_open_file(&w->t->rights, at, name, &st);
 	bool too_large;
-	int n;
 
 	if (fd < 0)
 		return 0;
@@ -129,15 +129,14 @@ static int sidefiles_take_file(struct walk *w, int at, const char *name, const c
 			sidefiles_leave_out(w, path);
 		return 0;
 	}
-	n = snprintf(full, sizeof(full), "%s/%s", w->prefix, path);
-	if (w->sum->files >= SIDEFILES_MAX || n >= (int)sizeof(full) ||
+	if (w->sum->files >= SIDEFILES_MAX || strlen(path) > SIDEFILES_PATH_MAX ||
 	    w->sum->bytes + (uint64_t)st.st_size > SIDEFILES_BYTES_MAX) {
 		sidefiles_leave_out(w, path);
 		return 0;
 	}
 	w->sum->files++;
 	w->sum->bytes += (uint64_t)st.st_size;
-	return pack_add_file(w->p, full, st.st_mode & S_IXUSR ? MODE_EXEC : MODE, fd, e);
+	return w->take(w->arg, path, st.st_mode & S_IXUSR ? MODE_EXEC : MODE, fd, e);
 }
 
 static int sidefiles_walk_dir(struct walk *w, int at, const char *dir, const char *path,
@@ -159,23 +158,52 @@ static int sidefiles_walk_entry(struct walk *w, int at, const char *name, const 
 static int sidefiles_walk_dir(struct walk *w, int at, const char *dir, const char *path,
 			      unsigned depth, struct err *e)
 {
-	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, dir);
+	CLEANUP(closedir_p) DIR *d = NULL;
+	int fd =
+	    rights_open(&w->t->rights, at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0));
 	const struct dirent *ent;
 	int r = 0;
 
-	if (!d)
+	if (fd < 0)
 		return depth ? 0 : err_sys(e, "open directory '%s'", dir);
+	d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return err_set(e, ENOMEM, "open directory '%s'", dir);
+	}
 	while (r == 0 && (ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.' && !strstr(ent->d_name, "_seed_corpus"))
 			r = sidefiles_walk_entry(w, dirfd(d), ent->d_name, path, depth, e);
 	return r == 0 && errno ? err_sys(e, "list directory '%s'", dir) : r;
 }
 
-int sidefiles_pack(const struct target_list *all, const struct target *t, const char *prefix,
-		   struct pack *p, struct sidefiles *ret, struct err *e)
+int sidefiles_each(const struct target_list *all, const struct target *t, sidefiles_take *take,
+		   void *arg, struct sidefiles *ret, struct err *e)
 {
-	struct walk w = {.all = all, .t = t, .prefix = prefix, .p = p, .sum = ret};
+	struct walk w = {.all = all, .t = t, .take = take, .arg = arg, .sum = ret};
 
 	*ret = (struct sidefiles){0};
 	return t->dir ? sidefiles_walk_dir(&w, AT_FDCWD, t->dir, "", 0, e) : 0;
+}
+
+struct packing {
+	const char *prefix;
+	struct pack *p;
+};
+
+static int sidefiles_add(void *arg, const char *path, mode_t mode, int fd, struct err *e)
+{
+	const struct packing *a = arg;
+	char full[PACK_NAME_MAX + 1];
+
+	snprintf(full, sizeof(full), "%.300s/%s", a->prefix, path);
+	return pack_add_file(a->p, full, mode, fd, e);
+}
+
+int sidefiles_pack(const struct target_list *all, const struct target *t, const char *prefix,
+		   struct pack *p, struct sidefiles *ret, struct err *e)
+{
+	struct packing a = {prefix, p};
+
+	return sidefiles_each(all, t, sidefiles_add, &a, ret, e);
 }
