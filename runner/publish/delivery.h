@@ -15,6 +15,7 @@
  *
  *	{"event": "new" | "again" | "fixed" | "regressed" | "found" (by one more target) |
  *		  "partly" (fixed in some targets) | "smaller" (the input was minimised) |
+ *		  "bisected" (the commit was found) |
  *		  "run-failed" | "silent" | "alarm",
  *	 "signature": "0123456789abcdef",		of a crash; else ""
  *	 "target": "png_fuzzer", "security": false, "time": 1700000000, "commit": "...",
@@ -24,6 +25,7 @@
  *	 "comment": "... markdown ...",			for an existing issue
  *	 "entries": 2,					how many targets its issue then names
  *	 "minimized": false,				the body's input can still get smaller
+ *	 "edges": "0123456789abcdef",			stands for the commits in the text
  *	 "labels": ["fuzzing", ...],
  *	 "repository": "owner/name",			of the issue
  *	 "action": "none" | "comment" | "act",		for an existing issue: "act" comments

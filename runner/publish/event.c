@@ -220,7 +220,7 @@ static const char *event_repository(const struct publish_case *k)
 }
 
 /* An issue that was filed before the crash was known to be security-relevant stays public. */
-static bool event_is_redacted(const struct publish_case *k)
+bool publish_case_redacted(const struct publish_case *k)
 {
 	const char *private = event_is_elsewhere(k) ? k->p->github->security_repository : "";
 	const char *at = event_repository(k);
@@ -238,6 +238,8 @@ static const char *event_action(const struct publish_case *k, enum publish_what 
 	/* New facts are sent, whatever the configuration says about known crashes. */
 	if (w == PUBLISH_SMALLER)
 		return names[ISSUE_ACT];
+	if (w == PUBLISH_BISECTED)
+		return names[ISSUE_COMMENT];
 	if (w == PUBLISH_PARTLY || (w == PUBLISH_FOUND && a == ISSUE_NONE))
 		a = ISSUE_COMMENT;
 	return w == PUBLISH_NEW || a >= ISSUE_COUNT ? "none" : names[a];
@@ -282,6 +284,10 @@ static int event_comment(const struct publish_case *k, const struct gathered *g,
 
 	if (w == PUBLISH_SMALLER)
 		return 0;
+	if (w == PUBLISH_BISECTED) {
+		render_bisected(&g->r, out);
+		return buf_check(out, e);
+	}
 	if (w == PUBLISH_FOUND)
 		return event_found_comment(k, g->r.redacted, out, e);
 	render_comment(&g->r, as[w], out);
@@ -327,19 +333,35 @@ static json_t *event_upload(const struct gathered *g)
 			 (json_int_t)g->r.input_bytes);
 }
 
+/* What the issue shows then, so that later news can be told from it. */
+static int event_set_shown(const struct publish_case *k, enum publish_what w,
+			   const struct render_crash *shows, json_t *j, struct err *e)
+{
+	char edges[PUBLISH_EDGES];
+	int r = 0;
+
+	publish_case_edges(k, edges);
+	if (w == PUBLISH_NEW || w == PUBLISH_FOUND)
+		r = event_set(j, "entries", json_integer((json_int_t)k->crash->n_by), e);
+	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_SMALLER))
+		r = event_set(
+		    j, "minimized",
+		    json_boolean(shows->minimized || shows->redacted || !shows->input_bytes), e);
+	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_BISECTED) && *edges && !shows->redacted)
+		r = event_set(j, "edges", json_string(edges), e);
+	return r;
+}
+
 static int event_for_github(const struct publish_case *k, enum publish_what w, json_t *j,
 			    struct err *e)
 {
-	struct gathered g = {.r = {.redacted = event_is_redacted(k)}};
+	struct gathered g = {.r = {.redacted = publish_case_redacted(k)}};
 	int r;
 
 	gather(k, k->crash, &g);
 	r = event_texts(k, &g, w, j, e);
-	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_FOUND))
-		r = event_set(j, "entries", json_integer((json_int_t)k->crash->n_by), e);
-	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_SMALLER))
-		r = event_set(j, "minimized",
-			      json_boolean(g.r.minimized || g.r.redacted || !g.r.input_bytes), e);
+	if (r == 0)
+		r = event_set_shown(k, w, &g.r, j, e);
 	if (r == 0)
 		r = event_set(j, "labels", event_labels(k->p), e);
 	if (r == 0)
@@ -364,7 +386,7 @@ int publish_preview(const struct publish *p, struct outbox *o, const struct know
 		r = publish_case_load(&k, o, e);
 	if (r < 0)
 		return r;
-	g.r.redacted = event_is_redacted(&k);
+	g.r.redacted = publish_case_redacted(&k);
 	gather(&k, c, &g);
 	g.r.upload = false; /* its URL is not known yet */
 	render_title(&g.r, title);

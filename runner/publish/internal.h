@@ -10,9 +10,10 @@ enum publish_what {
 	PUBLISH_AGAIN,
 	PUBLISH_FIXED, /* in all targets that found it */
 	PUBLISH_REGRESSED,
-	PUBLISH_FOUND,	 /* one more target found an issue's crash */
-	PUBLISH_PARTLY,	 /* fixed in some of its targets */
-	PUBLISH_SMALLER, /* its input was minimised after the issue was filed */
+	PUBLISH_FOUND,	  /* one more target found an issue's crash */
+	PUBLISH_PARTLY,	  /* fixed in some of its targets */
+	PUBLISH_SMALLER,  /* its input was minimised after the issue was filed */
+	PUBLISH_BISECTED, /* the commit with which it began or ended was found after that */
 	PUBLISH_WHAT_COUNT
 };
 
@@ -41,6 +42,12 @@ MUST_CHECK int publish_case_load(struct publish_case *k, struct outbox *o, struc
 void publish_case_done(struct publish_case *k);
 /* The number of the crash's entries that the issue names. */
 size_t publish_case_named(const struct publish_case *k);
+
+/* Stands for what is known of where the crash began and ended; "": nothing is. */
+enum { PUBLISH_EDGES = 17 };
+void publish_case_edges(const struct publish_case *k, char ret[PUBLISH_EDGES]);
+/* Whether the crash's texts show no details. */
+bool publish_case_redacted(const struct publish_case *k);
 
 /* The event of a crash (delivery.h). */
 MUST_CHECK int publish_event(const struct publish_case *k, enum publish_what w, const char *id,

@@ -19,13 +19,13 @@
 
 #define U(n) ((unsigned long long)(n))
 
-enum { DAY = 86400, SMALLER_S = 7 * DAY };
+enum { DAY = 86400, SMALLER_S = 7 * DAY, BISECTED_S = 30 * DAY };
 
 static const char *const publish_names[] = {
     [PUBLISH_NEW] = "new",	   [PUBLISH_AGAIN] = "again",
     [PUBLISH_FIXED] = "fixed",	   [PUBLISH_REGRESSED] = "regressed",
     [PUBLISH_FOUND] = "found",	   [PUBLISH_PARTLY] = "partly",
-    [PUBLISH_SMALLER] = "smaller",
+    [PUBLISH_SMALLER] = "smaller", [PUBLISH_BISECTED] = "bisected",
 };
 _Static_assert(sizeof(publish_names) / sizeof(publish_names[0]) == PUBLISH_WHAT_COUNT,
 	       "name every event");
@@ -95,12 +95,23 @@ static uint64_t case_fixed_at(const struct known_crash *c, enum ledger_state s)
 	return at;
 }
 
+void publish_case_edges(const struct publish_case *k, char ret[PUBLISH_EDGES])
+{
+	const struct known_crash *c = k->crash->by[k->crash->lead];
+	_autofree_ char *both = xasprintf("%s %s", c->culprit.commit, c->fix.commit);
+	char sum[DIGEST_SHA1_HEX] = "";
+
+	if (*c->culprit.commit || *c->fix.commit)
+		digest_sha1_hex(slice_of(both), sum);
+	snprintf(ret, PUBLISH_EDGES, "%.16s", sum);
+}
+
 /* Events that can repeat have their time in the id (of the fix or the run), or their target. */
 static void case_id(const struct publish_case *k, enum publish_what w, char out[OUTBOX_NAME])
 {
 	int n = snprintf(out, OUTBOX_NAME, "%s-%s-%s", k->place, publish_names[w], k->name);
 	const struct known_crash *c = k->crash, *of = k->hook ? k->entry : c->by[c->n_by - 1];
-	char run[OUTBOX_PART], sum[DIGEST_SHA1_HEX], *to = out + n;
+	char run[OUTBOX_PART], sum[DIGEST_SHA1_HEX], edges[PUBLISH_EDGES], *to = out + n;
 	size_t room = OUTBOX_NAME - (size_t)n;
 
 	if (n < 0 || n >= OUTBOX_NAME)
@@ -110,9 +121,12 @@ static void case_id(const struct publish_case *k, enum publish_what w, char out[
 	if (w == PUBLISH_REGRESSED)
 		snprintf(to, room, "-%llu", U(case_fixed_at(c, LEDGER_REGRESSED)));
 	digest_sha1_hex(slice_of(of->fuzzer), sum);
+	publish_case_edges(k, edges);
 	/* The first target's id has no suffix. */
 	if (w == PUBLISH_FOUND || (w == PUBLISH_NEW && k->hook && of != c->by[0]))
 		snprintf(to, room, "-%.12s", sum);
+	if (w == PUBLISH_BISECTED)
+		snprintf(to, room, "-%s", edges);
 	if (w != PUBLISH_AGAIN)
 		return;
 	outbox_name(slice_of(c->last_seen.run), run);
@@ -210,13 +224,39 @@ static bool case_issue_has_larger(const struct publish_case *k)
 	       ledger_input_open(k->p->state_dirfd, lead, LEDGER_MINIMIZED, &fd, &e) == 0;
 }
 
+/* A commit is known, and the crash, or its fix, is recent enough for a comment. */
+static bool case_is_bisected(const struct publish_case *k)
+{
+	const struct known_crash *c = k->crash;
+	char edges[PUBLISH_EDGES];
+
+	publish_case_edges(k, edges);
+	return *edges && (k->p->now < c->first_seen.time + BISECTED_S ||
+			  k->p->now < case_fixed_at(c, LEDGER_FIXED) + BISECTED_S);
+}
+
+/* The issue does not have the commit yet. */
+static bool case_issue_lacks_commit(const struct publish_case *k)
+{
+	char edges[PUBLISH_EDGES];
+
+	publish_case_edges(k, edges);
+	return strcmp(json_get_text(k->record, "edges"), edges) != 0 && !publish_case_redacted(k);
+}
+
+static bool case_wants_commit(const struct publish_case *k, struct outbox *o)
+{
+	return case_is_bisected(k) && case_issue_lacks_commit(k) &&
+	       !outbox_chain_waits(o, k->chain) && !case_was_queued(k, o, PUBLISH_BISECTED);
+}
+
 /* A quick check: false if nothing can have changed since the issue was filed. */
 static bool case_github_may_want(const struct publish_case *k)
 {
 	const struct known_crash *c = k->crash;
 
 	return !*c->issue_url || !ledger_state_open(c->state) || c->state == LEDGER_REGRESSED ||
-	       c->n_by > 1 || case_seen_in_this_run(k) || case_is_smaller(k);
+	       c->n_by > 1 || case_seen_in_this_run(k) || case_is_smaller(k) || case_is_bisected(k);
 }
 
 static bool case_came_back(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
@@ -246,10 +286,15 @@ static bool case_github_wants(const struct publish_case *k, struct outbox *o,
 		return true;
 	if (!case_has_issue(k, o))
 		return false;
-	if (c->state == LEDGER_FIXED) {
-		*ret = PUBLISH_FIXED;
-		return g->on_fixed != ISSUE_NONE && !case_was_queued(k, o, PUBLISH_FIXED);
-	}
+	*ret = PUBLISH_FIXED;
+	if (c->state == LEDGER_FIXED && g->on_fixed != ISSUE_NONE &&
+	    !case_was_queued(k, o, PUBLISH_FIXED))
+		return true;
+	*ret = PUBLISH_BISECTED;
+	if (case_wants_commit(k, o))
+		return true;
+	if (c->state == LEDGER_FIXED)
+		return false;
 	*ret = PUBLISH_PARTLY;
 	if (g->on_fixed != ISSUE_NONE && ledger_state_open(c->state) &&
 	    case_fixed_at(c, LEDGER_FIXED) > 0 && !case_was_queued(k, o, PUBLISH_PARTLY))

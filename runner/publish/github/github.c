@@ -138,10 +138,14 @@ bool work_settled(struct work *w, const char *name)
 
 static enum event_kind work_kind(const char *event)
 {
-	static const char *const names[] = {
-	    [EVENT_NEW] = "new",	[EVENT_AGAIN] = "again", [EVENT_REGRESSED] = "regressed",
-	    [EVENT_FIXED] = "fixed",	[EVENT_FOUND] = "found", [EVENT_PARTLY] = "partly",
-	    [EVENT_SMALLER] = "smaller"};
+	static const char *const names[] = {[EVENT_NEW] = "new",
+					    [EVENT_AGAIN] = "again",
+					    [EVENT_REGRESSED] = "regressed",
+					    [EVENT_FIXED] = "fixed",
+					    [EVENT_FOUND] = "found",
+					    [EVENT_PARTLY] = "partly",
+					    [EVENT_SMALLER] = "smaller",
+					    [EVENT_BISECTED] = "bisected"};
 
 	for (int i = 0; i < EVENT_OTHER; i++)
 		if (strcmp(event, names[i]) == 0)
@@ -504,18 +508,20 @@ static bool notify_existing(struct work *w)
 {
 	if (w->kind == EVENT_SMALLER)
 		return issue_edit(w);
+	if (w->kind == EVENT_BISECTED)
+		return comment_once(w);
 	return w->kind == EVENT_FIXED || w->kind == EVENT_PARTLY ? notify_fixed(w)
 								 : notify_again(w);
 }
 
-/* Files a missing issue.  Events about a fix or a smaller input, and events without a title,
- * file none. */
+/* Files a missing issue.  Events about a fix, a smaller input or a commit, and events without a
+ * title, file none. */
 static bool notify_missing(struct work *w)
 {
 	const char *title = json_string_value(json_object_get(w->d->event, "title"));
 
 	if (w->kind == EVENT_FIXED || w->kind == EVENT_PARTLY || w->kind == EVENT_SMALLER ||
-	    !title || !*title)
+	    w->kind == EVENT_BISECTED || !title || !*title)
 		return true;
 	return issue_open(w);
 }

@@ -502,7 +502,7 @@ static int record_add(json_t *record, const struct outbox_entry *t, const char *
 
 /* "entries": how many targets the issue names.  "labelled": how many it named when the label was
  * seen first.  The user who set the label knew only of these.  "minimized": whether the issue has
- * the smallest input, which is that of "target". */
+ * the smallest input, which is that of "target".  "edges": which commits the issue has. */
 static void record_note_entries(json_t *record, const json_t *event, const struct outbox_outcome *c)
 {
 	json_t *now = json_object_get(event, "entries"), *was = json_object_get(record, "entries");
@@ -513,6 +513,8 @@ static void record_note_entries(json_t *record, const json_t *event, const struc
 		json_object_set(record, "labelled", was ? was : now);
 	if (json_is_integer(now))
 		json_object_set(record, "entries", now);
+	if (json_is_string(json_object_get(event, "edges")))
+		json_object_set(record, "edges", json_object_get(event, "edges"));
 	now = json_object_get(event, "minimized");
 	if (!json_is_boolean(now) || !json_object_get(event, "target"))
 		return;

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/git.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -689,6 +690,45 @@ static const char *render_text_of(const char *s)
 	return s ? s : "";
 }
 
+/* The author and the subject are code: no reader is notified by a name in them. */
+static void render_edge(const struct render_crash *r, const char *name, const struct ledger_edge *e,
+			struct buf *out)
+{
+	_autobuf_ struct buf url = BUF_INIT(RENDER_BODY_MAX);
+
+	if (!e->commit || !*e->commit)
+		return;
+	if (r->link)
+		source_commits(r->link, &url);
+	buf_printf(out, "**%s:** ", name);
+	if (url.n > 0 && commit_ok(e->commit)) {
+		buf_printf(out, "[`%.12s`](", e->commit);
+		buf_put(out, buf_slice(&url));
+		buf_printf(out, "%s) ", e->commit);
+	} else {
+		render_code(e->commit, NAME_MAX_SHOWN, out);
+		buf_puts(out, " ");
+	}
+	render_code(e->subject, NAME_MAX_SHOWN, out);
+	buf_puts(out, " by ");
+	render_code(e->author, NAME_MAX_SHOWN, out);
+	buf_puts(out, ": ");
+	render_code(e->text, (size_t)NAME_MAX_SHOWN * 4, out);
+	buf_puts(out, "\n");
+}
+
+static void render_edges(const struct render_crash *r, struct buf *out)
+{
+	render_edge(r, "Began with", &r->crash->culprit, out);
+	render_edge(r, "Ended with", &r->crash->fix, out);
+}
+
+void render_bisected(const struct render_crash *r, struct buf *out)
+{
+	buf_puts(out, "The history of this crash was searched.\n\n");
+	render_edges(r, out);
+}
+
 static void render_facts(const struct render_crash *r, struct buf *out)
 {
 	const struct known_crash *c = r->crash;
@@ -704,6 +744,7 @@ static void render_facts(const struct render_crash *r, struct buf *out)
 	render_rate(c, out);
 	render_fact("Commit", c->first_seen.commit, out);
 	render_fact("Last commit that was fuzzed without it", render_text_of(r->clean_at), out);
+	render_edges(r, out);
 	render_seen(c, out);
 	render_fact("Crash", c->signature, out);
 	render_fact("Likely the same as", c->similar, out);

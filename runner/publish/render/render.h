@@ -88,6 +88,9 @@ void render_body(const struct render_crash *r, struct buf *out);
 enum render_event { RENDER_AGAIN, RENDER_FIXED, RENDER_REGRESSED, RENDER_PARTLY };
 void render_comment(const struct render_crash *r, enum render_event what, struct buf *out);
 
+/* For an existing issue: the commits with which the crash began and ended. */
+void render_bisected(const struct render_crash *r, struct buf *out);
+
 /* r->crash: the entry of the target that also found it; c: the crash. */
 void render_found(const struct render_crash *r, const struct known_crash *c, struct buf *out);
 

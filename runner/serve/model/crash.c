@@ -216,6 +216,24 @@ static json_t *model_crash_alike(const struct ledger *l, const struct known_cras
 	return all;
 }
 
+/* The commit with which it began or ended; null: it was not searched. */
+static json_t *edge_part(const struct ledger_edge *e)
+{
+	_autojson_ json_t *m = json_object();
+
+	if (!*e->kind)
+		return json_null();
+	make_text(m, "kind", e->kind);
+	make_text(m, "commit", e->commit);
+	make_text(m, "before", e->before);
+	make_number(m, "commits", e->commits);
+	make_text(m, "author", e->author);
+	make_text(m, "subject", e->subject);
+	make_time(m, "time", e->time);
+	make_text(m, "text", e->text);
+	return take_ptr(&m);
+}
+
 static json_t *details(struct serve_site *s, const struct ledger *l, const struct known_crash *c)
 {
 	_autojson_ json_t *m = json_object();
@@ -242,6 +260,8 @@ static json_t *details(struct serve_site *s, const struct ledger *l, const struc
 	make_text(m, "last_commit", c->last_seen.commit);
 	make_text(m, "fixed_commit", c->fixed.commit);
 	make_time(m, "fixed_at", c->fixed.time);
+	make_set(m, "culprit", edge_part(&c->culprit));
+	make_set(m, "fix", edge_part(&c->fix));
 	make_set(m, "runs", runs_of(s, c));
 	return take_ptr(&m);
 }

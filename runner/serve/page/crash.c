@@ -214,6 +214,26 @@ static void merged(struct page *p, const json_t *c)
 	html_close(&p->h);
 }
 
+/* The commit with which it began or ended, and what is certain. */
+static void edge(struct page *p, const char *name, const json_t *e)
+{
+	const char *commit = field_text(e, "commit"), *text = field_text(e, "text");
+
+	if (!text)
+		return;
+	page_fact(p, name);
+	if (commit) {
+		html_element(&p->h, "code", NULL, commit);
+		html_text(&p->h, " ");
+		html_text(&p->h, field_text(e, "subject"));
+		html_text(&p->h, " (");
+		html_text(&p->h, field_text(e, "author"));
+		html_text(&p->h, "): ");
+	}
+	html_text(&p->h, text);
+	html_close(&p->h);
+}
+
 static void page_crash_facts(struct page *p, const json_t *m, const json_t *row)
 {
 	const json_t *c = field_object(m, "crash");
@@ -234,6 +254,8 @@ static void page_crash_facts(struct page *p, const json_t *m, const json_t *row)
 			field_text(c, "first_commit"));
 	page_crash_seen(p, "Last seen", field_text(row, "last_seen"), field_text(c, "last_commit"));
 	page_crash_seen(p, "Fixed", field_text(c, "fixed_at"), field_text(c, "fixed_commit"));
+	edge(p, "Began with", field_object(c, "culprit"));
+	edge(p, "Ended with", field_object(c, "fix"));
 	input(p, "Input", m, "crash_file", "input_bytes", "input");
 	input(p, "Minimised", m, "minimized", "minimized_bytes", "minimized");
 	if (field_text(m, "seed")) {

@@ -473,6 +473,61 @@ static void test_smaller(void **state)
 	queue(0);
 }
 
+/* The commit that bisection finds is a comment, once; an issue that is filed later has it. */
+static void test_bisected(void **state)
+{
+	_autojson_ json_t *j = NULL;
+	struct crash_edge began = {.kind = "commit",
+				   .commit = "0123456789012345678901234567890123456789",
+				   .author = "Some @one",
+				   .subject = "breaks #1 <b>",
+				   .text = "0123456789ab fails, and its parent does not",
+				   .commits = 1};
+	struct crash_sighting s = {.signature = A, .target = "t", .run = "r1", .time = T0};
+	struct ledger_noted n;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);
+	queue(3);
+	all_done(T0);
+	open_box();
+	queue(0);
+	assert_int_equal(ledger_edge(ledger, A, "t", false, &began, &e), 0);
+	queue(1);
+	j = event_of(outbox_at(box, 0)->id);
+	assert_string_equal(str(j, "event"), "bisected");
+	assert_string_equal(str(j, "action"), "comment");
+	assert_non_null(strstr(str(j, "comment"), "`breaks #1 <b>` by `Some @one`"));
+	assert_non_null(strstr(str(j, "comment"), "0123456789012345678901234567890123456789"));
+	all_done(T0);
+	open_box();
+	queue(0);
+
+	s.signature = B; /* another crash, known before its issue is filed */
+	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);
+	assert_int_equal(ledger_edge(ledger, B, "t", false, &began, &e), 0);
+	queue(3);
+	json_decref(take_ptr(&j));
+	j = event_of("github-new-" B);
+	assert_non_null(strstr(str(j, "body"), "**Began with:** "));
+	all_done(T0);
+	open_box();
+	queue(0);
+	began.commit = "1111111111111111111111111111111111111111"; /* searched again */
+	assert_int_equal(ledger_edge(ledger, B, "t", false, &began, &e), 0);
+	queue(1);
+
+	s.signature = C; /* a secret stays one */
+	s.security = true;
+	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);
+	queue(3);
+	all_done(T0);
+	open_box();
+	assert_int_equal(ledger_edge(ledger, C, "t", false, &began, &e), 0);
+	queue(0);
+}
+
 static void test_notes(void **state)
 {
 	const struct publish_note failed = {.kind = PUBLISH_RUN_FAILED, .run = "r1", .text = "no"};
@@ -500,7 +555,8 @@ static const struct CMUnitTest tests[] = {
     WITH(test_known),	     WITH(test_security),
     WITH(test_per_day),	     WITH(test_per_target),
     WITH(test_many),	     WITH(test_input),
-    WITH(test_smaller),	     WITH(test_notes),
+    WITH(test_smaller),	     WITH(test_bisected),
+    WITH(test_notes),
 };
 
 UNIT_MAIN(tests)

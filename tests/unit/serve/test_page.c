@@ -72,8 +72,10 @@ static const struct {
      "],\"merged_into\":\"m\",\"variants\":[{\"signature\":\"v\","
      "\"href\":\"crashes/v.html\"}],\"input_bytes\":120,"
      "\"crash_file\":\"c\",\"minimized\":\"m\",\"minimized_bytes\":8,\"first_commit\":\"5f\","
-     "\"fixed_commit\":\"5f\",\"fixed_at\":\"2026-11-22T19:30:00Z\",\"runs\":[" RUN
-     "]},\"targets\":[" TARGET "],\"reproduce\":\"fuzzcell\",\"report\":\"==1==\","
+     "\"fixed_commit\":\"5f\",\"fixed_at\":\"2026-11-22T19:30:00Z\","
+     "\"culprit\":{\"kind\":\"commit\",\"commit\":\"5f\",\"author\":\"a\",\"subject\":\"s\","
+     "\"text\":\"5f fails\"},\"fix\":{\"kind\":\"none\",\"text\":\"5f does not fail\"},"
+     "\"runs\":[" RUN "]},\"targets\":[" TARGET "],\"reproduce\":\"fuzzcell\",\"report\":\"==1==\","
      "\"report_cut\":true}"},
     {"run", page_run,
      "{\"row\":" RUN ",\"version\":\"1\",\"cgroup_layout\":\"unified\",\"own_cpu_seconds\":1,"
