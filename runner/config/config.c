@@ -391,6 +391,11 @@ const struct serve_config *config_serve(const struct config *c)
 	return &c->serve;
 }
 
+const struct bisect_config *config_bisect(const struct config *c)
+{
+	return &c->bisect;
+}
+
 const struct webhook_config *config_webhooks(const struct config *c, size_t *ret_n)
 {
 	*ret_n = c->n_webhooks;

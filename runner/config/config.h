@@ -205,6 +205,12 @@ struct serve_config {
 	enum downloads_mode downloads;
 };
 
+/* Bisection of new crashes by itself, after runs. */
+struct bisect_config {
+	uint64_t daily_us; /* time for it in a day; 0: off */
+	uint64_t cache;	   /* bytes of built targets of other commits that are kept */
+};
+
 struct config;
 
 /* path NULL: the built-in values, without any discovery.  Reads the project.yaml of each source of
@@ -223,6 +229,7 @@ const struct git_config *config_git(const struct config *c);
 const struct github_config *config_github(const struct config *c);
 const struct outbox_config *config_outbox(const struct config *c);
 const struct serve_config *config_serve(const struct config *c);
+const struct bisect_config *config_bisect(const struct config *c);
 const struct webhook_config *config_webhooks(const struct config *c, size_t *ret_n);
 bool config_best_effort(const struct config *c);
 /* NULL if unset. */

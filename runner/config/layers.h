@@ -34,7 +34,16 @@ struct override {
 	char *text;
 };
 
-enum { PART_RUN, PART_TRIGGER, PART_GIT, PART_GITHUB, PART_OUTBOX, PART_SERVE, PART_COUNT };
+enum {
+	PART_RUN,
+	PART_TRIGGER,
+	PART_GIT,
+	PART_GITHUB,
+	PART_OUTBOX,
+	PART_SERVE,
+	PART_BISECT,
+	PART_COUNT
+};
 
 struct config {
 	char *name, *dir, *cwd;
@@ -54,6 +63,7 @@ struct config {
 	struct github_config github;
 	struct outbox_config outbox;
 	struct serve_config serve;
+	struct bisect_config bisect;
 	struct origin part_from[PART_COUNT][SCHEMA_MAX_KEYS];
 	struct config_source *sources;
 	size_t n_sources;

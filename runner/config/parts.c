@@ -19,6 +19,7 @@ const struct part config_parts[PART_COUNT] = {
     [PART_GITHUB] = {"github", &schema_github, offsetof(struct config, github)},
     [PART_OUTBOX] = {"outbox", &schema_outbox, offsetof(struct config, outbox)},
     [PART_SERVE] = {"serve", &schema_serve, offsetof(struct config, serve)},
+    [PART_BISECT] = {"bisect", &schema_bisect, offsetof(struct config, bisect)},
 };
 
 void parts_presets(struct config *c)

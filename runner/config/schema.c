@@ -163,6 +163,7 @@ static const struct key root_keys[] = {
     {"webhooks", VALUE_SECTION, .help = "list of webhooks that get notifications"},
     {"outbox", VALUE_SECTION, .help = "delivery of notifications: alarm, retries, silent targets"},
     {"serve", VALUE_SECTION, .help = "the dashboard"},
+    {"bisect", VALUE_SECTION, .help = "which commit made a crash"},
     {"defaults", VALUE_SECTION, .help = "values for every target"},
     {"targets", VALUE_SECTION, .help = "glob over target names: values for those that match"},
 };
@@ -498,6 +499,16 @@ static const struct key serve_keys[] = {
 };
 #undef AT
 
+#define AT(member) .offset = offsetof(struct bisect_config, member)
+static const struct key bisect_keys[] = {
+    {"daily", VALUE_TIME, AT(daily_us), .preset = "1h", .word = "off", .min = SEC, .max = DAY,
+     .help = "time in a day to find the commits of new crashes after a run; without "
+	     "trigger.repository it is off"},
+    {"cache", VALUE_SIZE, AT(cache), .preset = "4GiB", .min = MIB, .max = 16 * TIB,
+     .help = "built targets of other commits that are kept"},
+};
+#undef AT
+
 /* --- all ------------------------------------------------------------------------ */
 
 _Static_assert(COUNT(github_keys) <= SCHEMA_MAX_KEYS, "raise SCHEMA_MAX_KEYS");
@@ -513,6 +524,7 @@ const struct schema schema_github = {"in \"github\"", github_keys, COUNT(github_
 const struct schema schema_webhook = {"in \"webhooks\"", webhook_keys, COUNT(webhook_keys)};
 const struct schema schema_outbox = {"in \"outbox\"", outbox_keys, COUNT(outbox_keys)};
 const struct schema schema_serve = {"in \"serve\"", serve_keys, COUNT(serve_keys)};
+const struct schema schema_bisect = {"in \"bisect\"", bisect_keys, COUNT(bisect_keys)};
 
 const char *schema_type_name(enum value_type t)
 {

@@ -82,6 +82,7 @@ extern const struct schema schema_github;  /* struct github_config */
 extern const struct schema schema_webhook; /* struct webhook_config */
 extern const struct schema schema_outbox;  /* struct outbox_config */
 extern const struct schema schema_serve;   /* struct serve_config */
+extern const struct schema schema_bisect;  /* struct bisect_config */
 
 /* The key with this name inside prefix ("" or "plateau."); NULL: no such key. */
 const struct key *schema_find(const struct schema *s, const char *prefix, struct slice name);

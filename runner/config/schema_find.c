@@ -113,6 +113,7 @@ static const char *home_of(struct slice name)
 	    {&schema_trigger, "", NULL}, {&schema_trigger, "quiet.", "in \"quiet\""},
 	    {&schema_git, "", NULL},	 {&schema_github, "", NULL},
 	    {&schema_outbox, "", NULL},	 {&schema_serve, "", NULL},
+	    {&schema_bisect, "", NULL},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

@@ -308,6 +308,22 @@ int shelf_note(int state_dirfd, const struct shelf_key *k, enum shelf_kind kind,
 	return put(state_dirfd, k, NULL, NULL, j, e);
 }
 
+int shelf_forget(int state_dirfd, const struct shelf_key *k, struct err *e)
+{
+	const struct shelf_key whole = {k->commit, k->how, NULL};
+	_autoclose_ int shelf = -1;
+	char name[2][NAME_MAX + 1];
+	int r = item_name(k, name[0], e);
+
+	if (r == 0)
+		r = item_name(&whole, name[1], e);
+	if (r == 0)
+		r = open_shelf(state_dirfd, &shelf, e);
+	for (size_t i = 0; r == 0 && i < 2; i++)
+		r = fs_remove_tree(shelf, name[i], e);
+	return r;
+}
+
 /* --- its size ---------------------------------------------------------------- */
 
 struct shelf_use {
@@ -340,8 +356,8 @@ static int by_use(const void *a, const void *b)
 static int count_item(struct shelf_uses *u, int shelf, const char *name, struct err *e)
 {
 	_autoclose_ int fd = -1;
-	struct fs_usage all;
-	struct stat st;
+	struct fs_usage all = {0};
+	struct stat st = {.st_size = 0};
 	int r = fs_open_dir(shelf, name, &fd, e);
 
 	if (r == 0 && fstat(fd, &st) < 0)
@@ -381,7 +397,7 @@ int shelf_trim(int state_dirfd, uint64_t max_bytes, struct err *e)
 		r = err_sys(e, "list '" SHELF_DIR "'");
 	if (u.n > 0)
 		qsort(u.v, u.n, sizeof(*u.v), by_use);
-	for (size_t i = 0; r == 0 && u.bytes > max_bytes && i < u.n; i++) {
+	for (size_t i = 0; r == 0 && u.bytes > max_bytes && i + 1 < u.n; i++) {
 		r = fs_remove_tree(shelf, u.v[i].name, e);
 		u.bytes -= u.v[i].bytes;
 	}

@@ -49,7 +49,9 @@ MUST_CHECK int shelf_keep(int state_dirfd, const struct shelf_key *k, const stru
 /* Notes why a target is not there; SHELF_UNBUILT with k->target NULL: no target is. */
 MUST_CHECK int shelf_note(int state_dirfd, const struct shelf_key *k, enum shelf_kind kind,
 			  const char *why, struct err *e);
-/* Removes items until all of them take at most max_bytes. */
+/* Removes the item of the target, and that of the whole build. */
+MUST_CHECK int shelf_forget(int state_dirfd, const struct shelf_key *k, struct err *e);
+/* Removes items until all of them take at most max_bytes, but not the one used last. */
 MUST_CHECK int shelf_trim(int state_dirfd, uint64_t max_bytes, struct err *e);
 
 #endif

@@ -301,7 +301,7 @@ static void put_text(struct slice text, char out[REVISION_TEXT])
 	free(copy);
 }
 
-int revision_describe(const struct revision_tree *t, const char *commit, struct revision_info *ret,
+int revision_describe(struct revision_tree *t, const char *commit, struct revision_info *ret,
 		      struct err *e)
 {
 	const char *const args[] = {"show",
@@ -314,9 +314,11 @@ int revision_describe(const struct revision_tree *t, const char *commit, struct 
 				    NULL};
 	_autofree_ char *answer = NULL;
 	struct slice rest, line, word;
-	int r = git_ask(&t->source, args, &answer, e);
+	int r = git_limit(&t->source, t->limits, e);
 
 	*ret = (struct revision_info){.time = 0};
+	if (r == 0)
+		r = git_ask(&t->source, args, &answer, e);
 	if (r < 0)
 		return r;
 	rest = slice_of(answer);
@@ -356,9 +358,12 @@ static void remove_tree(const struct revision_tree *t)
 
 void revision_close(struct revision_tree *t)
 {
+	struct err ignored;
+
 	if (!t)
 		return;
-	remove_tree(t);
+	if (git_limit(&t->source, t->limits, &ignored) == 0)
+		remove_tree(t);
 	(void)rmdir(t->parent); /* allow: another tree may be in it */
 	git_done(&t->source);
 	free(t->path);
@@ -506,8 +511,10 @@ static int checkout_tree(const struct revision_tree *t, const char *source, cons
 
 int revision_checkout(struct revision_tree *t, const char *commit, struct err *e)
 {
-	int r = checkout_tree(t, t->source.top, t->path, commit, 0, e);
+	int r = git_limit(&t->source, t->limits, e); /* a build had the group meanwhile */
 
+	if (r == 0)
+		r = checkout_tree(t, t->source.top, t->path, commit, 0, e);
 	/* A killed checkout or a build may have left anything. */
 	if (r < 0 && r != -EINTR) {
 		remove_tree(t);

@@ -57,7 +57,7 @@ struct revision_info {
 	uint64_t time;					    /* Unix seconds of the commit */
 	unsigned parents;
 };
-MUST_CHECK int revision_describe(const struct revision_tree *t, const char *commit,
+MUST_CHECK int revision_describe(struct revision_tree *t, const char *commit,
 				 struct revision_info *ret, struct err *e);
 
 /* Brings the work tree to the commit, without any other file in it, and its submodules. Their

@@ -36,8 +36,16 @@ static int cells_make_dir(struct cells *c, struct err *e)
 	return fs_open_dir(state, DIR_NAME, &c->dirfd, e);
 }
 
-/* The symbolizer gets what the target's memory limit leaves of the machine's memory, at most its
- * configured limit. The number of cells is such that all of the largest size fit into memory. */
+void cells_fit(const struct cells *c, struct target_config *io)
+{
+	const struct machine *m = &c->session->machine;
+	uint64_t left = m->memory > io->memory ? m->memory - io->memory : 0;
+
+	if (io->symbolizer_memory > left)
+		io->symbolizer_memory = left;
+}
+
+/* The number of cells is such that all of the largest size fit into memory. */
 static int fit_workers(struct cells *c)
 {
 	const struct machine *m = &c->session->machine;
@@ -50,10 +58,8 @@ static int fit_workers(struct cells *c)
 		return r;
 	for (size_t i = 0; i < p->n; i++) {
 		struct target_config *t = &p->v[i].cfg;
-		uint64_t left = m->memory > t->memory ? m->memory - t->memory : 0;
 
-		if (t->symbolizer_memory > left)
-			t->symbolizer_memory = left;
+		cells_fit(c, t);
 		if (t->memory + t->symbolizer_memory > largest)
 			largest = t->memory + t->symbolizer_memory;
 	}

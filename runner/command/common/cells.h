@@ -27,6 +27,9 @@ struct cells {
 
 /* After session_open().  name begins the cells' names. */
 int cells_open(struct cells *c, struct session *s, const char *name);
+/* Limits the symbolizer's memory to what the target's own limit leaves of the machine's. For
+ * targets that are not in the session's plan; cells_open() has done it for the others. */
+void cells_fit(const struct cells *c, struct target_config *io);
 /* Copies a user's file into the directory, where cells can read it. */
 int cells_copy(struct cells *c, const char *from, char out[PATH_MAX]);
 /* Runs the loop until loop_stop(). Call it only once. The first ^C calls stop, which must end all

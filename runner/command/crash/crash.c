@@ -422,6 +422,33 @@ int crash_subject(struct session *s, const char *text, const char *target, bool 
 	return r;
 }
 
+int crash_subject_known(struct session *s, const char *text, const char *target,
+			struct crash_subject *ret)
+{
+	const struct known_crash *c = NULL;
+	char sig[CRASH_LINE], name[CRASH_LINE];
+	int r = session_load(s);
+
+	*ret = (struct crash_subject){.target = target};
+	if (r == EXIT_DONE)
+		r = session_read(s);
+	if (r == EXIT_DONE)
+		r = crash_ledger(s->state, &ret->ledger);
+	if (r == EXIT_DONE)
+		r = crash_find(ret->ledger, text, &c);
+	if (r == EXIT_DONE && c) {
+		ret->entry = target ? ledger_entry(c, target) : c->by[c->lead];
+		ret->crash = c;
+		if (!ret->entry || !*ret->entry->crash_file)
+			r = fail(EXIT_USAGE, "crash %s: no input of %s was kept",
+				 crash_line(c->signature, sig),
+				 target ? crash_line(target, name) : "it");
+	}
+	state_close(s->state);
+	s->state = NULL;
+	return r;
+}
+
 /* --- the subcommands ------------------------------------------------------- */
 
 static const struct command subcommands[] = {
@@ -430,6 +457,7 @@ static const struct command subcommands[] = {
     {"show", "CRASH", "show all facts about a crash, and its report", command_crash_show},
     {"reproduce", "CRASH|FILE", "run its input in a cell, or print the command",
      command_crash_reproduce},
+    {"bisect", "CRASH", "find the commit with which it began, or ended", command_crash_bisect},
     {"minimize", "CRASH", "minimise its input", command_crash_minimize},
     {"triage", "", "triage the artifacts that wait", command_crash_triage},
     {"ignore", "CRASH", "stop counting it", command_crash_ignore},

@@ -13,6 +13,7 @@ int command_crash_parse(int argc, char **argv);
 int command_crash_list(int argc, char **argv);
 int command_crash_show(int argc, char **argv);
 int command_crash_reproduce(int argc, char **argv);
+int command_crash_bisect(int argc, char **argv);
 int command_crash_minimize(int argc, char **argv);
 int command_crash_triage(int argc, char **argv);
 int command_crash_ignore(int argc, char **argv);
@@ -23,6 +24,11 @@ int command_crash_export(int argc, char **argv);
 int command_crash_issue(int argc, char **argv);
 
 enum { CRASH_NOT_THERE = 1 };
+
+/* Bisects the crashes that were not searched yet, one after the other, as after a run.  c: the
+ * paths that a user gave; borrowed.  time_us 0: what bisect.daily leaves today.  Prints the
+ * answers, and returns an exit status. */
+int crash_bisect_pending(const struct common *c, uint64_t time_us);
 
 /* Shared by the subcommands. Functions that return an exit status have printed the error. */
 
@@ -49,6 +55,10 @@ struct crash_subject {
  * one target. Opens the state for reading, and closes it. */
 int crash_subject(struct session *s, const char *text, const char *target, bool original,
 		  struct crash_subject *ret);
+/* The same for a crash, without finding the target: it may be there no more. ret->path and the plan
+ * are not set. */
+int crash_subject_known(struct session *s, const char *text, const char *target,
+			struct crash_subject *ret);
 void crash_subject_done(struct crash_subject *c);
 
 /* --- json --- */

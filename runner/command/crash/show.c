@@ -167,12 +167,27 @@ static void crash_show_print_origin(const struct state *s, const struct known_cr
 	crash_show_field("build", json_get_text(meta, "build"));
 }
 
+/* "began with   4f2a... subject (author)", and what is certain. */
+static void edge_field(const char *name, const struct ledger_edge *e)
+{
+	char commit[CRASH_LINE], subject[CRASH_LINE], author[CRASH_LINE], text[CRASH_LINE];
+
+	if (!*e->kind)
+		return;
+	if (*e->commit)
+		printf("  %-13s %s %s (%s)\n", name, crash_line(e->commit, commit),
+		       crash_line(e->subject, subject), crash_line(e->author, author));
+	printf("  %-13s %s\n", *e->commit ? "" : name, crash_line(e->text, text));
+}
+
 /* Prints the entry of each target. */
 static void print_own(const struct state *s, const struct ledger *l, const struct known_crash *c,
 		      const struct known_crash *entry)
 {
 	print_rate(entry);
 	print_fix(l, c, entry);
+	edge_field("began with", &entry->culprit);
+	edge_field("ended with", &entry->fix);
 	crash_show_print_origin(s, entry);
 	for (enum ledger_input i = 0; i < LEDGER_INPUT_COUNT; i++)
 		input_field(s, entry, i);

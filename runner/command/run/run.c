@@ -40,6 +40,7 @@ struct run_args {
 	bool dry_run, fail_on_crash, plain, build, no_build, continuous, json;
 	json_t *answer;
 	bool broken; /* a build failed, so some targets may not be fuzzed */
+	bool ended;  /* by itself, with all results saved */
 };
 
 #define AT(member) OPTION_AT(struct run_args, member)
@@ -414,6 +415,7 @@ static int run_and_notify(struct run_args *a, struct run_opts *o, bool *ret_keep
 	if (save_books(o->books, s) != EXIT_DONE)
 		r = EXIT_INTERNAL;
 	books_close(o->books);
+	a->ended = !interrupted && !*ret_keep;
 	return note_done(a, interrupted || *ret_keep, r);
 }
 
@@ -483,12 +485,16 @@ int command_run(int argc, char **argv)
 	struct run_args a = {0};
 	int at = options_parse(argc, argv, "run [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
+	struct common paths;
+	bool bisects;
 	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "run: unexpected '%s'", argv[at]);
+	paths = (struct common){.config_path = a.session.common.config_path,
+				.state_dir = a.session.common.state_dir};
 	if (a.continuous && a.each)
 		return fail(EXIT_USAGE,
 			    "--max-fuzzer-time: with --continuous, no target ends by time; "
@@ -506,6 +512,12 @@ int command_run(int argc, char **argv)
 		session_remember(&a.session);
 		r = run_fuzz(&a);
 	}
+	bisects = a.ended && r != EXIT_INTERNAL && r != EXIT_MACHINE &&
+		  config_bisect(a.session.common.config)->daily_us > 0 &&
+		  config_trigger(a.session.common.config)->repository;
 	session_close(&a.session);
+	/* The run's own status counts; what could not be searched is printed. */
+	if (bisects)
+		(void)crash_bisect_pending(&paths, 0);
 	return answer_end(begun, a.answer, r);
 }

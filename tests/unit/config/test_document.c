@@ -25,6 +25,7 @@ static const struct {
     {&schema_webhook, "webhooks[]."},
     {&schema_outbox, "outbox."},
     {&schema_serve, "serve."},
+    {&schema_bisect, "bisect."},
 };
 
 /* From the root of the repository, where `make unit` runs. */

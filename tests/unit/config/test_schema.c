@@ -5,8 +5,8 @@
 #include "runner/config/value.h"
 
 static const struct schema *const all[] = {
-    &schema_root, &schema_run,	  &schema_source,  &schema_target, &schema_trigger,
-    &schema_git,  &schema_github, &schema_webhook, &schema_outbox, &schema_serve};
+    &schema_root,   &schema_run,     &schema_source, &schema_target, &schema_trigger, &schema_git,
+    &schema_github, &schema_webhook, &schema_outbox, &schema_serve,  &schema_bisect};
 
 /* A preset is a value that a user could write; names fit the hints' buffers. */
 static void test_tables_are_sound(void **state)

@@ -153,7 +153,9 @@ static void test_trim(void **state)
 	assert_int_equal(shelf_trim(dir.fd, 50000, &e), 0);
 	assert_int_equal(load(&a_png), -ENOENT);
 	assert_int_equal(load(&b_png), 0);
-	assert_int_equal(shelf_trim(dir.fd, 0, &e), 0);
+	assert_int_equal(shelf_trim(dir.fd, 0, &e), 0); /* it is in use */
+	assert_int_equal(load(&b_png), 0);
+	assert_int_equal(shelf_forget(dir.fd, &b_png, &e), 0);
 	assert_int_equal(load(&b_png), -ENOENT);
 }
 
