@@ -35,6 +35,7 @@ int command_run(int argc, char **argv);
 int command_build(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_config(int argc, char **argv);
+int command_ci(int argc, char **argv);
 int command_coverage(int argc, char **argv);
 int command_crash(int argc, char **argv);
 int command_regress(int argc, char **argv);
@@ -127,11 +128,11 @@ struct common {
 		"targets", "DIR", "fuzz the targets in this output directory or manifest", \
 		    OPTION_AT(type, common.targets_dir)                                    \
 	}
-#define COMMON_OPTIONS(type, common)                                   \
-	STATE_OPTIONS(type, common), TARGETS_OPTION(type, common),     \
-	{                                                              \
-		"filter", "GLOB", "only targets with a matching name", \
-		    OPTION_AT(type, common.filter)                     \
+#define COMMON_OPTIONS(type, common)                                                 \
+	STATE_OPTIONS(type, common), TARGETS_OPTION(type, common),                   \
+	{                                                                            \
+		"filter", "GLOB", "only targets with a matching name; several: A,B", \
+		    OPTION_AT(type, common.filter)                                   \
 	}
 /* NOLINTEND(bugprone-macro-parentheses) */
 

@@ -18,6 +18,7 @@ const struct command commands[] = {
      command_coverage},
     {"crash", "SUBCOMMAND [OPTION]...", "show, reproduce and manage crashes", command_crash},
     {"regress", "[OPTION]...", "run known inputs without fuzzing", command_regress},
+    {"ci", "[OPTION]...", "judge a change: what it breaks, what it fixes", command_ci},
     {"status", "[TARGET]", "show the active run and its targets", command_status},
     {"stop", "[TARGET]", "stop the active run, or one of its targets", command_stop},
     {"start", "TARGET", "fuzz a stopped target again, next", command_start},

@@ -292,6 +292,44 @@ int revision_list(const struct revision_tree *t, const char *newest, const char 
 	return 0;
 }
 
+int revision_fork(const struct revision_tree *t, const char *a, const char *b, char ret[COMMIT_MAX],
+		  struct err *e)
+{
+	const char *const args[] = {"merge-base", a, b, NULL};
+	_autofree_ char *answer = NULL;
+	int r = git_ask(&t->source, args, &answer, e);
+
+	if (r < 0)
+		return r;
+	if (!commit_ok(answer))
+		return err_set(e, ENOENT,
+			       "%.12s and %.12s have no common commit here (a shallow clone needs "
+			       "git fetch --unshallow)",
+			       a, b);
+	snprintf(ret, COMMIT_MAX, "%s", answer);
+	return 0;
+}
+
+int revision_diff(const struct revision_tree *t, const char *from, const char *to, struct buf *out,
+		  struct err *e)
+{
+	const char *const args[] = {"diff",
+				    "--unified=0",
+				    "--no-color",
+				    "--no-ext-diff",
+				    "--no-textconv",
+				    "--no-prefix",
+				    "--ignore-submodules",
+				    "--end-of-options",
+				    from,
+				    to,
+				    "--",
+				    NULL};
+	int r = git_run(&t->source, args, out, e);
+
+	return r < 0 ? r : 0;
+}
+
 static void put_text(struct slice text, char out[REVISION_TEXT])
 {
 	char shown[ESCAPE_MAX];
@@ -317,10 +355,8 @@ int revision_describe(struct revision_tree *t, const char *commit, struct revisi
 	int r = git_limit(&t->source, t->limits, e);
 
 	*ret = (struct revision_info){.time = 0};
-	if (r == 0)
-		r = git_ask(&t->source, args, &answer, e);
-	if (r < 0)
-		return r;
+	if (r < 0 || git_ask(&t->source, args, &answer, e) < 0)
+		return err_code(e);
 	rest = slice_of(answer);
 	if (scan_line(&rest, &line))
 		(void)scan_u64(&line, 10, INT64_MAX, &ret->time);

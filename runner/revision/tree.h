@@ -52,6 +52,15 @@ void revision_row_done(struct revision_row *r);
 MUST_CHECK int revision_list(const struct revision_tree *t, const char *newest, const char *oldest,
 			     struct revision_row *ret, struct err *e);
 
+/* The newest commit that is in both histories (git-merge-base(1)).  -ENOENT: there is none, or the
+ * history is shallow. */
+MUST_CHECK int revision_fork(const struct revision_tree *t, const char *a, const char *b,
+			     char ret[COMMIT_MAX], struct err *e);
+/* What changed from one commit to another, for diff_parse() (runner/ci/diff.h). */
+enum { REVISION_DIFF_MAX = 256 << 20 };
+MUST_CHECK int revision_diff(const struct revision_tree *t, const char *from, const char *to,
+			     struct buf *out, struct err *e);
+
 struct revision_info {
 	char author[REVISION_TEXT], subject[REVISION_TEXT]; /* printable UTF-8, may be cut */
 	uint64_t time;					    /* Unix seconds of the commit */

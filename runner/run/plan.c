@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/run/plan.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "runner/targets/variants.h"
@@ -16,6 +17,8 @@ static int by_order(const void *a, const void *b)
 
 	if (x->cfg.priority != y->cfg.priority)
 		return x->cfg.priority > y->cfg.priority ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
 	if (x->target->size != y->target->size)
 		return x->target->size < y->target->size ? -1 : 1;
 	return strcmp(x->target->name, y->target->name);
@@ -69,10 +72,23 @@ static int plan_add_target(struct plan *p, const struct config *c, const struct 
 		p->disabled++;
 		return 0;
 	}
-	p->v[p->n++] = (struct plan_entry){t, cfg, xcalloc(t->n_variants + 1, sizeof(cfg))};
+	p->v[p->n++] = (struct plan_entry){
+	    .target = t, .cfg = cfg, .variants = xcalloc(t->n_variants + 1, sizeof(cfg))};
 	for (size_t i = 0; r == 0 && i < t->n_variants; i++)
 		r = plan_resolve(c, &t->variants[i], &p->v[p->n - 1].variants[i], e);
 	return r;
+}
+
+/* Which of the globs with commas between them matches the name first, from 1; 0: none does. */
+static size_t filter_rank(const char *filter, const char *name)
+{
+	_autofree_ char *copy = xstrdup(filter);
+	char *rest = copy, *glob;
+
+	for (size_t i = 1; (glob = strsep(&rest, ",")); i++)
+		if (fnmatch(glob, name, 0) == 0)
+			return i;
+	return 0;
 }
 
 int plan_make(const struct config *c, const struct target_list *l, const char *filter,
@@ -81,9 +97,14 @@ int plan_make(const struct config *c, const struct target_list *l, const char *f
 	struct plan p = {.v = xcalloc(l->n, sizeof(*p.v))};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < l->n; i++)
-		if (!filter || fnmatch(filter, l->v[i].name, 0) == 0)
+	for (size_t i = 0; r == 0 && i < l->n; i++) {
+		size_t rank = filter ? filter_rank(filter, l->v[i].name) : 1, n = p.n;
+
+		if (rank)
 			r = plan_add_target(&p, c, &l->v[i], e);
+		if (p.n > n)
+			p.v[n].rank = rank;
+	}
 	if (r < 0) {
 		plan_done(&p);
 		return r;

@@ -10,6 +10,7 @@ struct plan_entry {
 	const struct target *target;
 	struct target_config cfg;
 	struct target_config *variants; /* of each of target->variants; owned */
+	size_t rank;			/* which glob of the filter it matches first */
 };
 struct plan {
 	struct plan_entry *v;
@@ -17,8 +18,9 @@ struct plan {
 	size_t disabled;
 };
 
-/* filter: a glob for names; NULL: all targets.  The order is priority, then the size of the binary
- * (smallest first), then the name.  An error names the target. */
+/* filter: globs for names with commas between them; NULL: all targets.  The order is priority, then
+ * the first glob that matches, then the size of the binary (smallest first), then the name.  An
+ * error names the target. */
 MUST_CHECK int plan_make(const struct config *c, const struct target_list *l, const char *filter,
 			 struct plan *ret, struct err *e);
 /* The plan of one build alone, which may be another build than a main build. */

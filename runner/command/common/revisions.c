@@ -56,6 +56,11 @@ static int choose_source(struct session *s, const char *target, const struct con
 	if (wanted == 0)
 		return fail(EXIT_USAGE, "no source has a \"build\": fuzzcell cannot build other "
 					"commits (docs/bisection.md)");
+	for (size_t i = 0; !target && i < n; i++)
+		if (build_wanted(&v[i])) {
+			*ret = &v[i];
+			return EXIT_DONE;
+		}
 	for (size_t i = 0; wanted > 1 && i < n; i++)
 		if (build_wanted(&v[i]) && source_has(s, &v[i], i, target)) {
 			*ret = &v[i];
@@ -112,6 +117,7 @@ int revisions_open(struct revisions *r, struct session *s, const char *target)
 	int x;
 
 	r->session = s;
+	r->kept_max = config_bisect(s->common.config)->cache;
 	x = choose_source(s, target, &r->source);
 	if (x != EXIT_DONE || !r->source)
 		return x;
@@ -223,7 +229,7 @@ int revisions_target(struct revisions *r, const char *commit, const char *target
 		x = build_commit(r, commit, target, e);
 	if (x == 0)
 		x = shelf_load(s->dirfd, s->path, &k, ret, e);
-	if (x == 0 && r->kept_max)
+	if (x == 0)
 		x = shelf_trim(s->dirfd, r->kept_max, e);
 	return x;
 }

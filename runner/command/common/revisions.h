@@ -19,11 +19,12 @@ struct revisions {
 	struct git_limits limits;
 	unsigned builds;   /* made by this process */
 	uint64_t build_us; /* their time */
-	uint64_t kept_max; /* bytes of built targets that are kept; 0: all */
+	uint64_t kept_max; /* bytes of built targets that are kept (bisect.cache) */
 };
 
-/* After session_lock() or session_open().  target: a name; its source is found.  Prints errors, and
- * returns an exit status.  Call revisions_close() also after a failure. */
+/* After session_lock() or session_open(), or only for the tree.  target: a name; its source is
+ * found. NULL: the first source with a build.  Prints errors, and returns an exit status.  Call
+ * revisions_close() also after a failure. */
 int revisions_open(struct revisions *r, struct session *s, const char *target);
 void revisions_close(struct revisions *r);
 

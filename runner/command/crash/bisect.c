@@ -643,7 +643,6 @@ static int bisect_run(struct bisect *a)
 		return r;
 	if (a->time_us)
 		a->until_us = clock_mono_us() + a->time_us;
-	a->revisions.kept_max = config_bisect(a->session.common.config)->cache;
 	bisect_soon(a);
 	r = cells_run(&a->cells, bisect_on_stop, a);
 	if (a->began_us)

@@ -35,7 +35,7 @@
 
 struct run_args {
 	struct session session;
-	const char *workers, *workers_from, *token_from, *total, *each, *commit;
+	const char *workers, *workers_from, *token_from, *total, *each, *commit, *seed;
 	int control; /* descriptor of --workers-from, or -1 */
 	bool dry_run, fail_on_crash, plain, build, no_build, continuous, json;
 	json_t *answer;
@@ -54,6 +54,7 @@ static const struct option_spec specs[] = {
     {"continuous", NULL, "run until stopped, and fuzz new builds when they appear", AT(continuous)},
     {"max-fuzzer-time", "TIME", "end each target after this long", AT(each)},
     {"commit", "SHA", "the commit that is fuzzed, for the histories", AT(commit)},
+    {"seed", "N", "the seed of the engines' random numbers", AT(seed)},
     {"no-build", NULL, "fuzz the present binaries without building first", AT(no_build)},
     {"build", NULL, "build first (the default, except with --dry-run)", AT(build)},
     {"dry-run", NULL, "everything but building and executing targets", AT(dry_run)},
@@ -107,6 +108,8 @@ static int run_load(struct run_args *a)
 				"--max-total-time");
 	if (r == EXIT_DONE)
 		r = session_set(s, "defaults.max_time", a->each, "--max-fuzzer-time");
+	if (r == EXIT_DONE)
+		r = session_set(s, "defaults.seed", a->seed, "--seed");
 	if (r == EXIT_DONE)
 		r = find_fd("--workers-from", a->workers_from, &a->control);
 	return r;

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_CI_INTERNAL_H
+#define RUNNER_COMMAND_CI_INTERNAL_H
+
+/* Internal to runner/command/ci/. */
+#include "base/git.h"
+#include "base/json.h"
+#include "runner/command/common/session.h"
+#include "runner/crash/ledger/ledger.h"
+
+/* What a crash means for the change. */
+enum ci_status {
+	CI_NEW,		/* it does not occur on the base */
+	CI_OLD,		/* it does, or was known before */
+	CI_FIXED,	/* known and open before, and fixed now */
+	CI_UNCONFIRMED, /* seen, but no replay repeats it */
+	CI_STATUS_COUNT
+};
+const char *ci_status_name(enum ci_status s); /* "new", ... */
+
+struct ci_crash {
+	const struct known_crash *crash, *entry; /* in ci.after */
+	enum ci_status status;
+	bool check;	/* the base is to be asked */
+	bool recheck;	/* it was open before, and not seen now: the head is to be asked */
+	char base[400]; /* what the base does with its inputs; "": not asked */
+};
+
+struct ci_target {
+	char *name, *unbuilt;
+	const char *why;      /* it is fuzzed, or only replayed */
+	uint64_t size, lines; /* of its program; changed lines that its corpus reaches */
+	bool fuzz, fuzzed, reported;
+	char problem[300]; /* it was not really fuzzed */
+	char *end;	   /* the reason of its end */
+	double seconds;
+	uint64_t execs, edges;
+};
+
+struct ci {
+	struct session session; /* reads the state */
+	const char *base_text, *head_text, *seed_text;
+	const char *sarif, *junit, *quality, *summary, *artifacts;
+	uint64_t time_us;
+	bool json;
+
+	char base[COMMIT_MAX], head[COMMIT_MAX];
+	uint64_t seed, began_us, began_s;
+	char fork_note[200];
+	struct ledger *before, *after;
+	struct ci_target *targets;
+	size_t n_targets;
+	struct ci_crash *crashes;
+	size_t n_crashes;
+	json_t *replayed;	/* the answer of regress */
+	char not_built[600];	/* why a build failed; "": all was built */
+	char not_replayed[300]; /* why inputs were left out */
+};
+
+/* crashes.c: which crashes there are.  Fills crashes from both ledgers. */
+void ci_collect(struct ci *a);
+/* The crash as in the result (runner/ci/formats.h). */
+json_t *ci_crash_json(const struct ci *a, const struct ci_crash *c);
+
+/* ask.c: replays the inputs of the crashes to check on the base, which is built if it is not kept,
+ * and on the head.  Prints errors, and returns an exit status. */
+int ci_ask(struct ci *a);
+
+#endif
