@@ -110,6 +110,7 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 -include tests/reports/reports.mk
 -include tests/reports/generated.mk
 -include tests/publish/publish.mk
+-include tests/formats/formats.mk
 -include tests/web/web.mk
 -include tests/docker/docker.mk
 -include tests/vm/vm.mk

@@ -220,7 +220,7 @@ cleanup() {
 plan() {
 	case $1 in
 	soon) echo deps lint build unit agree e2e publish ;;
-	rest) echo deps-all idle-start e2e-slow vm-start web docker reports analyse-end vm-end systemd-end ;;
+	rest) echo deps-all idle-start e2e-slow vm-start formats web docker reports analyse-end vm-end systemd-end ;;
 	all) plan soon && plan rest ;;
 	*) echo "$1" ;;
 	esac
@@ -248,6 +248,7 @@ part() {
 	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
 	analyse-end) hear analyse "$idle_pid" ;;
 	publish) printed publish 1200 "$make" -s -j2 B="$B" publish-tests ;;
+	formats) printed formats 600 "$make" -s -j2 B="$B" formats-tests ;;
 	web) printed web 1800 "$make" -s -j2 B="$B" web-tests ;;
 	docker) printed docker 1800 "$make" -s -j2 B="$B" docker-tests ;;
 	vm-end) hear vm "$vm_pid" ;;

@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/ci/formats.h"
 
+#include "base/cleanup.h"
+#include "base/memory.h"
 #include "runner/publish/render/render.h"
 
 #include <string.h>
 
-enum { SHOWN = 300 };
+enum { SHOWN = 300, VERDICT_SHOWN = 1000 };
 
 static void code(const char *text, struct buf *out)
 {
 	render_code(text, SHOWN, out);
+}
+
+/* In a table, a vertical bar ends a cell, also in code. */
+static void cell(const char *text, struct buf *out)
+{
+	_autofree_ char *copy = xstrdup(text);
+
+	for (char *c = copy; *c; c++)
+		if (*c == '|')
+			*c = '/';
+	code(copy, out);
 }
 
 static bool has_status(const json_t *crash, const char *status)
@@ -68,14 +81,14 @@ static void put_targets(const json_t *targets, struct buf *out)
 		const char *problem = json_get_text(t, "problem");
 
 		buf_puts(out, "| ");
-		code(json_get_text(t, "name"), out);
+		cell(json_get_text(t, "name"), out);
 		buf_puts(out, " | ");
 		buf_puts(out, json_get_text(t, "why"));
 		buf_puts(out, " | ");
 		if (*unbuilt)
-			code(unbuilt, out);
+			cell(unbuilt, out);
 		else if (*problem)
-			code(problem, out);
+			cell(problem, out);
 		else if (json_is_true(json_object_get(t, "fuzzed")))
 			buf_printf(out, "%llu executions, %llu edges",
 				   (unsigned long long)json_get_u64(t, "execs"),
@@ -92,8 +105,9 @@ void ci_markdown(const json_t *result, struct buf *out)
 	const json_t *replayed = json_object_get(result, "replayed");
 	const char *head = json_get_text(result, "head"), *base = json_get_text(result, "base");
 
-	buf_printf(out, "## fuzzcell: %s\n\n%s\n\n", json_get_text(result, "status"),
-		   json_get_text(result, "verdict"));
+	buf_printf(out, "## fuzzcell: %s\n\n", json_get_text(result, "status"));
+	render_code(json_get_text(result, "verdict"), VERDICT_SHOWN, out);
+	buf_puts(out, "\n\n");
 	buf_printf(out, "`%.12s` against `%.12s`, seed %llu: %llu known inputs replayed\n", head,
 		   base, (unsigned long long)json_get_u64(result, "seed"),
 		   (unsigned long long)json_get_u64(replayed, "inputs"));
