@@ -131,7 +131,7 @@ static void put_edge(struct ledger_edge *to, const struct crash_edge *from)
 	to->time = from->time;
 }
 
-static const struct crash_edge no_edge = {NULL};
+static const struct crash_edge no_edge = {.kind = NULL};
 
 int ledger_edge(struct ledger *l, const char *signature, const char *target, bool fix,
 		const struct crash_edge *edge, struct err *e)

@@ -67,9 +67,15 @@ static void test_filter(void **state)
 		const char *want[4];
 		size_t disabled;
 	} t[] = {
-	    {"css_*", {"css_b", "css_a"}, 0}, {"alpha", {"alpha"}, 0},
-	    {"[ab]*", {"alpha", "bravo"}, 0}, {"off", {NULL}, 1},
-	    {"nothing", {NULL}, 0},	      {"", {NULL}, 0},
+	    {"css_*", {"css_b", "css_a"}, 0},
+	    {"alpha", {"alpha"}, 0},
+	    {"[ab]*", {"alpha", "bravo"}, 0},
+	    {"off", {NULL}, 1},
+	    {"nothing", {NULL}, 0},
+	    {"", {NULL}, 0},
+	    {"bravo,alpha", {"bravo", "alpha"}, 0},
+	    {"alpha,[ab]*", {"alpha", "bravo"}, 0},
+	    {",alpha,", {"alpha"}, 0},
 	};
 	struct config *c = config(text);
 	struct plan p;
