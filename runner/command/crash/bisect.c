@@ -57,6 +57,7 @@ struct bisect {
 	unsigned tests;
 	char why[300]; /* why the search stopped early */
 	bool stopped;  /* by a signal */
+	bool stepped;  /* a test began */
 	int status;
 	json_t *result;
 };
@@ -164,8 +165,8 @@ static void bisect_note(struct bisect *a, struct journal_test *t)
 
 	snprintf(t->commit, sizeof(t->commit), "%s", a->row.v[a->at]);
 	print_test(a, t);
+	a->tests += !journal_find(&a->journal, t->commit);
 	journal_add(&a->journal, t);
-	a->tests++;
 	if (journal_save(a->place, &a->journal, &e) < 0)
 		bisect_finish(a, fail(EXIT_MACHINE, "%s", e.msg));
 	else
@@ -240,7 +241,7 @@ static bool bisect_is_over(struct bisect *a)
 {
 	if (cells_stopped(&a->cells))
 		snprintf(a->why, sizeof(a->why), "stopped");
-	else if (a->tests > 0 && a->until_us && clock_mono_us() >= a->until_us)
+	else if (a->stepped && a->until_us && clock_mono_us() >= a->until_us)
 		snprintf(a->why, sizeof(a->why), "the time is over (--time)");
 	if (*a->why)
 		bisect_finish(a, EXIT_NOT_FUZZED);
@@ -284,6 +285,16 @@ static bool bisect_goes_on(struct bisect *a)
 	return true;
 }
 
+/* Whether more passes make a miss less likely: not if no replay ever failed, and not without end.
+ */
+static bool bisect_more_helps(const struct bisect *a)
+{
+	const struct journal_test *t = tested(a, a->answer.next);
+
+	return t && a->v[a->answer.next].miss < 1 && t->input[0].tries < PROBE_TRIES_MAX &&
+	       t->input[1].tries < PROBE_TRIES_MAX;
+}
+
 static void bisect_step(void *arg)
 {
 	struct bisect *a = arg;
@@ -293,9 +304,7 @@ static void bisect_step(void *arg)
 	a->answer = bisect_think(a, a->any);
 	if (!a->answer.open && bisect_goes_on(a))
 		a->answer = bisect_think(a, true);
-	/* More passes than PROBE_TRIES_MAX do not make a rare failure certain. */
-	if (a->answer.open && a->answer.again && tested(a, a->answer.next) &&
-	    tested(a, a->answer.next)->input[0].tries >= PROBE_TRIES_MAX)
+	if (a->answer.open && a->answer.again && !bisect_more_helps(a))
 		a->answer.open = false;
 	if (!a->answer.open) {
 		bisect_finish(a, EXIT_DONE);
@@ -303,6 +312,7 @@ static void bisect_step(void *arg)
 	}
 	if (bisect_is_over(a))
 		return;
+	a->stepped = true;
 	a->at = a->answer.next;
 	bisect_test(a);
 }
@@ -627,10 +637,27 @@ static void bisect_note_time(struct bisect *a)
 		warn("%s", e.msg);
 }
 
+/* No number of passes tells a commit without the crash from one with it, if no replay ever failed.
+ */
+static int bisect_check_rate(const struct bisect *a)
+{
+	const struct known_crash *c = a->subject.entry;
+	char sig[CRASH_LINE];
+
+	if (c->reproduction.tries == 0 || c->reproduction.hits > 0)
+		return EXIT_DONE;
+	return fail(EXIT_NOT_FUZZED,
+		    "crash %s: none of %llu replays failed, so no commit can be told to be without "
+		    "it",
+		    crash_line(c->signature, sig), (unsigned long long)c->reproduction.tries);
+}
+
 static int bisect_run(struct bisect *a)
 {
-	int r = session_open(&a->session);
+	int r = bisect_check_rate(a);
 
+	if (r == EXIT_DONE)
+		r = session_open(&a->session);
 	if (r == EXIT_DONE)
 		r = cells_open(&a->cells, &a->session, "bisect");
 	if (r == EXIT_DONE)
