@@ -307,7 +307,8 @@ two_at_once() {
 	tar -xzf same.tar.gz
 	cd "uaf_fuzzer-$SIG"
 	find . -type f | sort
-	[ "$(find . -type f | sort | tr '\n' ' ')" = "./environment ./expected ./input ./meta.json \
+	# The Dockerfile is for Debian and Ubuntu.
+	[ "$(find . -type f ! -name Dockerfile | sort | tr '\n' ' ')" = "./environment ./expected ./input ./meta.json \
 ./minimized ./out/table.dat ./out/uaf_fuzzer ./report.txt ./reproduce.sh " ]
 	[ "$(cat input)" = 'UA first' ]
 	grep -q ASAN_OPTIONS= environment
@@ -315,7 +316,7 @@ two_at_once() {
 	mv "$OUT" "$WORK/out.gone"
 	mv "$STATE" "$WORK/state.gone"
 	status=0
-	env -i PATH=/usr/bin:/bin ./reproduce.sh >"$WORK/report" 2>&1 || status=$?
+	env -i PATH=/usr/bin:/bin ./reproduce.sh --bare >"$WORK/report" 2>&1 || status=$?
 	tail -n 3 "$WORK/report"
 	[ "$status" -eq 1 ]
 	grep -q "crash $SIG, by what its report says" "$WORK/report"
@@ -323,14 +324,14 @@ two_at_once() {
 	# With fuzzcell, by the signature; another crash is told apart, in both ways.
 	mkdir "$WORK/path"
 	ln -s "$FUZZCELL" "$WORK/path/fuzzcell"
-	run env PATH="$WORK/path:$PATH" sh ./reproduce.sh
+	run env PATH="$WORK/path:$PATH" sh ./reproduce.sh --bare
 	[ "$status" -eq 1 ]
 	[[ $output == *"crash $SIG, by its signature" ]]
 	mv out/uaf_fuzzer out/uaf
 	cp "$TARGETS/crash_fuzzer" out/uaf_fuzzer
 	printf 'FZZZ' >"$WORK/other"
 	for path in "$WORK/path:$PATH" /usr/bin:/bin; do
-		run env PATH="$path" sh ./reproduce.sh "$WORK/other"
+		run env PATH="$path" sh ./reproduce.sh --bare "$WORK/other"
 		echo "$output" | tail -n 3
 		[ "$status" -eq 2 ]
 		[[ $output == *"it fails, but not as crash $SIG"* ]]
@@ -338,7 +339,7 @@ two_at_once() {
 	mv out/uaf out/uaf_fuzzer
 	# Another input; from another directory.
 	printf 'harmless' >"$WORK/harmless"
-	(cd "$WORK" && sh "there/uaf_fuzzer-$SIG/reproduce.sh" harmless | grep -q 'it passes')
+	(cd "$WORK" && sh "there/uaf_fuzzer-$SIG/reproduce.sh" --bare harmless | grep -q 'it passes')
 	mv "$WORK/state.gone" "$STATE"
 	# A disk that is too small: no partial archive.
 	mv "$WORK/out.gone" "$OUT"
@@ -357,12 +358,12 @@ two_at_once() {
 	tar -xzf x.tgz
 	cd "crash_fuzzer-$SIG"
 	cat expected
-	run env PATH=/usr/bin:/bin sh ./reproduce.sh
+	run env PATH=/usr/bin:/bin sh ./reproduce.sh --bare
 	[ "$status" -eq 1 ]
 	mv out/crash_fuzzer out/was
 	cp "$TARGETS/timeout_fuzzer" out/crash_fuzzer
 	printf T >"$WORK/other"
-	run env PATH=/usr/bin:/bin sh ./reproduce.sh "$WORK/other"
+	run env PATH=/usr/bin:/bin sh ./reproduce.sh --bare "$WORK/other"
 	echo "$output" | tail -n 5
 	[ "$status" -eq 2 ]
 	[[ $output == *LLVMFuzzerTestOneInput*"not as crash $SIG"* ]]

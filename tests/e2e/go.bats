@@ -117,7 +117,7 @@ signature_of() { ledger "to_entries[] | select(.value.fuzzer == \"planted.$1\").
 	run "$FUZZCELL" crash export --state-dir "$STATE" --targets "$OUT" -o "$WORK/x.tgz" "$(signature_of FuzzCrash)"
 	[ "$status" -eq 0 ]
 	tar -C "$WORK" -xzf "$WORK/x.tgz"
-	run sh "$WORK"/planted.FuzzCrash-*/reproduce.sh
+	run sh "$WORK"/planted.FuzzCrash-*/reproduce.sh --bare
 	echo "$output"
 	[ "$status" -eq 1 ]
 	[[ $output == *'index out of range'*'example.com/planted.Sum'*'by what its report says' ]]

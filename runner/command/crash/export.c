@@ -130,6 +130,25 @@ static int crash_export_expected(const struct export *a, struct pack *p, struct 
 	return crash_export_add(a, p, "expected", 0644, buf_slice(&b), e);
 }
 
+/* Runs the script in a container with the programs of its Dockerfile: without a network, and with
+ * the memory of the cell. */
+static const char script_container[] =
+    "for tool in docker podman; do\n"
+    "\tif [ -n \"$bare\" ] || [ ! -s \"$here\"/Dockerfile ]; then\n"
+    "\t\tbreak\n"
+    "\tfi\n"
+    "\t$tool info >/dev/null 2>&1 || continue\n"
+    "\timage=fuzzcell-reproduce\n"
+    "\tif ! $tool build -q -t \"$image\" - <\"$here\"/Dockerfile >/dev/null; then\n"
+    "\t\techo 'reproduce.sh: no image; with --bare it runs on this machine' >&2\n"
+    "\t\texit 2\n"
+    "\tfi\n"
+    "\texec $tool run --rm --network none --cap-drop ALL --security-opt no-new-privileges \\\n"
+    "\t\t--read-only --tmpfs /tmp --pids-limit 4096 --memory \"$memory\" \\\n"
+    "\t\t-v \"$here:/bundle:ro\" -v \"$input:/input:ro\" \"$image\" \\\n"
+    "\t\tsh /bundle/reproduce.sh --bare /input\n"
+    "done\n";
+
 /* Runs the command of run(), and compares. */
 static const char script_end[] =
     "said=$(mktemp) || exit 2\n"
@@ -181,10 +200,14 @@ static int crash_export_script(const struct export *a, struct pack *p, struct er
 	    &b,
 	    "#!/bin/sh\n"
 	    "# Crash %s of %s: %s\n"
-	    "# Runs its input as fuzzcell did, but for the limits of a cell.\n"
-	    "# usage: reproduce.sh [INPUT]\n"
+	    "# Runs its input as fuzzcell did, but for the limits of a cell: in a container, if "
+	    "Docker\n"
+	    "# or Podman is there; else, and with --bare, on this machine.\n"
+	    "# usage: reproduce.sh [--bare] [INPUT]\n"
 	    "# Exit status: 0 it passes, 1 this crash, 2 another failure, or it cannot tell.\n"
 	    "here=$(cd \"$(dirname \"$0\")\" && pwd) || exit\n"
+	    "bare=\n"
+	    "[ \"${1:-}\" != --bare ] || { bare=1; shift; }\n"
 	    "input=${1:-$here/%s}\n"
 	    "case $input in /*) ;; *) input=$PWD/$input ;; esac\n",
 	    crash_line(c->signature, sig), a->entry->target->name, crash_line(c->crash_type, what),
@@ -193,7 +216,9 @@ static int crash_export_script(const struct export *a, struct pack *p, struct er
 	shell_quote(sig, &b);
 	buf_puts(&b, "\ntarget=");
 	shell_quote(a->entry->target->name, &b);
-	buf_puts(&b, "\nrun() {\n");
+	buf_printf(&b, "\nmemory=%llu\n%s\nrun() {\n",
+		   (unsigned long long)(a->entry->cfg.memory + a->entry->cfg.symbolizer_memory),
+		   script_container);
 	r = byhand_print(&hand, &b, e);
 	buf_printf(&b, "}\n%s", script_end);
 	if (r == 0)
@@ -218,6 +243,54 @@ static void add_os(struct buf *b)
 	while (scan_line(&all, &line))
 		if (scan_lit(&line, SLICE("PRETTY_NAME=")))
 			buf_printf(b, "os: %.*s\n", (int)line.n, line.p);
+}
+
+/* The value of a line of os-release(5), without quotes. */
+static bool os_value(struct slice text, const char *name, struct slice *ret)
+{
+	struct slice line;
+
+	while (scan_line(&text, &line)) {
+		if (!scan_lit(&line, slice_of(name)) || !scan_lit(&line, SLICE("=")))
+			continue;
+		(void)scan_lit(&line, SLICE("\""));
+		while (line.n > 0 && (line.p[line.n - 1] == '"' || line.p[line.n - 1] == '\r'))
+			line.n--;
+		*ret = line;
+		return line.n > 0 && line.n < 40;
+	}
+	return false;
+}
+
+/* The system that the target ran on, with a symbolizer.  Of other systems than Debian and Ubuntu
+ * the names of image and packages are not known: they get no Dockerfile. */
+static int dockerfile(const struct export *a, struct pack *p, struct err *e)
+{
+	const char *root = config_rootfs(a->session.common.config);
+	_autofree_ char *path = xasprintf("%s/etc/os-release", root ? root : "");
+	_autofree_ char *text = NULL;
+	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
+	struct slice all = {"", 0}, id, version;
+	struct err none;
+	bool debian;
+
+	if (fs_read(AT_FDCWD, path, 65536, &text, &all.n, &none) < 0)
+		return 0;
+	all.p = text;
+	if (!os_value(all, "ID", &id))
+		return 0;
+	debian = slice_eq(id, SLICE("debian"));
+	if ((!debian && !slice_eq(id, SLICE("ubuntu"))) ||
+	    !os_value(all, debian ? "VERSION_CODENAME" : "VERSION_ID", &version))
+		return 0;
+	buf_printf(&b,
+		   "# For reproduce.sh.  If the target needs libraries that are not in out/, add "
+		   "their packages.\n"
+		   "FROM %.*s:%.*s%s\n"
+		   "RUN apt-get update && apt-get install --yes --no-install-recommends llvm && "
+		   "rm -rf /var/lib/apt/lists/*\n",
+		   (int)id.n, id.p, (int)version.n, version.p, debian ? "-slim" : "");
+	return crash_export_add(a, p, "Dockerfile", 0644, buf_slice(&b), e);
 }
 
 static void crash_export_add_words(struct buf *b, const char *title, const struct strv *v)
@@ -261,6 +334,8 @@ static int environment(const struct export *a, struct pack *p, struct err *e)
 			   (unsigned long long)cfg->memory, (unsigned long long)cfg->rss_limit,
 			   cfg->pids, (unsigned long long)(cfg->input_timeout_us / USEC_PER_SEC),
 			   cfg->cpu_milli / 1000, cfg->cpu_milli % 1000);
+		if (*a->subject.entry->last_seen.commit)
+			buf_printf(&b, "commit: %s\n", a->subject.entry->last_seen.commit);
 		add_origin(&b, a->entry->target);
 		add_os(&b);
 		crash_export_add_words(&b, "command", &cmd.argv);
@@ -347,6 +422,8 @@ static int crash_export_fill(struct export *a, int fd, struct err *e)
 		r = crash_export_expected(a, p, e);
 	if (r == 0)
 		r = environment(a, p, e);
+	if (r == 0)
+		r = dockerfile(a, p, e);
 	if (r == 0)
 		r = inputs(a, p, e);
 	if (r == 0)
