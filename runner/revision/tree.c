@@ -29,10 +29,10 @@ enum {
 struct revision_tree {
 	struct git source;
 	const struct git_limits *limits;
-	char *path;	  /* of the work tree */
-	char *parent;	  /* <git directory>/fuzzcell */
-	const char *name; /* in path */
-	struct strv env;  /* for commands that write files */
+	char *path;	     /* of the work tree */
+	char *parent;	     /* <git directory>/fuzzcell */
+	const char *name;    /* in path */
+	struct strv modules; /* directories of submodules of the user, pruned at the end */
 };
 
 /* --- git ------------------------------------------------------------------- */
@@ -48,20 +48,6 @@ static void last_line(struct slice output, char out[GIT_WHY])
 	snprintf(out, GIT_WHY, "%.*s", GIT_WHY - 1, escape_ascii(last, shown));
 }
 
-/* Runs a command that writes files. */
-static int change(const struct revision_tree *t, const struct git *g, const char *const *args,
-		  struct err *e)
-{
-	_autobuf_ struct buf output = BUF_INIT(OUTPUT_MAX);
-	char why[GIT_WHY];
-	int r = git_run_timed(g, args, (const char *const *)t->env.v, GIT_US, &output, e);
-
-	if (r <= 0)
-		return r;
-	last_line(buf_slice(&output), why);
-	return err_set(e, EPROTO, "git %s: %s", args[0], why);
-}
-
 /* The configuration of a repository names the commands of filters.  An empty command is none. */
 static void add_filter(struct strv *env, struct slice key, unsigned n)
 {
@@ -72,29 +58,46 @@ static void add_filter(struct strv *env, struct slice key, unsigned n)
 }
 
 /* For commands that write files: no filter, and no network, also not for objects that a partial
- * clone lacks. */
-static int make_env(struct revision_tree *t, struct err *e)
+ * clone lacks.  It is asked in the work tree that is written: the configuration may depend on it,
+ * and a submodule has its own. */
+static int make_env(const struct git *g, struct strv *env, struct err *e)
 {
 	static const char *const args[] = {"config",	   "--null",	 "--name-only",
 					   "--get-regexp", "^filter\\.", NULL};
 	_autobuf_ struct buf out = BUF_INIT(OUTPUT_MAX);
 	struct slice rest, key;
 	unsigned n = 0;
-	int r = git_run(&t->source, args, &out, e);
+	int r = git_run(g, args, &out, e);
 
 	if (r < 0)
 		return r;
 	rest = buf_slice(&out);
 	while (scan_until(&rest, '\0', OUTPUT_MAX, &key) && scan_lit(&rest, SLICE("\0"))) {
 		if (n == FILTERS_MAX)
-			return err_set(e, E2BIG, "'%.200s' configures more than %d filters",
-				       t->source.top, FILTERS_MAX);
-		add_filter(&t->env, key, n++);
+			return err_set(e, E2BIG, "'%.200s' configures more than %d filters", g->top,
+				       FILTERS_MAX);
+		add_filter(env, key, n++);
 	}
-	strv_pushf(&t->env, "GIT_CONFIG_COUNT=%u", n);
-	strv_push(&t->env, "GIT_ALLOW_PROTOCOL=");
-	strv_push(&t->env, "GIT_NO_LAZY_FETCH=1");
+	strv_pushf(env, "GIT_CONFIG_COUNT=%u", n);
+	strv_push(env, "GIT_ALLOW_PROTOCOL=");
+	strv_push(env, "GIT_NO_LAZY_FETCH=1");
 	return 0;
+}
+
+/* Runs a command that writes files. */
+static int change(const struct git *g, const char *const *args, struct err *e)
+{
+	_autobuf_ struct buf output = BUF_INIT(OUTPUT_MAX);
+	_autostrv_ struct strv env = {0};
+	char why[GIT_WHY];
+	int r = make_env(g, &env, e);
+
+	if (r == 0)
+		r = git_run_timed(g, args, (const char *const *)env.v, GIT_US, &output, e);
+	if (r <= 0)
+		return r;
+	last_line(buf_slice(&output), why);
+	return err_set(e, EPROTO, "git %s: %s", args[0], why);
 }
 
 /* --- the repository -------------------------------------------------------- */
@@ -130,13 +133,10 @@ int revision_open(const char *dir, const char *name, const struct git_limits *li
 		r = git_limit(&t->source, limits, e);
 	if (r == 0)
 		r = find_path(t, name, e);
-	if (r == 0)
-		r = make_env(t, e);
 	if (r < 0) {
 		git_done(&t->source);
 		free(t->path);
 		free(t->parent);
-		strv_done(&t->env);
 		free(t);
 		return r;
 	}
@@ -319,7 +319,10 @@ int revision_diff(const struct revision_tree *t, const char *from, const char *t
 				    "--no-ext-diff",
 				    "--no-textconv",
 				    "--no-prefix",
-				    "--ignore-submodules",
+				    "--text",
+				    "--inter-hunk-context=0",
+				    "--submodule=short",
+				    "--ignore-submodules=none",
 				    "--end-of-options",
 				    from,
 				    to,
@@ -373,41 +376,6 @@ int revision_describe(struct revision_tree *t, const char *commit, struct revisi
 
 /* --- the work tree --------------------------------------------------------- */
 
-static void remove_tree(const struct revision_tree *t)
-{
-	const char *const args[] = {"worktree", "remove", "--force", "--force", t->path, NULL};
-	static const char *const prune[] = {"worktree", "prune", NULL};
-	_autoclose_ int parent = -1;
-	_autorights_ struct rights_back ours = {.on = false};
-	struct rights owners;
-	struct err ignored;
-
-	(void)!change(t, &t->source, args, &ignored);
-	/* What git leaves: directories that a build made unreadable, half of a checkout. */
-	if (rights_of(t->parent, &owners, &ignored) == 0 &&
-	    rights_take(&owners, &ours, &ignored) == 0 &&
-	    fs_open_dir(AT_FDCWD, t->parent, &parent, &ignored) == 0)
-		(void)!fs_remove_tree(parent, t->name, &ignored);
-	rights_give_back(&ours);
-	(void)!change(t, &t->source, prune, &ignored);
-}
-
-void revision_close(struct revision_tree *t)
-{
-	struct err ignored;
-
-	if (!t)
-		return;
-	if (git_limit(&t->source, t->limits, &ignored) == 0)
-		remove_tree(t);
-	(void)rmdir(t->parent); /* allow: another tree may be in it */
-	git_done(&t->source);
-	free(t->path);
-	free(t->parent);
-	strv_done(&t->env);
-	free(t);
-}
-
 /* Opens the work tree at path as a repository of its own. */
 static int open_tree(const struct revision_tree *t, const char *path, struct git *ret,
 		     struct err *e)
@@ -427,8 +395,57 @@ static int open_tree(const struct revision_tree *t, const char *path, struct git
 	return git_limit(ret, t->limits, e);
 }
 
-static int checkout_at(const struct revision_tree *t, const struct git *g, const char *commit,
-		       struct err *e)
+static const char *const prune[] = {"worktree", "prune", NULL};
+
+/* What git knows of the work trees of submodules. */
+static void prune_modules(const struct revision_tree *t)
+{
+	struct err ignored;
+
+	for (size_t i = 0; i < t->modules.n; i++) {
+		CLEANUP(git_done) struct git g = {0};
+
+		if (open_tree(t, t->modules.v[i], &g, &ignored) == 0)
+			(void)!change(&g, prune, &ignored);
+	}
+}
+
+static void remove_tree(const struct revision_tree *t)
+{
+	const char *const args[] = {"worktree", "remove", "--force", "--force", t->path, NULL};
+	_autoclose_ int parent = -1;
+	_autorights_ struct rights_back ours = {.on = false};
+	struct rights owners;
+	struct err ignored;
+
+	(void)!change(&t->source, args, &ignored);
+	/* What git leaves: directories that a build made unreadable, half of a checkout. */
+	if (rights_of(t->parent, &owners, &ignored) == 0 &&
+	    rights_take(&owners, &ours, &ignored) == 0 &&
+	    fs_open_dir(AT_FDCWD, t->parent, &parent, &ignored) == 0)
+		(void)!fs_remove_tree(parent, t->name, &ignored);
+	rights_give_back(&ours);
+	(void)!change(&t->source, prune, &ignored);
+	prune_modules(t);
+}
+
+void revision_close(struct revision_tree *t)
+{
+	struct err ignored;
+
+	if (!t)
+		return;
+	if (git_limit(&t->source, t->limits, &ignored) == 0)
+		remove_tree(t);
+	(void)rmdir(t->parent); /* allow: another tree may be in it */
+	git_done(&t->source);
+	free(t->path);
+	free(t->parent);
+	strv_done(&t->modules);
+	free(t);
+}
+
+static int checkout_at(const struct git *g, const char *commit, struct err *e)
 {
 	static const char *const clean[] = {"clean", "-q", "-ffdx", NULL};
 	const char *const args[] = {
@@ -437,17 +454,16 @@ static int checkout_at(const struct revision_tree *t, const struct git *g, const
 	int r;
 
 	(void)!git_unlock(g, &ignored);
-	r = change(t, g, args, e);
-	return r == 0 ? change(t, g, clean, e) : r;
+	r = change(g, args, e);
+	return r == 0 ? change(g, clean, e) : r;
 }
 
-static int add_tree(const struct revision_tree *t, const struct git *source, const char *path,
-		    const char *commit, struct err *e)
+static int add_tree(const struct git *source, const char *path, const char *commit, struct err *e)
 {
 	const char *const args[] = {"worktree",	     "add", "--force", "--force", "--detach",
 				    "--no-checkout", path,  commit,    NULL};
 
-	return change(t, source, args, e);
+	return change(source, args, e);
 }
 
 /* --- submodules ------------------------------------------------------------ */
@@ -500,11 +516,26 @@ static int take_block(void *arg, struct slice block, struct err *e)
 	return buf_check(&s->rest, e);
 }
 
-static int checkout_tree(const struct revision_tree *t, const char *source, const char *path,
+static int checkout_tree(struct revision_tree *t, const char *source, const char *path,
 			 const char *commit, unsigned depth, struct err *e);
 
-static int checkout_submodules(const struct revision_tree *t, const struct git *tree,
-			       const char *source, unsigned depth, struct err *e)
+static bool is_repository(const char *dir)
+{
+	_autofree_ char *path = xasprintf("%s/.git", dir);
+
+	return access(path, F_OK) == 0;
+}
+
+static void note_module(struct revision_tree *t, const char *dir)
+{
+	for (size_t i = 0; i < t->modules.n; i++)
+		if (strcmp(t->modules.v[i], dir) == 0)
+			return;
+	strv_push(&t->modules, dir);
+}
+
+static int checkout_submodules(struct revision_tree *t, const struct git *tree, const char *source,
+			       unsigned depth, struct err *e)
 {
 	static const char *const args[] = {"ls-tree", "-r", "-z", "HEAD", NULL};
 	CLEANUP(submodules_done) struct submodules s = {.rest = BUF_INIT((size_t)2 * PATH_LONGEST)};
@@ -517,6 +548,9 @@ static int checkout_submodules(const struct revision_tree *t, const struct git *
 		_autofree_ char *to = xasprintf("%s/%s", tree->top, s.paths.v[i]);
 		char shown[ESCAPE_MAX];
 
+		if (!is_repository(from))
+			continue; /* as in the user's work tree, its directory stays empty */
+		note_module(t, from);
 		r = checkout_tree(t, from, to, s.commits.v[i], depth + 1, e);
 		if (r < 0)
 			return err_wrap(e,
@@ -528,7 +562,7 @@ static int checkout_submodules(const struct revision_tree *t, const struct git *
 }
 
 /* Brings the work tree at path to a commit of the repository that has the work tree source. */
-static int checkout_tree(const struct revision_tree *t, const char *source, const char *path,
+static int checkout_tree(struct revision_tree *t, const char *source, const char *path,
 			 const char *commit, unsigned depth, struct err *e)
 {
 	CLEANUP(git_done) struct git from = {0}, to = {0};
@@ -536,12 +570,12 @@ static int checkout_tree(const struct revision_tree *t, const char *source, cons
 	int r = open_tree(t, source, &from, e);
 
 	if (r == 0 && open_tree(t, path, &to, &why) < 0) {
-		r = add_tree(t, &from, path, commit, e);
+		r = add_tree(&from, path, commit, e);
 		if (r == 0)
 			r = open_tree(t, path, &to, e);
 	}
 	if (r == 0)
-		r = checkout_at(t, &to, commit, e);
+		r = checkout_at(&to, commit, e);
 	return r == 0 ? checkout_submodules(t, &to, source, depth, e) : r;
 }
 

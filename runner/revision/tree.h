@@ -69,8 +69,9 @@ struct revision_info {
 MUST_CHECK int revision_describe(struct revision_tree *t, const char *commit,
 				 struct revision_info *ret, struct err *e);
 
-/* Brings the work tree to the commit, without any other file in it, and its submodules. Their
- * commits must be in the user's work tree.  -ENOENT: a submodule's commit is not there. */
+/* Brings the work tree to the commit, without any other file in it, and its submodules.  A
+ * submodule that the user has not checked out stays an empty directory.  -EPROTO: the user's copy
+ * of a submodule lacks the commit. */
 MUST_CHECK int revision_checkout(struct revision_tree *t, const char *commit, struct err *e);
 
 #endif
