@@ -44,7 +44,7 @@ nothing_left_in_repo() {
 	is_right a
 	answer '.builds == 0'
 	crash show "$(of a)"
-	[[ $output == *"began with"*"$(at 137)"* ]]
+	[[ $output == *"began "*"with $(at 137)"* ]]
 	[[ $output == *'number 137: <b>@someone</b> #1'* ]]
 
 	# The merge brought d: its branch has the commit.

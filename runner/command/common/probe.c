@@ -9,6 +9,9 @@
 #include <string.h>
 
 enum { STARVED_MAX = 5 }; /* replays in a row that got no CPU time */
+/* Failures in another way, and nothing else, after which the answer is that: such a failure may
+ * take minutes (a target that hangs at its start). */
+enum { OTHERS = 3 };
 
 struct probe {
 	struct probe_spec s;
@@ -16,7 +19,7 @@ struct probe {
 	struct replay *replay;
 	struct replay_seat *seat;
 	size_t at; /* the input that is replayed */
-	unsigned starved, tries;
+	unsigned starved, tries, others;
 	char other[JOURNAL_WHY]; /* how it failed in another way; "": it did not */
 };
 
@@ -72,7 +75,8 @@ static bool probe_choose(struct probe *p)
 		p->at = is_measured(p, 0);
 		return !is_measured(p, p->at);
 	}
-	if (hits(p) > 0 || p->tries >= PROBE_TRIES_MAX)
+	if (hits(p) > 0 || p->tries >= PROBE_TRIES_MAX ||
+	    (p->others >= OTHERS && p->others == p->tries))
 		return false;
 	if (miss_so_far(p) <= p->s.miss && p->t.input[0].tries + p->t.input[1].tries > 0)
 		return false;
@@ -128,6 +132,7 @@ static void probe_note_failure(struct probe *p, const struct crash_report *r)
 		p->t.input[p->at].hits++;
 		return;
 	}
+	p->others++;
 	if (!*p->other)
 		snprintf(p->other, sizeof(p->other), "%.80s in %.120s (%.40s)",
 			 *r->type ? r->type : "a failure",

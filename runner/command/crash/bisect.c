@@ -454,8 +454,11 @@ static void print_edge(const struct bisect *a, const struct crash_edge *edge,
 
 	if (gmtime_r(&seconds, &tm))
 		(void)strftime(day, sizeof(day), "%Y-%m-%d", &tm);
-	printf("\n%s %s\n  %s\n  %s, %s\n", a->fix ? "ended with" : "began with", edge->commit,
-	       info->subject, info->author, day);
+	printf("\n%s %s%s\n  %s\n  %s, %s\n", a->fix ? "ended" : "began",
+	       strcmp(edge->kind, "range") == 0 ? "with one of several commits, the newest: "
+	       : strcmp(edge->kind, "all") == 0 ? "at or before "
+						: "with ",
+	       edge->commit, info->subject, info->author, day);
 	if (info->parents > 1)
 		printf("  a merge: look into its branch with --bad %.12s^2\n", edge->commit);
 }

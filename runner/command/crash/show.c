@@ -167,7 +167,7 @@ static void crash_show_print_origin(const struct state *s, const struct known_cr
 	crash_show_field("build", json_get_text(meta, "build"));
 }
 
-/* "began with   4f2a... subject (author)", and what is certain. */
+/* "began        with 4f2a... subject (author)", and what is certain. */
 static void edge_field(const char *name, const struct ledger_edge *e)
 {
 	char commit[CRASH_LINE], subject[CRASH_LINE], author[CRASH_LINE], text[CRASH_LINE];
@@ -175,8 +175,12 @@ static void edge_field(const char *name, const struct ledger_edge *e)
 	if (!*e->kind)
 		return;
 	if (*e->commit)
-		printf("  %-13s %s %s (%s)\n", name, crash_line(e->commit, commit),
-		       crash_line(e->subject, subject), crash_line(e->author, author));
+		printf("  %-13s %s%s %s (%s)\n", name,
+		       strcmp(e->kind, "range") == 0 ? "by "
+		       : strcmp(e->kind, "all") == 0 ? "at or before "
+						     : "with ",
+		       crash_line(e->commit, commit), crash_line(e->subject, subject),
+		       crash_line(e->author, author));
 	printf("  %-13s %s\n", *e->commit ? "" : name, crash_line(e->text, text));
 }
 
@@ -186,8 +190,8 @@ static void print_own(const struct state *s, const struct ledger *l, const struc
 {
 	print_rate(entry);
 	print_fix(l, c, entry);
-	edge_field("began with", &entry->culprit);
-	edge_field("ended with", &entry->fix);
+	edge_field("began", &entry->culprit);
+	edge_field("ended", &entry->fix);
 	crash_show_print_origin(s, entry);
 	for (enum ledger_input i = 0; i < LEDGER_INPUT_COUNT; i++)
 		input_field(s, entry, i);
