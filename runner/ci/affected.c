@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/ci/affected.h"
 
-static uint64_t touched_lines(const struct diff_file *f, const struct lcov_file *c)
-{
-	uint64_t n = 0;
+#include <string.h>
+#include <strings.h>
 
-	for (size_t i = 0; i < c->n_lines; i++)
-		n += c->lines[i].count > 0 && diff_touches(f, c->lines[i].line);
-	return n;
+/* -1: there is no record of the line. */
+static int64_t count_of(const struct lcov_file *c, uint32_t line)
+{
+	size_t low = 0, high = c->n_lines;
+
+	while (low < high) {
+		size_t at = low + (high - low) / 2;
+
+		if (c->lines[at].line == line)
+			return c->lines[at].count > 0;
+		if (c->lines[at].line < line)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return -1;
 }
 
 static bool is_reached(const struct lcov_file *c)
@@ -18,21 +30,71 @@ static bool is_reached(const struct lcov_file *c)
 	return false;
 }
 
-uint64_t affected_lines(const struct diff *d, const struct lcov *coverage,
-			const struct sources *sources, bool exact)
+/* A hunk counts unless all of its lines are known not to be reached. */
+static uint64_t touched(const struct diff_file *f, const struct lcov_file *c)
 {
-	char path[SOURCE_PATH_MAX];
+	uint64_t n = f->opaque;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct diff_hunk *h = &f->hunks[i];
+		/* Something was added: the lines beside it decide. */
+		uint32_t first = h->last < h->first ? h->last : h->first;
+		uint32_t last = h->last < h->first ? h->first : h->last;
+
+		for (uint32_t line = first; line <= last; line++)
+			n += count_of(c, line) != 0;
+	}
+	return n;
+}
+
+/* The file of the diff that the path ends with. */
+static const struct diff_file *file_of(const struct diff *d, const char *path)
+{
+	for (const char *p = path; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {
+		const struct diff_file *f = diff_find(d, p);
+
+		if (f)
+			return f;
+	}
+	return NULL;
+}
+
+uint64_t affected_lines(const struct diff *d, const struct lcov *coverage, bool exact,
+			bool *io_known)
+{
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < coverage->n; i++) {
 		const struct lcov_file *c = &coverage->v[i];
-		const struct diff_file *f =
-		    source_path(sources, c->path, path) ? diff_find(d, path) : NULL;
+		const struct diff_file *f = file_of(d, c->path);
 
-		if (f && exact)
-			sum += touched_lines(f, c);
-		else if (f && is_reached(c))
-			sum++;
+		if (f && io_known)
+			io_known[f - d->v] = true;
+		if (f && is_reached(c))
+			sum += exact ? touched(f, c) : 1;
 	}
 	return sum;
+}
+
+/* An opaque path without an ending may be a submodule. */
+static bool is_code(const struct diff_file *f)
+{
+	static const char *const endings[] = {"c",   "cc",  "cpp", "cxx", "c++",  "h",	 "hh",
+					      "hpp", "hxx", "inc", "inl", "ipp",  "tcc", "def",
+					      "s",   "S",   "asm", "rs",  "go",	  "m",	 "mm",
+					      "y",   "l",   "yy",  "ll",  "proto"};
+	const char *dot = strrchr(f->path, '.');
+
+	for (size_t i = 0; dot && i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (strcasecmp(dot + 1, endings[i]) == 0)
+			return true;
+	return f->opaque && !dot;
+}
+
+const char *affected_unknown(const struct diff *d, const bool *known)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (!known[i] && is_code(&d->v[i]))
+			return d->v[i].path;
+	return NULL;
 }

@@ -4,12 +4,23 @@
 
 #include "runner/ci/diff.h"
 #include "runner/coverage/lcov.h"
-#include "runner/publish/render/source_link.h"
 
-/* How many changed places of the source text a target's corpus reaches, by its coverage report.
- * exact: the report is of the commit before the change, so its lines are those of the diff.
- * Otherwise lines may have moved: each changed file with a reached line counts once. */
-uint64_t affected_lines(const struct diff *d, const struct lcov *coverage,
-			const struct sources *sources, bool exact);
+/* Which targets a change affects, by their coverage reports.  Pure.  What a report cannot tell
+ * affects a target: only a line that is known not to be reached does not. */
+
+/* How many changed places the target's corpus may reach.  exact: the report is of the commit before
+ * the change, so its lines are those of the diff; a changed line without a record (a macro, a
+ * global variable) counts if the file is reached.  Otherwise lines may have moved: each changed
+ * file with a reached line counts once.  io_known[i] is set if the report names the diff's file i;
+ * it may be NULL.
+ *
+ * A report's path is that of the machine that built the target: it names a file if it ends with the
+ * file's path in the repository. */
+uint64_t affected_lines(const struct diff *d, const struct lcov *coverage, bool exact,
+			bool *io_known);
+
+/* The first changed file with code, or a submodule, that no report names: it may be in every
+ * target. known: of each file of the diff.  NULL: there is none. */
+const char *affected_unknown(const struct diff *d, const bool *known);
 
 #endif

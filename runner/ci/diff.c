@@ -89,7 +89,7 @@ struct parsing {
 	size_t hunks, cap;
 	uint64_t skip; /* lines of a hunk's content */
 	char *old;     /* "--- <old>"; NULL: not seen, or /dev/null */
-	bool added;
+	bool added, opaque;
 };
 
 static int add_file(struct parsing *p, struct slice new_name, struct err *e)
@@ -106,9 +106,10 @@ static int add_file(struct parsing *p, struct slice new_name, struct err *e)
 		return err_set(e, EBADMSG, "a file of the diff has no name");
 	}
 	p->d.v = xreallocarray(p->d.v, p->d.n + 1, sizeof(*p->d.v));
-	p->d.v[p->d.n++] =
-	    (struct diff_file){.path = p->old ? p->old : xstrdup(new), .added = p->added};
+	p->d.v[p->d.n++] = (struct diff_file){
+	    .path = p->old ? p->old : xstrdup(new), .added = p->added, .opaque = p->opaque};
 	p->old = NULL;
+	p->opaque = false;
 	p->cap = 0;
 	free(new);
 	return 0;
@@ -151,16 +152,44 @@ static int end_header(struct parsing *p, struct err *e)
 	return p->old ? add_file(p, SLICE("/dev/null"), e) : 0;
 }
 
+/* "index 1f0c..2a3b 160000": a submodule. */
+static bool is_submodule(struct slice line)
+{
+	return line.n > 7 && memcmp(line.p + line.n - 7, " 160000", 7) == 0;
+}
+
+/* "Binary files <old> and <new> differ": the names are those of the header, which are ambiguous
+ * with blanks in them, so the old name counts up to " and ". */
+static int take_binary(struct parsing *p, struct slice names, struct err *e)
+{
+	const char *end = names.n ? memmem(names.p, names.n, " and ", 5) : NULL;
+	struct slice old = {names.p, end ? (size_t)(end - names.p) : 0};
+	struct slice new = {end ? end + 5 : names.p, end ? names.n - old.n - 5 : 0};
+
+	if (new.n > 7)
+		new.n -= 7; /* " differ" */
+	free(p->old);
+	p->old = slice_eq(old, SLICE("/dev/null")) ? NULL : name_of(old);
+	p->opaque = true;
+	return add_file(p, new, e);
+}
+
 static int take_line(struct parsing *p, struct slice line, struct err *e)
 {
 	if (p->skip > 0 && line.n > 0 && (*line.p == '+' || *line.p == '-')) {
 		p->skip--;
 		return 0;
 	}
-	if (scan_lit(&line, SLICE("diff --git ")))
+	if (scan_lit(&line, SLICE("diff --git "))) {
+		p->opaque = false;
 		return end_header(p, e);
+	}
 	if (scan_lit(&line, SLICE("@@ -")))
 		return add_hunk(p, line, e);
+	if (scan_lit(&line, SLICE("Binary files ")))
+		return take_binary(p, line, e);
+	if (scan_lit(&line, SLICE("index ")) || scan_lit(&line, SLICE("new file mode")))
+		p->opaque |= is_submodule(line);
 	if (scan_lit(&line, SLICE("rename from ")) || scan_lit(&line, SLICE("--- "))) {
 		free(p->old);
 		p->old = name_of(line);

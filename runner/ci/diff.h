@@ -21,8 +21,9 @@ struct diff_hunk {
 };
 
 struct diff_file {
-	char *path; /* before the change; of a new file: after it */
-	bool added; /* a new file */
+	char *path;  /* before the change; of a new file: after it */
+	bool added;  /* a new file */
+	bool opaque; /* its lines are not known: a submodule, or binary content */
 	struct diff_hunk *hunks;
 	size_t n;
 };

@@ -38,10 +38,18 @@ static void put_attribute(const char *name, const char *text, struct buf *out)
 	buf_puts(out, "\"");
 }
 
+/* Also a crash of another build of the target: "<target>@<variant>". */
+static bool is_of_target(const json_t *crash, const char *target)
+{
+	const char *name = json_get_text(crash, "target");
+	size_t n = strlen(target);
+
+	return strncmp(name, target, n) == 0 && (name[n] == '\0' || name[n] == '@');
+}
+
 static bool is_of(const json_t *crash, const char *target, const char *status)
 {
-	return strcmp(json_get_text(crash, "target"), target) == 0 &&
-	       strcmp(json_get_text(crash, "status"), status) == 0;
+	return is_of_target(crash, target) && strcmp(json_get_text(crash, "status"), status) == 0;
 }
 
 static void put_failures(const json_t *crashes, const char *target, struct buf *out)
@@ -79,7 +87,7 @@ static void put_others(const json_t *crashes, const char *target, struct buf *ou
 	for (size_t i = 0; i < json_array_size(crashes); i++) {
 		const json_t *c = json_array_get(crashes, i);
 
-		if (strcmp(json_get_text(c, "target"), target) != 0)
+		if (!is_of_target(c, target))
 			continue;
 		buf_puts(out, any ? "\n" : "      <system-out>");
 		any = true;

@@ -19,7 +19,6 @@
 #include "runner/command/crash/crash.h"
 #include "runner/coverage/report.h"
 #include "runner/coverage/shelf.h"
-#include "runner/publish/render/source_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,8 +72,8 @@ static char *base_of_event(void)
 	base =
 	    json_get_text(json_object_get(json_object_get(event, "pull_request"), "base"), "sha");
 	if (!*base)
-		base = json_get_text(event, "before");
-	return commit_ok(base) ? xstrdup(base) : NULL;
+		base = json_get_text(event, "before"); /* zeros: of a new branch */
+	return commit_ok(base) && strspn(base, "0") != strlen(base) ? xstrdup(base) : NULL;
 }
 
 static char *base_of_service(void)
@@ -129,7 +128,14 @@ static int ci_commits(struct ci *a, const struct revision_tree *t, struct err *e
 			       revision_top(t));
 	if (r == 0)
 		r = revision_find(t, base, wanted, e);
-	return r == 0 ? revision_fork(t, wanted, a->head, a->base, e) : r;
+	if (r == 0)
+		r = revision_fork(t, wanted, a->head, a->base, e);
+	return r == 0 && strcmp(a->base, a->head) == 0
+		   ? err_set(e, EINVAL,
+			     "ci: the base %.12s has the head %.12s already: there is no "
+			     "change to judge",
+			     wanted, a->head)
+		   : r;
 }
 
 /* --- children ------------------------------------------------------------------------ */
@@ -185,6 +191,13 @@ static int ci_child(const struct ci *a, const char *const *words, json_t **ret, 
 	return r;
 }
 
+/* A child did not end by itself. */
+static int ci_ended(int r, const struct err *e)
+{
+	return r == -EINTR ? fail(EXIT_NOT_FUZZED, "ci: stopped")
+			   : fail(EXIT_INTERNAL, "%s", e->msg);
+}
+
 static void heading(const char *text)
 {
 	printf("\n%s\n", text);
@@ -204,7 +217,7 @@ static int ci_build(struct ci *a)
 	heading("build");
 	r = ci_child(a, words, &answer, &e);
 	if (r < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
+		return ci_ended(r, &e);
 	if (r != EXIT_DONE && r != EXIT_BUILD && r != EXIT_NOT_FUZZED)
 		return r;
 	sources = json_object_get(answer, "sources");
@@ -227,10 +240,10 @@ static int ci_list(struct ci *a)
 	int r = ci_child(a, words, &answer, &e);
 
 	if (r < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
+		return ci_ended(r, &e);
 	list = json_object_get(answer, "targets");
-	if (!json_is_array(list))
-		return *a->not_built ? EXIT_DONE : r;
+	if ((!json_is_array(list) || json_array_size(list) == 0) && !*a->not_built)
+		snprintf(a->not_built, sizeof(a->not_built), "the build made no target");
 	a->n_targets = json_array_size(list);
 	a->targets = xcalloc(a->n_targets + 1, sizeof(*a->targets));
 	for (size_t i = 0; i < a->n_targets; i++) {
@@ -268,20 +281,36 @@ static bool ci_load_coverage(const struct ci *a, const char *target, struct lcov
 	return true;
 }
 
-static void ci_judge_target(const struct ci *a, const struct diff *d, const struct sources *s,
+static void ci_judge_target(const struct ci *a, const struct diff *d, bool *io_known,
 			    struct ci_target *t)
 {
 	_autolcov_ struct lcov coverage = {0};
 	bool exact;
 
 	if (!ci_load_coverage(a, t->name, &coverage, &exact)) {
-		t->fuzz = true;
+		t->affected = true;
 		t->why = "no coverage of it is known";
 		return;
 	}
-	t->lines = affected_lines(d, &coverage, s, exact);
-	t->fuzz = t->lines > 0;
-	t->why = t->fuzz ? "its corpus reaches changed lines" : "not affected";
+	t->lines = affected_lines(d, &coverage, exact, io_known);
+	t->affected = t->lines > 0;
+	t->why = t->affected ? "its corpus reaches changed lines" : "not affected";
+}
+
+/* A file that no report names, such as a new one, may be in every target. */
+static void ci_judge_unknown(struct ci *a, const struct diff *d, const bool *known)
+{
+	const char *path = affected_unknown(d, known);
+	char shown[ESCAPE_MAX];
+
+	if (!path)
+		return;
+	printf("no coverage report names %s: it may be in every target\n", escape(path, shown));
+	for (size_t i = 0; i < a->n_targets; i++)
+		if (!a->targets[i].affected) {
+			a->targets[i].affected = true;
+			a->targets[i].why = "a changed file is in no coverage report";
+		}
 }
 
 static int by_size(const void *x, const void *y)
@@ -326,17 +355,19 @@ static bool ci_any_fuzzed(const struct ci *a)
 static int ci_choose(struct ci *a, struct slice changed)
 {
 	CLEANUP(diff_done) struct diff d = {0};
-	struct sources s;
+	_autofree_ bool *known = NULL;
 	struct err e;
 	char n[UNITS_OF_MAX];
 
 	if (diff_parse(changed, &d, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
-	sources_open(a->session.common.config, &s);
-	for (size_t i = 0; i < a->n_targets; i++)
-		ci_judge_target(a, &d, &s, &a->targets[i]);
-	sources_close(&s);
+	known = xcalloc(d.n + 1, sizeof(*known));
 	printf("\nthe change touches %s\n", units_of(d.n, "file", "files", n));
+	for (size_t i = 0; i < a->n_targets; i++)
+		ci_judge_target(a, &d, known, &a->targets[i]);
+	ci_judge_unknown(a, &d, known);
+	for (size_t i = 0; i < a->n_targets; i++)
+		a->targets[i].fuzz = a->targets[i].affected;
 	if (!ci_any_fuzzed(a))
 		ci_sample(a);
 	for (size_t i = 0; i < a->n_targets; i++)
@@ -369,7 +400,7 @@ static void ci_take_replay(struct ci *a, const json_t *target)
 		const char *status = json_get_text(json_array_get(failures, i), "status");
 
 		if (strcmp(status, "new") == 0 || strcmp(status, "regressed") == 0) {
-			t->fuzz = true;
+			t->fuzz = t->affected = true;
 			t->why = "one of its known inputs fails";
 		}
 	}
@@ -398,7 +429,7 @@ static int ci_replay(struct ci *a)
 	heading("known inputs");
 	r = ci_child(a, words, &a->replayed, &e);
 	if (r < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
+		return ci_ended(r, &e);
 	if (r != EXIT_DONE && r != EXIT_CRASHES && r != EXIT_NOT_FUZZED)
 		return r;
 	targets = json_object_get(a->replayed, "targets");
@@ -424,11 +455,10 @@ static void ci_take_fuzzed(struct ci *a, const json_t *row)
 
 	if (!t)
 		return;
-	t->reported = true;
 	t->fuzzed = json_is_true(json_object_get(row, "fuzzed"));
 	free(t->end);
 	t->end = xstrdup(json_get_text(row, "reason"));
-	t->seconds = (double)json_get_us(row, "elapsed_seconds") / USEC_PER_SEC;
+	t->seconds = (double)json_get_us(row, "wall_seconds") / USEC_PER_SEC;
 	t->execs = json_get_u64(row, "execs");
 	t->edges = json_get_u64(row, "cov");
 }
@@ -443,6 +473,24 @@ static void ci_find_problems(struct ci *a)
 			snprintf(t->problem, sizeof(t->problem), "it was not fuzzed: %.250s",
 				 t->end ? t->end : "it had no turn");
 	}
+}
+
+/* Failures for which the run had no time. */
+static int ci_triage(struct ci *a, const char *names)
+{
+	const char *const words[] = {"crash", "triage", "--filter", names, NULL};
+	_autojson_ json_t *answer = NULL;
+	struct err e;
+	int r;
+
+	heading("failures that wait");
+	r = ci_child(a, words, &answer, &e);
+	if (r < 0)
+		return ci_ended(r, &e);
+	if ((r != EXIT_DONE && r != EXIT_CRASHES) || json_get_u64(answer, "left") > 0)
+		snprintf(a->not_replayed, sizeof(a->not_replayed),
+			 "there were failures that could not be triaged");
+	return EXIT_DONE;
 }
 
 static int ci_fuzz(struct ci *a)
@@ -467,12 +515,14 @@ static int ci_fuzz(struct ci *a)
 	    buf_str(&names), "--seed",	seed,	      "--max-total-time", time,	   NULL};
 	r = ci_child(a, words, &answer, &e);
 	if (r < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
+		return ci_ended(r, &e);
 	rows = json_object_get(answer, "targets");
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		ci_take_fuzzed(a, json_array_get(rows, i));
 	ci_find_problems(a);
-	return r == EXIT_DONE || r == EXIT_CRASHES || r == EXIT_NOT_FUZZED ? EXIT_DONE : r;
+	if (r != EXIT_DONE && r != EXIT_CRASHES && r != EXIT_NOT_FUZZED)
+		return r;
+	return json_get_u64(answer, "untriaged") > 0 ? ci_triage(a, buf_str(&names)) : EXIT_DONE;
 }
 
 /* --- the result ---------------------------------------------------------------------------- */
@@ -524,7 +574,7 @@ static const char *ci_judge(const struct ci *a, char verdict[1200], int *ret_exi
 static json_t *ci_target_json(const struct ci_target *t)
 {
 	return json_pack("{s:o, s:b, s:o, s:b, s:o, s:o, s:o, s:I, s:f, s:I, s:I}", "name",
-			 answer_text(t->name), "affected", t->fuzz, "why", answer_text(t->why),
+			 answer_text(t->name), "affected", t->affected, "why", answer_text(t->why),
 			 "fuzzed", t->fuzzed, "end", answer_text(t->end ? t->end : ""), "unbuilt",
 			 answer_text(t->unbuilt ? t->unbuilt : ""), "problem",
 			 answer_text(t->problem), "lines", (json_int_t)t->lines, "seconds",
@@ -656,13 +706,27 @@ static int ci_conclude(struct ci *a, json_t **ret)
 
 /* --- all steps -------------------------------------------------------------------------------- */
 
+/* A report that cannot be written is a mistake to know before an hour of work. */
+static int ci_check_outputs(const struct ci *a)
+{
+	const char *const files[] = {a->sarif, a->junit, a->quality, a->summary};
+	int r = EXIT_DONE;
+
+	for (size_t i = 0; r == EXIT_DONE && i < sizeof(files) / sizeof(files[0]); i++)
+		if (files[i])
+			r = ci_write(files[i], i == 3 ? O_APPEND : O_TRUNC, SLICE(""));
+	return r;
+}
+
 static int ci_begin(struct ci *a, struct buf *changed)
 {
 	struct revisions repository = {.builds = 0};
 	struct err e;
 	char time[UNITS_MAX];
-	int r = session_load(&a->session);
+	int r = ci_check_outputs(a);
 
+	if (r == EXIT_DONE)
+		r = session_load(&a->session);
 	if (r == EXIT_DONE)
 		r = session_make(&a->session);
 	if (r == EXIT_DONE)

@@ -54,7 +54,9 @@ static bool judge(const struct ci *a, const struct known_crash *entry,
 	if (!seen && !ret->recheck)
 		return false;
 	ret->status = was_open(before) ? CI_OLD : hits ? CI_NEW : CI_UNCONFIRMED;
-	ret->check = ret->status == CI_NEW;
+	/* Also what was known before: an earlier run of this job may have found it. */
+	ret->check =
+	    ret->status == CI_NEW || (ret->status == CI_OLD && entry->reproduction.hits > 0);
 	if (was_open(before))
 		snprintf(ret->base, sizeof(ret->base), "known before");
 	return true;

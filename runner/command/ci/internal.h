@@ -30,7 +30,7 @@ struct ci_target {
 	char *name, *unbuilt;
 	const char *why;      /* it is fuzzed, or only replayed */
 	uint64_t size, lines; /* of its program; changed lines that its corpus reaches */
-	bool fuzz, fuzzed, reported;
+	bool affected, fuzz, fuzzed;
 	char problem[300]; /* it was not really fuzzed */
 	char *end;	   /* the reason of its end */
 	double seconds;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "tests/unit/scratch_dir.h"
-
 #include "base/cleanup.h"
 #include "runner/ci/affected.h"
 
@@ -68,11 +66,12 @@ static void test_files(void **state)
 	      "@@ -1,2 +0,0 @@\n-a\n-b\n\\ No newline at end of file\n"
 	      "diff --git mode.sh mode.sh\nold mode 100644\nnew mode 100755\n"
 	      "diff --git x.bin x.bin\nindex 1..2\nBinary files x.bin and x.bin differ\n");
+	assert_true(diff_find(&d, "x.bin")->opaque);
 	assert_true(touches("old.c", 1));
 	assert_true(touches("gone.c", 2));
 	assert_non_null(diff_find(&d, "same.c"));
 	assert_int_equal(diff_find(&d, "same.c")->n, 0);
-	assert_int_equal(d.n, 3);
+	assert_int_equal(d.n, 4);
 }
 
 static void test_names(void **state)
@@ -105,42 +104,72 @@ static void test_hostile(void **state)
 	assert_int_equal(d.n, 1);
 }
 
+static void test_opaque(void **state)
+{
+	(void)state;
+	parse("diff --git dep dep\nindex 1f0c..2a3b 160000\n--- dep\n+++ dep\n@@ -1 +1 @@\n"
+	      "-Subproject commit 1\n+Subproject commit 2\n"
+	      "diff --git a.c a.c\nindex 1..2 100644\nBinary files a.c and a.c differ\n"
+	      "diff --git b.c b.c\nindex 1..2 100644\n--- b.c\n+++ b.c\n@@ -1 +1 @@\n-a\n+b\n");
+	assert_int_equal(d.n, 3);
+	assert_true(diff_find(&d, "dep")->opaque);
+	assert_true(diff_find(&d, "a.c")->opaque);
+	assert_false(diff_find(&d, "b.c")->opaque);
+}
+
+/* What a report cannot tell affects a target. */
 static void test_affected(void **state)
 {
+	static const struct {
+		const char *diff;
+		uint64_t exact, moved;
+		const char *unknown;
+	} t[] = {
+	    {"--- src/a.c\n+++ src/a.c\n@@ -3 +3 @@\n-a\n+c\n", 1, 1, NULL},
+	    /* known not to be reached */
+	    {"--- src/a.c\n+++ src/a.c\n@@ -4 +4 @@\n-b\n+c\n", 0, 1, NULL},
+	    /* a macro */
+	    {"--- src/a.c\n+++ src/a.c\n@@ -1 +1 @@\n-b\n+c\n", 1, 1, NULL},
+	    /* something was added behind line 3, which is reached */
+	    {"--- src/a.c\n+++ src/a.c\n@@ -3,0 +4 @@\n+c\n", 1, 1, NULL},
+	    /* a file that is not reached */
+	    {"--- src/b.c\n+++ src/b.c\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, NULL},
+	    {"--- README\n+++ README\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, NULL},
+	    {"--- /dev/null\n+++ src/new.c\n@@ -0,0 +1 @@\n+c\n", 0, 0, "src/new.c"},
+	    {"index 1..2 160000\n--- dep\n+++ dep\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, "dep"},
+	    /* renamed */
+	    {"rename from src/a.c\nrename to src/z.c\n--- src/a.c\n+++ src/z.c\n"
+	     "@@ -3 +3 @@\n-a\n+b\n",
+	     1, 1, NULL},
+	};
 	_autolcov_ struct lcov coverage = {0};
-	struct sources s = {.dirfd = -1};
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(begin(NULL), 0);
-	assert_int_equal(mkdirat(dir.fd, "src", 0755), 0);
-	scratch_write(dir.fd, "src/a.c", "x");
-	scratch_write(dir.fd, "src/b.c", "x");
-	s.dir = dir.path;
-	s.dirfd = dir.fd;
 	assert_int_equal(
 	    lcov_parse(slice_of("SF:/elsewhere/src/a.c\nDA:3,5\nDA:4,0\nDA:10,1\nLF:3\nLH:2\n"
 				"end_of_record\nSF:/elsewhere/src/b.c\nDA:1,0\nLF:1\nLH:0\n"
 				"end_of_record\n"),
 		       &coverage, &e),
 	    0);
-	parse("--- src/a.c\n+++ src/a.c\n@@ -3,2 +3 @@\n-a\n-b\n+c\n");
-	assert_int_equal(affected_lines(&d, &coverage, &s, true), 1);
-	assert_int_equal(affected_lines(&d, &coverage, &s, false), 1);
-	parse("--- src/a.c\n+++ src/a.c\n@@ -4 +4 @@\n-b\n+c\n"); /* it is not reached */
-	assert_int_equal(affected_lines(&d, &coverage, &s, true), 0);
-	assert_int_equal(affected_lines(&d, &coverage, &s, false), 1);
-	parse("--- src/b.c\n+++ src/b.c\n@@ -1 +1 @@\n-b\n+c\n");
-	assert_int_equal(affected_lines(&d, &coverage, &s, true), 0);
-	assert_int_equal(affected_lines(&d, &coverage, &s, false), 0);
-	parse("--- README\n+++ README\n@@ -1 +1 @@\n-b\n+c\n");
-	assert_int_equal(affected_lines(&d, &coverage, &s, true), 0);
-	assert_int_equal(end(NULL), 0);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		bool known[4] = {false};
+		const char *unknown;
+
+		parse(t[i].diff);
+		if (affected_lines(&d, &coverage, true, known) != t[i].exact ||
+		    affected_lines(&d, &coverage, false, NULL) != t[i].moved)
+			fail_msg("%s", t[i].diff);
+		unknown = affected_unknown(&d, known);
+		if (t[i].unknown ? !unknown || strcmp(unknown, t[i].unknown) != 0 : !!unknown)
+			fail_msg("%s: %s", t[i].diff, unknown ? unknown : "none");
+	}
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, diff_end)
 static const struct CMUnitTest tests[] = {
-    TEST(test_hunks), TEST(test_files), TEST(test_names), TEST(test_hostile), TEST(test_affected),
+    TEST(test_hunks),	TEST(test_files),  TEST(test_names),
+    TEST(test_hostile), TEST(test_opaque), TEST(test_affected),
 };
 
 UNIT_MAIN(tests)
