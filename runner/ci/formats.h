@@ -12,11 +12,12 @@
  *	"status": "green" | "red" | "not-built" | "not-fuzzed", "verdict": one sentence,
  *	"base", "head": commits, "seed": the number that all random choices begin with,
  *	"seconds", "command": how to run it again,
- *	"targets": [{"name", "affected", "why", "fuzzed", "end", "unbuilt", "seconds", "execs",
- *"edges"}], "replayed": {"inputs", "passed", "failed", "left_out"}, "crashes": [{"status": "new" |
- *"old" | "fixed" | "unconfirmed", "signature", "target", "type", "headline", "severity",
- *"security", "base": what the base does, "hits", "tries", "path", "line", "frames": [{"function",
- *"path", "line"}]}]
+ *	"targets": [{"name", "affected", "why", "fuzzed", "end", "unbuilt", "problem", "seconds",
+ *		"execs", "edges", "checks_left"}],
+ *	"replayed": {"inputs", "passed", "failed", "left_out"},
+ *	"crashes": [{"status": "new" | "old" | "fixed" | "unconfirmed", "signature", "target",
+ *		"type", "headline", "severity", "security", "base": what the base does, "hits",
+ *		"tries", "path", "line", "frames": [{"function", "path", "line"}]}]
  *
  * Texts are UTF-8, and may come from a target. */
 

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
+#include "base/units.h"
 #include "runner/publish/render/render.h"
 
 #include <string.h>
@@ -79,6 +80,8 @@ static void put_targets(const json_t *targets, struct buf *out)
 		const json_t *t = json_array_get(targets, i);
 		const char *unbuilt = json_get_text(t, "unbuilt");
 		const char *problem = json_get_text(t, "problem");
+		uint64_t left = json_get_u64(t, "checks_left");
+		char n[UNITS_OF_MAX];
 
 		buf_puts(out, "| ");
 		cell(json_get_text(t, "name"), out);
@@ -95,6 +98,9 @@ static void put_targets(const json_t *targets, struct buf *out)
 				   (unsigned long long)json_get_u64(t, "edges"));
 		else
 			buf_puts(out, "inputs replayed");
+		if (left > 0)
+			buf_printf(out, "; %s for its check builds",
+				   units_of(left, "input waits", "inputs wait", n));
 		buf_puts(out, " |\n");
 	}
 }

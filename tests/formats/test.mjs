@@ -53,7 +53,7 @@ const crash = (more) => ({
 });
 const target = (more) => ({
   name: 'png_fuzzer', affected: true, why: 'its corpus reaches changed lines', fuzzed: true, end: 'time-limit',
-  unbuilt: '', problem: '', lines: 3, seconds: 9.5, execs: 1000, edges: 20, ...more,
+  unbuilt: '', problem: '', lines: 3, seconds: 9.5, execs: 1000, edges: 20, checks_left: 0, ...more,
 });
 const result = (more) => ({
   status: 'red', verdict: '1 new crash', version: '0.1.0', base: 'a'.repeat(40), head: 'b'.repeat(40), seed: 7,
@@ -67,6 +67,9 @@ const results = {
     crashes: [crash({}), crash({ status: 'old', signature: 'f'.repeat(16), type: 'Timeout', security: false }),
       crash({ status: 'fixed', signature: '1'.repeat(16) }), crash({ status: 'unconfirmed', signature: '2'.repeat(16) }),
       crash({ signature: '3'.repeat(16), path: undefined, line: undefined, frames: undefined })],
+  }),
+  variant: result({
+    targets: [target({ checks_left: 3 }), target({ name: 'png' })], crashes: [crash({ target: 'png_fuzzer@ubsan' })],
   }),
   empty: result({ status: 'green', targets: [], crashes: [] }),
   'not-built': result({ status: 'not-built', verdict: 'Not built: x.c:1: error: <&> "no"', targets: [], crashes: [] }),
@@ -113,6 +116,10 @@ async function checkJUnit(name, text, value) {
   check(`${name}: JUnit counts failures and errors`,
     cases.filter((c) => c.failure).length === Number(suite['@_failures']) &&
     cases.filter((c) => c.error).length === Number(suite['@_errors']), text);
+  const fails = (t) => !t.unbuilt && !t.problem &&
+    value.crashes.some((c) => c.status === 'new' && (c.target === t.name || c.target?.startsWith(`${t.name}@`)));
+  check(`${name}: JUnit has a failure for each target with a new crash, also of another build`,
+    cases.filter((c) => c.failure).length === value.targets.filter(fails).length, text);
 }
 
 for (const [name, value] of Object.entries(results)) {
@@ -124,6 +131,8 @@ for (const [name, value] of Object.entries(results)) {
     typeof q.description === 'string' && typeof q.fingerprint === 'string' && q.location.lines.begin > 0 &&
     ['info', 'minor', 'major', 'critical', 'blocker'].includes(q.severity)));
   const prose = out.markdown.replace(/(?<!`)(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '');
+  check(`${name}: Markdown says which inputs wait`,
+    out.markdown.includes('3 inputs wait') === value.targets.some((t) => t.checks_left === 3), out.markdown);
   check(`${name}: Markdown has no raw HTML and no mention outside of code`, !/@\w/.test(prose) && !/<[a-z]/i.test(prose), out.markdown);
 }
 

@@ -461,6 +461,7 @@ static void ci_take_fuzzed(struct ci *a, const json_t *row)
 	t->seconds = (double)json_get_us(row, "wall_seconds") / USEC_PER_SEC;
 	t->execs = json_get_u64(row, "execs");
 	t->edges = json_get_u64(row, "cov");
+	t->checks_left = json_get_u64(row, "checks_left");
 }
 
 /* Never green if a target did not really fuzz. */
@@ -573,12 +574,13 @@ static const char *ci_judge(const struct ci *a, char verdict[1200], int *ret_exi
 
 static json_t *ci_target_json(const struct ci_target *t)
 {
-	return json_pack("{s:o, s:b, s:o, s:b, s:o, s:o, s:o, s:I, s:f, s:I, s:I}", "name",
+	return json_pack("{s:o, s:b, s:o, s:b, s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:I}", "name",
 			 answer_text(t->name), "affected", t->affected, "why", answer_text(t->why),
 			 "fuzzed", t->fuzzed, "end", answer_text(t->end ? t->end : ""), "unbuilt",
 			 answer_text(t->unbuilt ? t->unbuilt : ""), "problem",
 			 answer_text(t->problem), "lines", (json_int_t)t->lines, "seconds",
-			 t->seconds, "execs", (json_int_t)t->execs, "edges", (json_int_t)t->edges);
+			 t->seconds, "execs", (json_int_t)t->execs, "edges", (json_int_t)t->edges,
+			 "checks_left", (json_int_t)t->checks_left);
 }
 
 static json_t *ci_result(const struct ci *a, const char *status, const char *verdict)

@@ -35,6 +35,7 @@ struct ci_target {
 	char *end;	   /* the reason of its end */
 	double seconds;
 	uint64_t execs, edges;
+	uint64_t checks_left; /* inputs that its check builds have yet to run */
 };
 
 struct ci {
