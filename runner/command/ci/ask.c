@@ -90,7 +90,7 @@ static void ask_on_probed(void *arg, const struct journal_test *t)
 	else if (t->outcome == BISECT_PASSES)
 		ask_decide(b, CI_NEW, "passes", "");
 	else
-		ask_decide(b, CI_NEW, "could not be asked", t->why);
+		ask_decide(b, asked(b)->recheck ? CI_OLD : CI_NEW, "could not be asked", t->why);
 }
 
 static int ask_take_inputs(struct asking *b, const char *ret[JOURNAL_INPUTS])
