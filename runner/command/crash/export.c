@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -216,9 +217,8 @@ static int crash_export_script(const struct export *a, struct pack *p, struct er
 	shell_quote(sig, &b);
 	buf_puts(&b, "\ntarget=");
 	shell_quote(a->entry->target->name, &b);
-	buf_printf(&b, "\nmemory=%llu\n%s\nrun() {\n",
-		   (unsigned long long)(a->entry->cfg.memory + a->entry->cfg.symbolizer_memory),
-		   script_container);
+	buf_printf(&b, "\nmemory=%" PRIu64 "\n%s\nrun() {\n",
+		   a->entry->cfg.memory + a->entry->cfg.symbolizer_memory, script_container);
 	r = byhand_print(&hand, &b, e);
 	buf_printf(&b, "}\n%s", script_end);
 	if (r == 0)

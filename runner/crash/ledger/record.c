@@ -214,16 +214,16 @@ void ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit
 #define MEASURED(key, member)							\
 	FIELD("reproduction", key, NUMBER, reproduction.member, 0, false)
 
-#define EDGE(group, member)							\
-	FIELD(group, "kind", TEXT, member.kind, LEDGER_TEXT_MAX, false),	\
-	FIELD(group, "commit", TEXT, member.commit, LEDGER_TEXT_MAX, false),	\
-	FIELD(group, "before", TEXT, member.before, LEDGER_TEXT_MAX, false),	\
-	FIELD(group, "commits", NUMBER, member.commits, 0, false),		\
-	FIELD(group, "author", TEXT, member.author, LEDGER_TEXT_MAX, false),	\
-	FIELD(group, "subject", TEXT, member.subject, LEDGER_TEXT_MAX, false),	\
-	FIELD(group, "time", NUMBER, member.time, 0, false),			\
-	FIELD(group, "text", TEXT, member.text, LEDGER_TEXT_MAX, false),	\
-	FIELD(group, "from", TEXT, member.from, LEDGER_TEXT_MAX, false)
+/* An answer of a bisection; X is CULPRIT or FIX. */
+#define EDGE(X)									\
+	X("kind", TEXT, kind), X("commit", TEXT, commit),			\
+	X("before", TEXT, before), X("commits", NUMBER, commits),		\
+	X("author", TEXT, author), X("subject", TEXT, subject),			\
+	X("time", NUMBER, time), X("text", TEXT, text), X("from", TEXT, from)
+#define CULPRIT(key, type, member)						\
+	FIELD("culprit", key, type, culprit.member, LEDGER_TEXT_MAX, false)
+#define FIX(key, type, member)							\
+	FIELD("fix", key, type, fix.member, LEDGER_TEXT_MAX, false)
 
 /* Without `state` and `runs`, which have their own code. */
 static const struct field fields[] = {
@@ -269,8 +269,8 @@ static const struct field fields[] = {
 	MEASURED("clean_minimized", clean_minimized),
 	FIELD("reproduction", "clean_commit", TEXT, reproduction.clean_commit, LEDGER_TEXT_MAX,
 	      false),
-	EDGE("culprit", culprit),
-	EDGE("fix", fix),
+	EDGE(CULPRIT),
+	EDGE(FIX),
 	OF_CRASH("issue_url", TEXT, issue_url, LEDGER_TEXT_MAX, true),
 	OF_CRASH("note", LINES, note, LEDGER_NOTE_MAX, false),
 	TEXT("similar", similar),
