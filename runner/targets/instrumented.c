@@ -1,67 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/targets/instrumented.h"
 
-#include "base/memory.h"
-#include "runner/targets/elf.h"
+#include "runner/targets/pcs.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The tables of a program of 100 MB are smaller than this. */
-enum { TABLE_MAX = 64 << 20, FUNCTION_BEGINS = 1 };
-
-struct pc {
-	uint64_t address, flags;
-};
+enum { TABLE_MAX = 64 << 20 };
 
 struct program {
 	const struct elf_file *elf;
-	struct elf_header at; /* __sancov_pcs */
-	struct pc *pcs;
-	uint64_t n;
+	struct pcs pcs;
 };
-
-/* Applies the relocations of the table.  Without relocations, the table contains the addresses. */
-static void instrumented_relocate(struct program *p, const char *table, uint64_t size)
-{
-	for (uint64_t i = 0; i < size / sizeof(Elf64_Rela); i++) {
-		Elf64_Rela r;
-		uint64_t at;
-
-		memcpy(&r, table + i * sizeof(r), sizeof(r));
-		at = r.r_offset - p->at.addr;
-		if (r.r_offset >= p->at.addr && at / sizeof(struct pc) < p->n &&
-		    at % sizeof(struct pc) == 0)
-			p->pcs[at / sizeof(struct pc)].address = (uint64_t)r.r_addend;
-	}
-}
-
-static bool read_pcs(struct program *p)
-{
-	struct elf_header s;
-	char *table;
-
-	p->n = p->at.size / sizeof(struct pc);
-	if (p->n == 0 || p->n > INSTRUMENTED_EDGES_MAX)
-		return false;
-	p->pcs = xcalloc(p->n, sizeof(*p->pcs));
-	if (!elf_read(p->elf, p->pcs, p->n * sizeof(*p->pcs), p->at.at))
-		return false;
-	if (!elf_find(p->elf, SHT_RELA, ".rela.dyn", &s))
-		return true;
-	table = elf_load(p->elf, &s, TABLE_MAX);
-	if (!table)
-		return false;
-	instrumented_relocate(p, table, s.size);
-	free(table);
-	return true;
-}
 
 static bool is_instrumented(const struct program *p, uint64_t address)
 {
-	for (uint64_t i = 0; i < p->n; i++)
-		if ((p->pcs[i].flags & FUNCTION_BEGINS) && p->pcs[i].address == address)
+	for (size_t i = 0; i < p->pcs.n; i++)
+		if ((p->pcs.v[i].flags & PCS_FUNCTION) && p->pcs.v[i].address == address)
 			return true;
 	return false;
 }
@@ -142,9 +99,9 @@ enum instrumented instrumented_in(int fd)
 
 	if (elf_open(fd, &m) != ELF_READ)
 		return found;
-	if (!m.is_32 && elf_find(&m, SHT_PROGBITS, "__sancov_pcs", &p.at) && read_pcs(&p))
+	if (pcs_read(&m, INSTRUMENTED_EDGES_MAX, &p.pcs))
 		found = by_symbols(&p);
-	free(p.pcs);
+	free(p.pcs.v);
 	elf_done(&m);
 	return found;
 }

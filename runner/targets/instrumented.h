@@ -4,10 +4,8 @@
 
 /* Whether a compiler instrumented only a program's harness, or also a library under test.
  *
- * The table of the instrumented functions is __sancov_pcs (clang, -fsanitize-coverage=pc-table;
- * two words an entry, its address and flags, 1: a function begins here).  In a program that can be
- * loaded anywhere, relocations hold the addresses.  Their names are in the symbol table.
- * Functions of a library can be called from other files.  A harness has its entry points
+ * The addresses of the instrumented functions are in a table (pcs.h), their names in the symbol
+ * table.  Functions of a library can be called from other files.  A harness has its entry points
  * (LLVMFuzzer...), functions that are local to its file, and what it instantiates of
  * FuzzedDataProvider and the C++ standard library.  Another function of the harness that is not
  * static looks like a library's.

@@ -180,6 +180,37 @@ bug='s/char name\[8\]/char name[4]/'
 	jq -e '.runs[0].invocations[0].executionSuccessful == false' "$WORK/sarif"
 }
 
+# bats test_tags=slow
+@test "without coverage reports, the builds that fuzz say what a change affects" {
+	rm -r "$STATE/coverage"
+	jq '.discovery[0].variants = ["address"]' "$STATE/config.json" >"$WORK/config"
+	cp "$WORK/config" "$STATE/config.json"
+
+	# Lines moved, and a function that only the other target reaches has grown.
+	change 's/int n = 0;/int n = 0;\n\n\t(void)data;/' src/count.c
+	judge
+	[ "$status" -eq 0 ]
+	is '[.targets[] | select(.affected) | {name, why}] ==
+		[{name: "count_fuzzer", why: "its corpus reaches changed lines"}]'
+	is '[.targets[] | select(.why == "not affected") | .name] == ["parse_fuzzer"]'
+
+	# A new file with a function that one target calls.
+	printf '#include "lib.h"\nint twice(int n)\n{\n\treturn n > 9 ? n : 2 * n;\n}\n' >"$WORK/repo/src/twice.c"
+	git_ add src/twice.c
+	sed -i 's/src\/count.c/src\/count.c src\/twice.c/' "$WORK/repo/build.sh"
+	change 's/^int count/int twice(int n);\n&/; s/return n;/return twice(n);/' src/count.c
+	judge
+	[ "$status" -eq 0 ]
+	is '[.targets[] | select(.affected) | .name] == ["count_fuzzer"]'
+
+	# Without debug information nothing is known: all are fuzzed.
+	sed -i 's/ -g / -g0 /' "$WORK/repo/build.sh"
+	change 's/n > 9/n > 8/' src/twice.c
+	judge
+	is '[.targets[] | select(.affected) | .why] | unique ==
+		["no coverage of it is known: the program has no debug information"]'
+}
+
 @test "wrong commits, changed files and no base are refused" {
 	local fuzzcell=("$FUZZCELL" ci --state-dir "$STATE")
 	change 's/text/words/' README

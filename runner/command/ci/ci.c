@@ -5,20 +5,15 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/escape.h"
 #include "base/fs.h"
 #include "base/memory.h"
 #include "base/sys.h"
 #include "base/tool.h"
 #include "base/units.h"
-#include "runner/ci/affected.h"
-#include "runner/ci/diff.h"
 #include "runner/ci/formats.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/revisions.h"
 #include "runner/command/crash/crash.h"
-#include "runner/coverage/report.h"
-#include "runner/coverage/shelf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,10 +24,8 @@
 #include <sys/wait.h>
 
 enum { ANSWER_MAX = 256 << 20, OUTPUT_MAX = 64 << 20, EVENT_MAX = 4 << 20, ARGS_MAX = 32 };
-enum { SAMPLE = 3 }; /* targets that are fuzzed if the change affects none */
-#define TIME_US	  (UINT64_C(600) * USEC_PER_SEC)
-#define SAMPLE_US (UINT64_C(20) * USEC_PER_SEC)
-#define LEAST_US  (UINT64_C(10) * USEC_PER_SEC)
+#define TIME_US	 (UINT64_C(600) * USEC_PER_SEC)
+#define LEAST_US (UINT64_C(10) * USEC_PER_SEC)
 
 #define AT(member) OPTION_AT(struct ci, member)
 static const struct option_spec specs[] = {
@@ -252,127 +245,10 @@ static int ci_list(struct ci *a)
 
 		a->targets[i] = (struct ci_target){.name = xstrdup(json_get_text(t, "name")),
 						   .unbuilt = *unbuilt ? xstrdup(unbuilt) : NULL,
-						   .size = json_get_u64(t, "bytes"),
-						   .why = ""};
+						   .size = json_get_u64(t, "bytes")};
 		if (*unbuilt && !*a->not_built)
 			snprintf(a->not_built, sizeof(a->not_built), "%.599s", unbuilt);
 	}
-	return EXIT_DONE;
-}
-
-/* --- what is affected ------------------------------------------------------------------ */
-
-/* Reads the target's coverage report. False: there is none. */
-static bool ci_load_coverage(const struct ci *a, const char *target, struct lcov *ret,
-			     bool *ret_exact)
-{
-	_autoclose_ int dir = -1;
-	_autofree_ char *text = NULL;
-	_autojson_ json_t *summary = NULL;
-	struct err ignored;
-	size_t n;
-
-	if (shelf_open(a->session.state, target, &dir, &ignored) < 0 || dir < 0 ||
-	    fs_read(dir, "lcov.info", REPORT_TEXT_MAX, &text, &n, &ignored) < 0 ||
-	    lcov_parse((struct slice){text, n}, ret, &ignored) < 0)
-		return false;
-	*ret_exact = shelf_summary(a->session.state, target, &summary, &ignored) == 0 &&
-		     strcmp(json_get_text(summary, "commit"), a->base) == 0;
-	return true;
-}
-
-static void ci_judge_target(const struct ci *a, const struct diff *d, bool *io_known,
-			    struct ci_target *t)
-{
-	_autolcov_ struct lcov coverage = {0};
-	bool exact;
-
-	if (!ci_load_coverage(a, t->name, &coverage, &exact)) {
-		t->affected = true;
-		t->why = "no coverage of it is known";
-		return;
-	}
-	t->lines = affected_lines(d, &coverage, exact, io_known);
-	t->affected = t->lines > 0;
-	t->why = t->affected ? "its corpus reaches changed lines" : "not affected";
-}
-
-/* A file that no report names, such as a new one, may be in every target. */
-static void ci_judge_unknown(struct ci *a, const struct diff *d, const bool *known)
-{
-	const char *path = affected_unknown(d, known);
-	char shown[ESCAPE_MAX];
-
-	if (!path)
-		return;
-	printf("no coverage report names %s: it may be in every target\n", escape(path, shown));
-	for (size_t i = 0; i < a->n_targets; i++)
-		if (!a->targets[i].affected) {
-			a->targets[i].affected = true;
-			a->targets[i].why = "a changed file is in no coverage report";
-		}
-}
-
-static int by_size(const void *x, const void *y)
-{
-	const struct ci_target *a = *(struct ci_target *const *)x,
-			       *b = *(struct ci_target *const *)y;
-
-	if (a->size != b->size)
-		return a->size < b->size ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
-
-/* Without an affected target, the cheapest few: the smallest programs. */
-static void ci_sample(struct ci *a)
-{
-	struct ci_target **v = xcalloc(a->n_targets + 1, sizeof(struct ci_target *));
-	size_t n = 0;
-
-	for (size_t i = 0; i < a->n_targets; i++)
-		if (!a->targets[i].unbuilt)
-			v[n++] = &a->targets[i];
-	if (n > 0)
-		qsort(v, n, sizeof(struct ci_target *), by_size);
-	for (size_t i = 0; i < n && i < SAMPLE; i++) {
-		v[i]->fuzz = true;
-		v[i]->why = "one of the smallest; none is affected";
-	}
-	free(v);
-	if (a->time_us > SAMPLE_US)
-		a->time_us = SAMPLE_US;
-}
-
-static bool ci_any_fuzzed(const struct ci *a)
-{
-	for (size_t i = 0; i < a->n_targets; i++)
-		if (a->targets[i].fuzz && !a->targets[i].unbuilt)
-			return true;
-	return false;
-}
-
-/* changed: the text of the diff. */
-static int ci_choose(struct ci *a, struct slice changed)
-{
-	CLEANUP(diff_done) struct diff d = {0};
-	_autofree_ bool *known = NULL;
-	struct err e;
-	char n[UNITS_OF_MAX];
-
-	if (diff_parse(changed, &d, &e) < 0)
-		return fail(EXIT_MACHINE, "%s", e.msg);
-	known = xcalloc(d.n + 1, sizeof(*known));
-	printf("\nthe change touches %s\n", units_of(d.n, "file", "files", n));
-	for (size_t i = 0; i < a->n_targets; i++)
-		ci_judge_target(a, &d, known, &a->targets[i]);
-	ci_judge_unknown(a, &d, known);
-	for (size_t i = 0; i < a->n_targets; i++)
-		a->targets[i].fuzz = a->targets[i].affected;
-	if (!ci_any_fuzzed(a))
-		ci_sample(a);
-	for (size_t i = 0; i < a->n_targets; i++)
-		if (a->targets[i].fuzz)
-			printf("  %-30s %s\n", a->targets[i].name, a->targets[i].why);
 	return EXIT_DONE;
 }
 
@@ -401,7 +277,7 @@ static void ci_take_replay(struct ci *a, const json_t *target)
 
 		if (strcmp(status, "new") == 0 || strcmp(status, "regressed") == 0) {
 			t->fuzz = t->affected = true;
-			t->why = "one of its known inputs fails";
+			snprintf(t->why, sizeof(t->why), "one of its known inputs fails");
 		}
 	}
 }
@@ -720,7 +596,7 @@ static int ci_check_outputs(const struct ci *a)
 	return r;
 }
 
-static int ci_begin(struct ci *a, struct buf *changed)
+static int ci_begin(struct ci *a, struct buf *before, struct buf *after)
 {
 	struct revisions repository = {.builds = 0};
 	struct err e;
@@ -735,7 +611,8 @@ static int ci_begin(struct ci *a, struct buf *changed)
 		r = revisions_open(&repository, &a->session, NULL);
 	if (r == EXIT_DONE && ci_commits(a, repository.tree, &e) < 0)
 		r = fail(EXIT_USAGE, "%s", e.msg);
-	if (r == EXIT_DONE && revision_diff(repository.tree, a->base, a->head, changed, &e) < 0)
+	if (r == EXIT_DONE && (revision_diff(repository.tree, a->base, a->head, before, &e) < 0 ||
+			       revision_diff(repository.tree, a->head, a->base, after, &e) < 0))
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	revisions_close(&repository);
 	if (r == EXIT_DONE)
@@ -748,11 +625,12 @@ static int ci_begin(struct ci *a, struct buf *changed)
 	return r;
 }
 
-static int ci_test(struct ci *a, struct slice changed)
+static int ci_test(struct ci *a, struct slice before, struct slice after)
 {
-	int r = ci_choose(a, changed);
+	int r;
 
 	a->began_us = clock_mono_us();
+	r = ci_choose(a, before, after);
 	if (r == EXIT_DONE)
 		r = ci_replay(a);
 	if (r == EXIT_DONE)
@@ -767,8 +645,9 @@ static int ci_test(struct ci *a, struct slice changed)
 
 static int ci(struct ci *a, json_t **ret)
 {
-	_autobuf_ struct buf changed = BUF_INIT(REVISION_DIFF_MAX);
-	int r = ci_begin(a, &changed);
+	_autobuf_ struct buf before = BUF_INIT(REVISION_DIFF_MAX);
+	_autobuf_ struct buf after = BUF_INIT(REVISION_DIFF_MAX);
+	int r = ci_begin(a, &before, &after);
 
 	if (r == EXIT_DONE)
 		r = ci_build(a);
@@ -776,7 +655,7 @@ static int ci(struct ci *a, json_t **ret)
 		r = ci_list(a);
 	/* What was built is tested, too; the result is "not-built" in any case. */
 	if (r == EXIT_DONE && a->n_targets > 0)
-		r = ci_test(a, buf_slice(&changed));
+		r = ci_test(a, buf_slice(&before), buf_slice(&after));
 	return r == EXIT_DONE ? ci_conclude(a, ret) : r;
 }
 

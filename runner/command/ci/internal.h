@@ -5,6 +5,8 @@
 /* Internal to runner/command/ci/. */
 #include "base/git.h"
 #include "base/json.h"
+#include "runner/ci/affected.h"
+#include "runner/ci/diff.h"
 #include "runner/command/common/session.h"
 #include "runner/crash/ledger/ledger.h"
 
@@ -28,7 +30,8 @@ struct ci_crash {
 
 struct ci_target {
 	char *name, *unbuilt;
-	const char *why;      /* it is fuzzed, or only replayed */
+	char why[300];	      /* it is fuzzed, or only replayed; "": not known yet */
+	char unmeasured[200]; /* why its coverage is not known */
 	uint64_t size, lines; /* of its program; changed lines that its corpus reaches */
 	bool affected, fuzz, fuzzed;
 	char problem[300]; /* it was not really fuzzed */
@@ -57,6 +60,27 @@ struct ci {
 	char not_built[600];	/* why a build failed; "": all was built */
 	char not_replayed[300]; /* why inputs were left out */
 };
+
+/* The change in both directions: reports of the base have the lines before it, measurements of the
+ * head those after it. */
+struct ci_sides {
+	struct diff before, after;
+	bool *before_known, *after_known; /* of each file: whether a target's coverage names it */
+};
+
+/* choose.c: sets affected, fuzz, why and lines of all targets.  before, after: the diffs from the
+ * base to the head, and back.  Prints errors, and returns an exit status. */
+int ci_choose(struct ci *a, struct slice before, struct slice after);
+static inline bool ci_is_chosen(const struct ci_target *t)
+{
+	return *t->why != '\0';
+}
+/* lines: changed ones that its corpus reaches. */
+void ci_choose_by(struct ci_target *t, uint64_t lines);
+
+/* measure.c: measures the targets that are not chosen yet, and chooses by that.  Prints errors, and
+ * returns an exit status. */
+int ci_measure(struct ci *a, struct ci_sides *s);
 
 /* crashes.c: which crashes there are.  Fills crashes from both ledgers. */
 void ci_collect(struct ci *a);

@@ -237,9 +237,23 @@ static int to_full(struct facts *f, struct merge_decided *io, struct err *e)
 	return merge_deal_rest(f->m, true, f->d.dir, &f->staged, &io->measure, e);
 }
 
+/* The measurement is all that was wanted. */
+static int merge_decide_measured(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	struct difference d;
+	int r = merge_decide_compare(f, &d, e);
+
+	io->new_inputs = d.fresh;
+	end_with(io, MERGE_MEASURED, "");
+	if (r < 0 || !f->m->spec.reach)
+		return r;
+	r = fs_open_dir(AT_FDCWD, f->m->spec.reach, &dir, e);
+	return r == 0 ? merge_reach_save(dir, &f->all, e) : r;
+}
+
 static int merge_decide_choose(struct facts *f, struct merge_decided *io, struct err *e)
 {
-	struct difference d;
 	int r = load_measured(f, e);
 
 	if (r == 0 && !f->m->full && f->measured.holes)
@@ -255,11 +269,8 @@ static int merge_decide_choose(struct facts *f, struct merge_decided *io, struct
 				    : "no input ran to its end");
 	else if (f->m->spec.what == MERGE_REPLACE)
 		return merge_decide_is_broken(f, io) ? 0 : to_verify(f, io, e);
-	else {
-		r = merge_decide_compare(f, &d, e);
-		io->new_inputs = d.fresh;
-		end_with(io, MERGE_MEASURED, "");
-	}
+	else
+		return merge_decide_measured(f, io, e);
 	return r;
 }
 

@@ -255,7 +255,6 @@ MUST_CHECK int merge_shard_make(int dir, const char *name, size_t k, const struc
 				struct err *e);
 /* The features and edges that all candidates reach, in a file.  -EBADMSG: the file is damaged. */
 MUST_CHECK int merge_reach_save(int dir, const struct reach *r, struct err *e);
-MUST_CHECK int merge_reach_load(int dir, struct reach *ret, struct err *e);
 #define MERGE_FILE_CONTROL "control"
 #define MERGE_FILE_LIST	   "list"
 #define MERGE_FILE_COVER   "cover"

@@ -3,6 +3,7 @@
 #define RUNNER_RUN_MERGE_MERGE_H
 
 #include "base/json.h"
+#include "runner/corpus/measure/cover.h"
 #include "runner/run/job/exec.h"
 #include "runner/state/state.h"
 
@@ -156,6 +157,9 @@ struct merge_spec {
 	/* Our directory with all seeds by content (a job's seeds/).  NULL: the archive and the
 	 * directories of the target and the configuration. */
 	const char *seeds;
+	/* MERGE_MEASURE: our directory, which gets the file "reach" (merge_reach_load()); NULL:
+	 * none is wanted. */
+	const char *reach;
 	bool leaks_known; /* a leak makes no input bad: known leaks are suppressed in fuzzing */
 	/* Gets the output of all cells, interleaved; NULL is fine. */
 	void (*output)(void *arg, struct slice bytes);
@@ -170,6 +174,10 @@ MUST_CHECK int merge_start(const struct merge_env *env, const struct merge_spec 
 /* Ends the merge's cells at once, and then the merge.  done is still called.  An exchange that has
  * begun is completed: then the verdict is MERGE_REPLACED. */
 void merge_stop(struct merge *m);
+
+/* Loads the features and edges that all candidates reach, from the file "reach" of a directory.
+ * *ret starts as {0}; reach_done() frees it. */
+MUST_CHECK int merge_reach_load(int dir, struct reach *ret, struct err *e);
 
 /* What a line of stats/corpus_history.jsonl has beside the result of the merge. */
 struct merge_line {
