@@ -4,7 +4,7 @@
 # Runs tests/docker/*.bats with its own Docker daemon, which has its own data, socket and groups.
 # The daemon is always ended and removed at the end.
 #
-# usage: TARGETS=DIR ci/docker.sh [BATS_OPTION...]
+# usage: FUZZCELL=PROGRAM TARGETS=DIR ci/docker.sh [BATS_OPTION...]
 #
 # No registry is used: mmdebstrap makes the base image once from the machine's own apt sources.  It
 # is kept in ${XDG_CACHE_HOME:-~/.cache}/fuzzcell/docker.
@@ -71,7 +71,7 @@ start_daemon() {
 	done
 }
 
-: "${TARGETS:?the planted targets}"
+: "${FUZZCELL:?the program under test}" "${TARGETS:?the planted targets}"
 [[ $EUID -eq 0 ]] || { echo 'docker: a daemon needs root' >&2 && exit 2; }
 need docker.io docker-compose iptables mmdebstrap git jq bats
 base=$(base_image)
@@ -81,7 +81,7 @@ trap 'exit 143' TERM HUP
 work=$(mktemp -d "${TMPDIR:-/tmp}/fuzzcell-docker.XXXXXX")
 chmod 755 "$work"
 group=fuzzcell-docker-$$
-export WORK=$work GROUP=$group TOP TARGETS DOCKER_HOST=unix://$work/docker/sock DOCKER_BUILDKIT=0 \
+export WORK=$work GROUP=$group TOP FUZZCELL TARGETS DOCKER_HOST=unix://$work/docker/sock DOCKER_BUILDKIT=0 \
 	COMPOSE_PROJECT_NAME=fuzzcelltest
 start_daemon
 # The name exists in no registry.
