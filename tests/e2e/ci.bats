@@ -133,6 +133,13 @@ bug='s/char name\[8\]/char name[4]/'
 	jq -e '.[0].location == {path: "src/parse.c", lines: {begin: 12}}' "$WORK/quality"
 	grep -q 'failures="1" errors="0"' "$WORK/junit"
 	grep -q '### New crashes' "$WORK/summary"
+
+	# A head that cannot be asked makes no crash new.
+	change 's/data\[1\] & 7/dat[1] \& 7/' src/parse.c
+	judge
+	[ "$status" -eq 6 ]
+	is '.status == "not-built" and ([.crashes[] | .status] == ["old"]) and
+		(.crashes[0].base | startswith("the head could not be asked"))'
 }
 
 # bats test_tags=slow
