@@ -139,11 +139,17 @@ for (const [name, value] of Object.entries(results)) {
 // The files for CI services.
 const validAction = schema('github-action.json');
 const validWorkflow = schema('github-workflow.json');
+const validGitlab = ajv.compile(JSON.parse( // GitLab's own, which this package has
+  readFileSync(join(packages, 'node_modules/gitlab-ci-local/src/schema/schema.json'), 'utf8')));
 const yaml = (file) => YAML.parse(readFileSync(file, 'utf8'));
 if (existsSync(join(root, 'action.yml'))) {
   check('action.yml is valid', validAction(yaml(join(root, 'action.yml'))), JSON.stringify(validAction.errors));
   for (const file of readdirSync(join(root, 'examples/ci')).filter((f) => f.startsWith('github-')))
     check(`${file} is valid`, validWorkflow(yaml(join(root, 'examples/ci', file))), JSON.stringify(validWorkflow.errors));
+  const gitlab = yaml(join(root, 'examples/ci/gitlab-ci.yml'));
+  check('gitlab-ci.yml is valid', validGitlab(gitlab), JSON.stringify(validGitlab.errors));
+  gitlab['fuzz change'].artifacts.when = 'sometimes';
+  check('a mistake in gitlab-ci.yml is noticed', !validGitlab(gitlab));
 }
 
 console.log(`1..${count}`);
