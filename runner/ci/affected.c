@@ -30,6 +30,40 @@ static bool is_reached(const struct lcov_file *c)
 	return false;
 }
 
+static bool has_ending(const char *path, const char *const *endings)
+{
+	const char *dot = strrchr(path, '.');
+
+	for (; dot && *endings; endings++)
+		if (strcasecmp(dot + 1, *endings) == 0)
+			return true;
+	return false;
+}
+
+/* What other files include: types and macros, too. */
+static bool is_header(const char *path)
+{
+	static const char *const endings[] = {"h",   "hh",  "hpp", "hxx", "h++", "inc",
+					      "inl", "ipp", "tcc", "def", NULL};
+
+	return has_ending(path, endings);
+}
+
+/* Whether the report has a record of each changed line. */
+static bool is_known(const struct diff_file *f, const struct lcov_file *c)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct diff_hunk *h = &f->hunks[i];
+		uint32_t first = h->last < h->first ? h->last : h->first;
+		uint32_t last = h->last < h->first ? h->first : h->last;
+
+		for (uint32_t line = first; line <= last; line++)
+			if (count_of(c, line) < 0)
+				return false;
+	}
+	return !f->opaque;
+}
+
 /* A hunk counts unless all of its lines are known not to be reached. */
 static uint64_t touched(const struct diff_file *f, const struct lcov_file *c)
 {
@@ -68,7 +102,7 @@ uint64_t affected_lines(const struct diff *d, const struct lcov *coverage, bool 
 		const struct lcov_file *c = &coverage->v[i];
 		const struct diff_file *f = file_of(d, c->path);
 
-		if (f && io_known)
+		if (f && io_known && (!is_header(f->path) || (exact && is_known(f, c))))
 			io_known[f - d->v] = true;
 		if (f && is_reached(c))
 			sum += exact ? touched(f, c) : 1;
@@ -79,16 +113,12 @@ uint64_t affected_lines(const struct diff *d, const struct lcov *coverage, bool 
 /* An opaque path without an ending may be a submodule. */
 static bool is_code(const struct diff_file *f)
 {
-	static const char *const endings[] = {"c",   "cc",  "cpp", "cxx", "c++",  "h",	 "hh",
-					      "hpp", "hxx", "inc", "inl", "ipp",  "tcc", "def",
-					      "s",   "S",   "asm", "rs",  "go",	  "m",	 "mm",
-					      "y",   "l",   "yy",  "ll",  "proto"};
-	const char *dot = strrchr(f->path, '.');
+	static const char *const endings[] = {"c",   "cc", "cpp", "cxx",   "c++", "s",
+					      "asm", "rs", "go",  "m",	   "mm",  "y",
+					      "l",   "yy", "ll",  "proto", NULL};
 
-	for (size_t i = 0; dot && i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (strcasecmp(dot + 1, endings[i]) == 0)
-			return true;
-	return f->opaque && !dot;
+	return has_ending(f->path, endings) || is_header(f->path) ||
+	       (f->opaque && !strrchr(f->path, '.'));
 }
 
 const char *affected_unknown(const struct diff *d, const bool *known)

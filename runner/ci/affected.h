@@ -12,14 +12,15 @@
  * the change, so its lines are those of the diff; a changed line without a record (a macro, a
  * global variable) counts if the file is reached.  Otherwise lines may have moved: each changed
  * file with a reached line counts once.  io_known[i] is set if the report names the diff's file i;
- * it may be NULL.
+ * of a header, it must know each changed line, because types and macros are used in other files.
+ * io_known may be NULL.
  *
  * A report's path is that of the machine that built the target: it names a file if it ends with the
  * file's path in the repository. */
 uint64_t affected_lines(const struct diff *d, const struct lcov *coverage, bool exact,
 			bool *io_known);
 
-/* The first changed file with code, or a submodule, that no report names: it may be in every
+/* The first changed file with code, or a submodule, that no report knows: it may be in every
  * target. known: of each file of the diff.  NULL: there is none. */
 const char *affected_unknown(const struct diff *d, const bool *known);
 

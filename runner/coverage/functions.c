@@ -12,6 +12,7 @@
 struct place {
 	struct slice file, function;
 	uint32_t line, edge;
+	bool initial; /* it runs before the first input */
 };
 
 struct places {
@@ -75,10 +76,20 @@ static int add_place(struct places *to, const struct place *p, struct err *e)
 	return 0;
 }
 
+/* Constructors of global variables, by clang's names for them. */
+static bool is_initial(struct slice function)
+{
+	return slice_eq(function, SLICE("LLVMFuzzerInitialize")) ||
+	       scan_lit(&function, SLICE("_GLOBAL__")) ||
+	       scan_lit(&function, SLICE("__cxx_global_var_init"));
+}
+
 /* The address, then two lines a place, the innermost first; llvm-symbolizer ends it by an empty
  * line. */
 static int read_edge(struct slice *io, uint32_t edge, struct places *to, struct err *e)
 {
+	size_t first = to->n;
+	bool initial = false;
 	struct slice line, rest;
 
 	do {
@@ -91,11 +102,14 @@ static int read_edge(struct slice *io, uint32_t edge, struct places *to, struct 
 		struct place p = {.function = line, .edge = edge};
 
 		*io = rest;
+		initial = is_initial(p.function);
 		if (!scan_line(io, &line))
 			return err_set(e, EBADMSG, "edge %u has no line", edge);
 		if (split_place(line, &p) && add_place(to, &p, e) < 0)
 			return err_code(e);
 	}
+	for (; first < to->n; first++)
+		to->v[first].initial = initial;
 	return 0;
 }
 
@@ -130,8 +144,10 @@ static size_t add_function(const struct places *p, size_t i, const struct bits *
 
 		s.first = line < s.first ? line : s.first;
 		s.last = line > s.last ? line : s.last;
-		yes = yes || bits_has(reached, p->v[i].edge);
+		yes = yes || p->v[i].initial || bits_has(reached, p->v[i].edge);
 	}
+	if (yes && s.last - s.first >= FUNCTIONS_SPAN_MAX)
+		s.last = s.first; /* the file is reached, but which lines is not known */
 	if (yes)
 		io->yes[io->n_yes++] = s;
 	else if (s.last - s.first < FUNCTIONS_SPAN_MAX)
@@ -175,30 +191,48 @@ static int add_line(struct lcov_file *f, size_t *records, uint32_t line, uint64_
 	return 0;
 }
 
-/* Adds the first lines of the reached functions that begin at or before this line. */
-static int add_reached(const struct spans *s, size_t *io, uint32_t line, struct lcov_file *f,
-		       size_t *records, struct err *e)
+static int by_line(const void *x, const void *y)
+{
+	const struct lcov_line *a = x, *b = y;
+
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+static int add_reached(const struct spans *s, struct lcov_file *f, size_t *records, struct err *e)
 {
 	int r = 0;
 
-	for (; r == 0 && *io < s->n_yes && s->yes[*io].first <= line; (*io)++)
-		r = add_line(f, records, s->yes[*io].first, 1, e);
+	for (size_t i = 0; i < s->n_yes; i++)
+		for (uint32_t line = s->yes[i].first; r == 0 && line <= s->yes[i].last; line++)
+			r = add_line(f, records, line, 1, e);
 	return r;
 }
 
-/* The lines by number: of two functions at the same line, the reached one counts. */
-static int add_lines(const struct spans *s, struct lcov_file *f, size_t *records, struct err *e)
+/* Of two functions at the same line, the reached one counts. */
+static int add_unreached(const struct spans *s, struct lcov_file *f, size_t *records, struct err *e)
 {
 	size_t yes = 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < s->n_no; i++)
+	for (size_t i = 0; i < s->n_no; i++)
 		for (uint32_t line = s->no[i].first; r == 0 && line <= s->no[i].last; line++) {
-			r = add_reached(s, &yes, line, f, records, e);
-			if (r == 0 && (yes == 0 || s->yes[yes - 1].last < line))
+			while (yes < s->n_yes && s->yes[yes].last < line)
+				yes++;
+			if (yes == s->n_yes || s->yes[yes].first > line)
 				r = add_line(f, records, line, 0, e);
 		}
-	return r == 0 ? add_reached(s, &yes, UINT32_MAX, f, records, e) : r;
+	return r;
+}
+
+static int add_lines(const struct spans *s, struct lcov_file *f, size_t *records, struct err *e)
+{
+	int r = add_reached(s, f, records, e);
+
+	if (r == 0)
+		r = add_unreached(s, f, records, e);
+	if (f->n_lines > 0)
+		qsort(f->lines, f->n_lines, sizeof(*f->lines), by_line);
+	return r;
 }
 
 /* Adds the file of place *io, and moves *io behind it. */

@@ -10,10 +10,14 @@
 /* Source coverage by function, without a coverage build: from the places of a program's edges (its
  * debug information), and the edges that its corpus reaches.
  *
- * Few lines begin an edge, and an optimised build moves lines.  So a line is never known to be
- * reached, but the lines of a function without a reached edge are known not to be: those from its
- * first edge's to its last edge's.  A function that was inlined counts as itself, too.  Pure, in
- * linear time but for sorting.  The text is hostile: a program names its files and functions. */
+ * Few lines begin an edge, and an optimised build moves lines.  So a function is reached as a
+ * whole, if one of its edges is: its lines are those from its first edge's to its last edge's.  A
+ * function that was inlined counts as itself, too.  The engine counts from the first input on:
+ * LLVMFuzzerInitialize() and constructors of global variables always count as reached.  What only
+ * they call does not.
+ *
+ * Pure, in linear time but for sorting.  The text is hostile: a program names its files and
+ * functions. */
 
 enum {
 	FUNCTIONS_EDGES_MAX = 1 << 20, /* of a program */
@@ -23,9 +27,8 @@ enum {
 
 /* answers: what `llvm-symbolizer -a -f -i -C` or `addr2line -a -f -i -C` printed for the address of
  * each edge, in their order.  reached: numbers of edges.
- * *ret: each file with functions.  The lines that are known not to be reached have the count 0.  A
- * file with a reached function has a line with the count 1: the function's first.  No other line
- * has a record.
+ * *ret: each file with functions, and their lines with the count 1 (reached) or 0.  Lines outside
+ * of functions have no record.
  * -EBADMSG: answers are missing; -E2BIG: more than the limits. */
 MUST_CHECK int functions_lcov(struct slice answers, size_t edges, const struct bits *reached,
 			      struct lcov *ret, struct err *e);

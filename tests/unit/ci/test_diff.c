@@ -134,6 +134,9 @@ static void test_affected(void **state)
 	    {"--- src/a.c\n+++ src/a.c\n@@ -3,0 +4 @@\n+c\n", 1, 1, NULL},
 	    /* a file that is not reached */
 	    {"--- src/b.c\n+++ src/b.c\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, NULL},
+	    /* a header: an inline function, and a type */
+	    {"--- src/h.h\n+++ src/h.h\n@@ -5 +5 @@\n-b\n+c\n", 0, 0, NULL},
+	    {"--- src/h.h\n+++ src/h.h\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, "src/h.h"},
 	    {"--- README\n+++ README\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, NULL},
 	    {"--- /dev/null\n+++ src/new.c\n@@ -0,0 +1 @@\n+c\n", 0, 0, "src/new.c"},
 	    {"index 1..2 160000\n--- dep\n+++ dep\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, "dep"},
@@ -148,7 +151,8 @@ static void test_affected(void **state)
 	(void)state;
 	assert_int_equal(
 	    lcov_parse(slice_of("SF:/elsewhere/src/a.c\nDA:3,5\nDA:4,0\nDA:10,1\nLF:3\nLH:2\n"
-				"end_of_record\nSF:/elsewhere/src/b.c\nDA:1,0\nLF:1\nLH:0\n"
+				"end_of_record\nSF:/elsewhere/src/h.h\nDA:5,0\nend_of_record\n"
+				"SF:/elsewhere/src/b.c\nDA:1,0\nLF:1\nLH:0\n"
 				"end_of_record\n"),
 		       &coverage, &e),
 	    0);

@@ -50,14 +50,14 @@ static void test_nothing(void **state)
 	lines_are(&l, "/src/b.h", "5:0 ");
 }
 
-/* One edge reaches the whole function, and no line of it is known not to be reached. */
+/* One edge reaches the whole function. */
 static void test_function(void **state)
 {
 	const uint32_t one = 2;
 	_autolcov_ struct lcov l = reached(answers, 5, &one, 1);
 
 	(void)state;
-	lines_are(&l, "/src/a.c", "10:1 20:0 21:0 22:0 23:0 ");
+	lines_are(&l, "/src/a.c", "10:1 11:1 12:1 13:1 14:1 20:0 21:0 22:0 23:0 ");
 	lines_are(&l, "/src/b.h", "5:0 ");
 }
 
@@ -68,9 +68,9 @@ static void test_inlined(void **state)
 	_autolcov_ struct lcov other = reached(answers, 5, &not, 1);
 
 	(void)state;
-	lines_are(&l, "/src/a.c", "10:0 11:0 12:0 13:0 14:0 20:1 ");
+	lines_are(&l, "/src/a.c", "10:0 11:0 12:0 13:0 14:0 20:1 21:1 22:1 23:1 ");
 	lines_are(&l, "/src/b.h", "5:1 ");
-	lines_are(&other, "/src/a.c", "10:0 11:0 12:0 13:0 14:0 20:1 ");
+	lines_are(&other, "/src/a.c", "10:0 11:0 12:0 13:0 14:0 20:1 21:1 22:1 23:1 ");
 	lines_are(&other, "/src/b.h", "5:0 ");
 }
 
@@ -83,7 +83,7 @@ static void test_same_lines(void **state)
 	_autolcov_ struct lcov l = reached(text, 5, &one, 1);
 
 	(void)state;
-	lines_are(&l, "a.h", "3:1 5:0 ");
+	lines_are(&l, "a.h", "3:1 4:1 5:0 ");
 }
 
 /* addr2line has no empty lines, and notes behind a line; what has no name or line is no place. */
@@ -106,11 +106,25 @@ static void test_span(void **state)
 {
 	const char text[] = "0x1\nf\na.c:1\n0x2\nf\na.c:2147483647\n0x3\ng\na.c:2147483647\n"
 			    "0x4\nh\na.c:2147483648\n0x5\nf\na.c:99999999999999999999\n";
-	_autolcov_ struct lcov l = reached(text, 5, NULL, 0);
+	const uint32_t one = 0;
+	_autolcov_ struct lcov l = reached(text, 5, NULL, 0), other = reached(text, 5, &one, 1);
 
 	(void)state;
 	assert_int_equal(l.n, 1);
 	lines_are(&l, "a.c", "2147483647:0 ");
+	lines_are(&other, "a.c", "1:1 2147483647:0 ");
+}
+
+/* What runs before the first input is not measured. */
+static void test_initial(void **state)
+{
+	const char text[] = "0x1\nLLVMFuzzerInitialize\na.c:1\n0x2\nTable::Table()\na.c:5\n"
+			    "__cxx_global_var_init.3\na.c:9\n0x3\nTable::Table()\na.c:6\n"
+			    "_GLOBAL__sub_I_a.cc\na.c:0\n0x4\nf\na.c:20\n";
+	_autolcov_ struct lcov l = reached(text, 4, NULL, 0);
+
+	(void)state;
+	lines_are(&l, "a.c", "1:1 5:1 6:1 9:1 20:0 ");
 }
 
 static void test_damaged(void **state)
@@ -134,7 +148,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_nothing),   cmocka_unit_test(test_function),
     cmocka_unit_test(test_inlined),   cmocka_unit_test(test_same_lines),
     cmocka_unit_test(test_addr2line), cmocka_unit_test(test_span),
-    cmocka_unit_test(test_damaged),
+    cmocka_unit_test(test_initial),   cmocka_unit_test(test_damaged),
 };
 
 UNIT_MAIN(tests)
