@@ -290,8 +290,9 @@ static char *seconds_of(uint64_t us)
 static uint64_t ci_left(const struct ci *a)
 {
 	uint64_t spent = clock_mono_us() - a->began_us;
+	uint64_t least = a->time_us < LEAST_US ? a->time_us : LEAST_US;
 
-	return spent + LEAST_US < a->time_us ? a->time_us - spent : LEAST_US;
+	return spent + least < a->time_us ? a->time_us - spent : least;
 }
 
 static int ci_replay(struct ci *a)
