@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/ci/affected.h"
 
+#include "base/memory.h"
+
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* -1: there is no record of the line. */
-static int64_t count_of(const struct lcov_file *c, uint32_t line)
+/* The index of the first record at or behind the line. */
+static size_t first_from(const struct lcov_file *c, uint32_t line)
 {
 	size_t low = 0, high = c->n_lines;
 
 	while (low < high) {
 		size_t at = low + (high - low) / 2;
 
-		if (c->lines[at].line == line)
-			return c->lines[at].count > 0;
 		if (c->lines[at].line < line)
 			low = at + 1;
 		else
 			high = at;
 	}
-	return -1;
+	return low;
+}
+
+/* -1: there is no record of the line. */
+static int64_t count_of(const struct lcov_file *c, uint32_t line)
+{
+	size_t at = first_from(c, line);
+
+	return at < c->n_lines && c->lines[at].line == line ? c->lines[at].count > 0 : -1;
 }
 
 static bool is_reached(const struct lcov_file *c)
@@ -49,67 +58,6 @@ static bool is_header(const char *path)
 	return has_ending(path, endings);
 }
 
-/* Whether the report has a record of each changed line. */
-static bool is_known(const struct diff_file *f, const struct lcov_file *c)
-{
-	for (size_t i = 0; i < f->n; i++) {
-		const struct diff_hunk *h = &f->hunks[i];
-		uint32_t first = h->last < h->first ? h->last : h->first;
-		uint32_t last = h->last < h->first ? h->first : h->last;
-
-		for (uint32_t line = first; line <= last; line++)
-			if (count_of(c, line) < 0)
-				return false;
-	}
-	return !f->opaque;
-}
-
-/* A hunk counts unless all of its lines are known not to be reached. */
-static uint64_t touched(const struct diff_file *f, const struct lcov_file *c)
-{
-	uint64_t n = f->opaque;
-
-	for (size_t i = 0; i < f->n; i++) {
-		const struct diff_hunk *h = &f->hunks[i];
-		/* Something was added: the lines beside it decide. */
-		uint32_t first = h->last < h->first ? h->last : h->first;
-		uint32_t last = h->last < h->first ? h->first : h->last;
-
-		for (uint32_t line = first; line <= last; line++)
-			n += count_of(c, line) != 0;
-	}
-	return n;
-}
-
-/* The file of the diff that the path ends with. */
-static const struct diff_file *file_of(const struct diff *d, const char *path)
-{
-	for (const char *p = path; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {
-		const struct diff_file *f = diff_find(d, p);
-
-		if (f)
-			return f;
-	}
-	return NULL;
-}
-
-uint64_t affected_lines(const struct diff *d, const struct lcov *coverage, bool exact,
-			bool *io_known)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < coverage->n; i++) {
-		const struct lcov_file *c = &coverage->v[i];
-		const struct diff_file *f = file_of(d, c->path);
-
-		if (f && io_known && (!is_header(f->path) || (exact && is_known(f, c))))
-			io_known[f - d->v] = true;
-		if (f && is_reached(c))
-			sum += exact ? touched(f, c) : 1;
-	}
-	return sum;
-}
-
 /* An opaque path without an ending may be a submodule. */
 static bool is_code(const struct diff_file *f)
 {
@@ -119,6 +67,108 @@ static bool is_code(const struct diff_file *f)
 
 	return has_ending(f->path, endings) || is_header(f->path) ||
 	       (f->opaque && !strrchr(f->path, '.'));
+}
+
+/* The lines that decide on a hunk.  If nothing is there on this side, something was added or
+ * removed between two lines. */
+static struct diff_hunk lines_of(const struct diff_hunk *h)
+{
+	return h->last < h->first ? (struct diff_hunk){h->last, h->first} : *h;
+}
+
+/* Whether there is a record of each changed line. */
+static bool is_known(const struct diff_file *f, const struct lcov_file *c)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct diff_hunk h = lines_of(&f->hunks[i]);
+
+		for (uint32_t line = h.first; line <= h.last; line++)
+			if (count_of(c, line) < 0)
+				return false;
+	}
+	return !f->opaque;
+}
+
+/* Whether the nearest lines with a record, before and behind this line, are both not reached. */
+static bool is_between_unreached(const struct lcov_file *c, uint32_t line)
+{
+	size_t behind = first_from(c, line);
+
+	return behind > 0 && behind < c->n_lines && c->lines[behind - 1].count == 0 &&
+	       c->lines[behind].count == 0;
+}
+
+static bool may_reach(const struct lcov_file *c, uint32_t line, enum affected_by by)
+{
+	int64_t count = count_of(c, line);
+
+	return count > 0 || (count < 0 && !(by == AFFECTED_HEAD && is_between_unreached(c, line)));
+}
+
+/* A place counts unless all of its lines are known not to be reached.  Where only lines of the base
+ * were removed, the head has nothing to tell. */
+static uint64_t touched(const struct diff_file *f, const struct lcov_file *c, enum affected_by by)
+{
+	uint64_t n = f->opaque;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct diff_hunk h = lines_of(&f->hunks[i]);
+		bool removed = by == AFFECTED_HEAD && f->hunks[i].last < f->hunks[i].first;
+
+		for (uint32_t line = h.first; line <= h.last; line++)
+			n += removed || may_reach(c, line, by);
+	}
+	return n;
+}
+
+const struct diff_file *affected_file(const struct diff *d, const char *root, const char *path)
+{
+	size_t n = root ? strlen(root) : 0;
+
+	if (n > 0 && strncmp(path, root, n) == 0 && path[n] == '/')
+		return diff_find(d, path + n + 1);
+	for (const char *p = path; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {
+		const struct diff_file *f = diff_find(d, p);
+
+		if (f)
+			return f;
+	}
+	return NULL;
+}
+
+/* Code that the coverage does not name: a report of another commit is older than the file, perhaps;
+ * a report of the base is older than a new file. */
+static uint64_t unnamed(const struct diff *d, const bool *named, enum affected_by by)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < d->n && by != AFFECTED_HEAD; i++)
+		n += !named[i] && is_code(&d->v[i]) && (by == AFFECTED_OLD_REPORT || d->v[i].added);
+	return n;
+}
+
+uint64_t affected_lines(const struct diff *d, const struct affected_coverage *coverage,
+			bool *io_known)
+{
+	bool exact = coverage->by != AFFECTED_OLD_REPORT;
+	bool *named = xcalloc(d->n + 1, sizeof(*named));
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < coverage->lcov->n; i++) {
+		const struct lcov_file *c = &coverage->lcov->v[i];
+		const struct diff_file *f = affected_file(d, coverage->root, c->path);
+
+		if (!f)
+			continue;
+		named[f - d->v] = true;
+		if (io_known && (!is_header(f->path) || (exact && is_known(f, c))))
+			io_known[f - d->v] = true;
+		if (is_reached(c))
+			sum += exact ? touched(f, c, coverage->by) : 1;
+	}
+	sum += unnamed(d, named, coverage->by);
+	free(named);
+	return sum;
 }
 
 const char *affected_unknown(const struct diff *d, const bool *known)

@@ -5,22 +5,40 @@
 #include "runner/ci/diff.h"
 #include "runner/coverage/lcov.h"
 
-/* Which targets a change affects, by their coverage reports.  Pure.  What a report cannot tell
- * affects a target: only a line that is known not to be reached does not. */
+/* Which targets a change affects, by what their corpora reach.  Pure.  What is not known affects a
+ * target: only a line that is known not to be reached does not. */
 
-/* How many changed places the target's corpus may reach.  exact: the report is of the commit before
- * the change, so its lines are those of the diff; a changed line without a record (a macro, a
- * global variable) counts if the file is reached.  Otherwise lines may have moved: each changed
- * file with a reached line counts once.  io_known[i] is set if the report names the diff's file i;
- * of a header, it must know each changed line, because types and macros are used in other files.
- * io_known may be NULL.
- *
- * A report's path is that of the machine that built the target: it names a file if it ends with the
- * file's path in the repository. */
-uint64_t affected_lines(const struct diff *d, const struct lcov *coverage, bool exact,
+enum affected_by {
+	/* A coverage report of the base; the diff leads from the base to the head.  A changed line
+	 * without a record (a macro, a global variable) counts if the file is reached. */
+	AFFECTED_REPORT,
+	/* A report of another commit: lines may have moved.  Each changed file with a reached line
+	 * counts once, and each that the report does not name. */
+	AFFECTED_OLD_REPORT,
+	/* A measurement of the head (runner/coverage/linetable.h); the diff leads back, from the
+	 * head to the base.  Only lines with machine code have a record.  Others are as the nearest
+	 * lines with a record before and behind them: not reached, if both are not. */
+	AFFECTED_HEAD,
+};
+
+struct affected_coverage {
+	const struct lcov *lcov;
+	enum affected_by by;
+	/* Of the repository: paths below it are those of the diff.  Any other path names a file if
+	 * it ends with the file's path in the repository.  NULL: not known. */
+	const char *root;
+};
+
+/* How many changed places the target's corpus may reach.  io_known[i] is set if the coverage names
+ * the diff's file i; of a header, it must know each changed line, because types and macros are used
+ * in other files.  io_known may be NULL. */
+uint64_t affected_lines(const struct diff *d, const struct affected_coverage *coverage,
 			bool *io_known);
 
-/* The first changed file with code, or a submodule, that no report knows: it may be in every
+/* The file of the diff that a path of a coverage names; NULL: none. */
+const struct diff_file *affected_file(const struct diff *d, const char *root, const char *path);
+
+/* The first changed file with code, or a submodule, that no coverage knows: it may be in every
  * target. known: of each file of the diff.  NULL: there is none. */
 const char *affected_unknown(const struct diff *d, const bool *known);
 

@@ -37,12 +37,15 @@ static void sides_done(struct ci_sides *s)
 	free(s->after_known);
 }
 
-void ci_choose_by(struct ci_target *t, uint64_t lines)
+void ci_choose_by(struct ci_target *t, const struct diff *d, const struct affected_coverage *c,
+		  bool *io_known)
 {
-	t->lines = lines;
-	t->affected = lines > 0;
+	t->lines = affected_lines(d, c, io_known);
+	t->affected = t->lines > 0;
+	for (size_t i = 0; i < c->lcov->n; i++)
+		t->touched = t->touched || affected_file(d, c->root, c->lcov->v[i].path);
 	snprintf(t->why, sizeof(t->why), "%s",
-		 lines ? "its corpus reaches changed lines" : "not affected");
+		 t->lines ? "its corpus reaches changed lines" : "not affected");
 }
 
 /* --- coverage reports ------------------------------------------------------------- */
@@ -77,7 +80,12 @@ static void choose_by_reports(struct ci *a, struct ci_sides *s, bool exact)
 		if (ci_is_chosen(t) || !choose_load_report(a, t->name, &coverage, &is_exact) ||
 		    is_exact != exact)
 			continue;
-		ci_choose_by(t, affected_lines(&s->before, &coverage, exact, s->before_known));
+		ci_choose_by(
+		    t, &s->before,
+		    &(struct affected_coverage){.lcov = &coverage,
+						.by = exact ? AFFECTED_REPORT : AFFECTED_OLD_REPORT,
+						.root = a->root},
+		    s->before_known);
 	}
 }
 
@@ -90,7 +98,7 @@ static void choose_unmeasured(struct ci *a)
 
 		if (ci_is_chosen(t))
 			continue;
-		t->affected = true;
+		t->affected = t->touched = true;
 		snprintf(t->why, sizeof(t->why), "no coverage of it is known%s%.200s",
 			 *t->unmeasured ? ": " : "", t->unmeasured);
 	}
@@ -114,7 +122,7 @@ static void choose_unnamed(struct ci *a, struct ci_sides *s)
 	printf("no target's coverage names %s: it may be in every target\n", escape(path, shown));
 	for (size_t i = 0; i < a->n_targets; i++)
 		if (!a->targets[i].affected) {
-			a->targets[i].affected = true;
+			a->targets[i].affected = a->targets[i].touched = true;
 			snprintf(a->targets[i].why, sizeof(a->targets[i].why),
 				 "no target's coverage names a changed file");
 		}
@@ -162,10 +170,39 @@ static bool any_fuzzed(const struct ci *a)
 
 /* --- all --------------------------------------------------------------------------- */
 
+static bool is_planned(const struct ci *a, const struct ci_target *t)
+{
+	const struct plan *p = &a->session.plan;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (strcmp(p->v[i].target->name, t->name) == 0)
+			return true;
+	return false;
+}
+
+/* Forgets the targets that the configuration switches off: they are built, and no more. */
+static int choose_enabled(struct ci *a)
+{
+	int r = session_find(&a->session);
+	size_t n = 0;
+
+	for (size_t i = 0; r == EXIT_DONE && i < a->n_targets; i++)
+		if (a->targets[i].unbuilt || is_planned(a, &a->targets[i]))
+			a->targets[n++] = a->targets[i];
+		else
+			ci_target_done(&a->targets[i]);
+	if (r != EXIT_DONE)
+		return r;
+	a->n_targets = n;
+	return n ? r : fail(EXIT_NOT_FUZZED, "the configuration switches all targets off");
+}
+
 static int choose(struct ci *a, struct ci_sides *s)
 {
-	int r;
+	int r = choose_enabled(a);
 
+	if (r != EXIT_DONE)
+		return r;
 	choose_by_reports(a, s, true);
 	r = ci_measure(a, s);
 	if (r != EXIT_DONE)

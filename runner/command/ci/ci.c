@@ -610,6 +610,8 @@ static int ci_begin(struct ci *a, struct buf *before, struct buf *after)
 		r = session_make(&a->session);
 	if (r == EXIT_DONE)
 		r = revisions_open(&repository, &a->session, NULL);
+	if (r == EXIT_DONE)
+		a->root = xstrdup(revision_top(repository.tree));
 	if (r == EXIT_DONE && ci_commits(a, repository.tree, &e) < 0)
 		r = fail(EXIT_USAGE, "%s", e.msg);
 	if (r == EXIT_DONE && (revision_diff(repository.tree, a->base, a->head, before, &e) < 0 ||
@@ -660,15 +662,20 @@ static int ci(struct ci *a, json_t **ret)
 	return r == EXIT_DONE ? ci_conclude(a, ret) : r;
 }
 
+void ci_target_done(struct ci_target *t)
+{
+	free(t->name);
+	free(t->unbuilt);
+	free(t->end);
+}
+
 static void ci_done(struct ci *a)
 {
-	for (size_t i = 0; i < a->n_targets; i++) {
-		free(a->targets[i].name);
-		free(a->targets[i].unbuilt);
-		free(a->targets[i].end);
-	}
+	for (size_t i = 0; i < a->n_targets; i++)
+		ci_target_done(&a->targets[i]);
 	free(a->targets);
 	free(a->crashes);
+	free(a->root);
 	json_decref(a->replayed);
 	ledger_free(a->before);
 	ledger_free(a->after);

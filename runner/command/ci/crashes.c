@@ -75,8 +75,8 @@ static void collect_crash(struct ci *a, const struct known_crash *c)
 
 		if (!t || ledger_is_further(c, i) || !judge(a, e, was, &found))
 			continue;
-		if (found.recheck && !t->fuzz)
-			continue; /* the change does not reach it */
+		if (found.recheck && !t->fuzz && !t->touched)
+			continue; /* the change has nothing to do with it */
 		a->crashes = xreallocarray(a->crashes, a->n_crashes + 1, sizeof(*a->crashes));
 		a->crashes[a->n_crashes++] = found;
 	}

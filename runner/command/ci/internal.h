@@ -34,6 +34,7 @@ struct ci_target {
 	char unmeasured[200]; /* why its coverage is not known */
 	uint64_t size, lines; /* of its program; changed lines that its corpus reaches */
 	bool affected, fuzz, fuzzed;
+	bool touched;	   /* it has a changed file, or that is not known */
 	char problem[300]; /* it was not really fuzzed */
 	char *end;	   /* the reason of its end */
 	double seconds;
@@ -49,6 +50,7 @@ struct ci {
 	bool json;
 
 	char base[COMMIT_MAX], head[COMMIT_MAX];
+	char *root; /* of the repository */
 	uint64_t seed, began_us, began_s;
 	char fork_note[200];
 	struct ledger *before, *after;
@@ -68,6 +70,8 @@ struct ci_sides {
 	bool *before_known, *after_known; /* of each file: whether a target's coverage names it */
 };
 
+void ci_target_done(struct ci_target *t);
+
 /* choose.c: sets affected, fuzz, why and lines of all targets.  before, after: the diffs from the
  * base to the head, and back.  Prints errors, and returns an exit status. */
 int ci_choose(struct ci *a, struct slice before, struct slice after);
@@ -75,8 +79,9 @@ static inline bool ci_is_chosen(const struct ci_target *t)
 {
 	return *t->why != '\0';
 }
-/* lines: changed ones that its corpus reaches. */
-void ci_choose_by(struct ci_target *t, uint64_t lines);
+/* By the target's coverage (affected_lines()). */
+void ci_choose_by(struct ci_target *t, const struct diff *d, const struct affected_coverage *c,
+		  bool *io_known);
 
 /* measure.c: measures the targets that are not chosen yet, and chooses by that.  Prints errors, and
  * returns an exit status. */

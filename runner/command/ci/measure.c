@@ -3,6 +3,7 @@
  * coverage report of the base. */
 #include "runner/command/ci/internal.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/memory.h"
@@ -24,6 +25,7 @@ struct measuring {
 	struct merge_env env;
 	struct edges *edges;
 	struct source *soon;
+	char *dwarfdump; /* its path in a cell; NULL: none */
 	uint64_t deadline_us;
 	size_t at; /* the target in work */
 	int status;
@@ -51,21 +53,11 @@ static void measure_soon(struct measuring *m)
 
 /* --- one target -------------------------------------------------------------------- */
 
-/* Whether the change touches a file that the program has. */
-static bool measure_wants(void *arg, const struct lcov *named)
+static bool measure_wants(void *arg, const char *path)
 {
 	const struct measuring *m = arg;
-	const struct diff *d = &m->sides->after;
-	bool *has = xcalloc(d->n + 1, sizeof(*has));
-	bool any = false;
 
-	(void)affected_lines(d, named, true, has);
-	for (size_t i = 0; i < d->n; i++) {
-		any = any || has[i];
-		m->sides->after_known[i] = m->sides->after_known[i] || has[i];
-	}
-	free(has);
-	return any;
+	return affected_file(&m->sides->after, m->ci->root, path) != NULL;
 }
 
 static void measure_give_up(struct measuring *m, const char *why)
@@ -78,15 +70,30 @@ static void measure_give_up(struct measuring *m, const char *why)
 static void measure_on_done(void *arg, const char *why, const struct lcov *reached)
 {
 	struct measuring *m = arg;
+	struct affected_coverage c = {.lcov = reached, .by = AFFECTED_HEAD, .root = m->ci->root};
 
 	m->edges = NULL;
 	if (why) {
+		if (reached)
+			(void)affected_lines(&m->sides->after, &c, m->sides->after_known);
 		measure_give_up(m, why);
 		return;
 	}
-	ci_choose_by(in_work(m), affected_lines(&m->sides->after, reached, true, NULL));
+	ci_choose_by(in_work(m), &m->sides->after, &c, m->sides->after_known);
 	m->at++;
 	measure_soon(m);
+}
+
+/* A target without a corpus is new: its seeds tell little. */
+static bool measure_has_corpus(const struct measuring *m)
+{
+	_autoclose_ int dir = -1;
+	_autocandidates_ struct candidates all = {0};
+	struct err ignored;
+	bool plain;
+
+	return state_open_corpus(m->session.state, in_work(m)->name, &dir, &ignored) == 0 &&
+	       shard_list_plain(dir, &all, &plain, &ignored) == 0 && (all.n > 0 || !plain);
 }
 
 static void measure_one(struct measuring *m, uint64_t left_us)
@@ -94,7 +101,7 @@ static void measure_one(struct measuring *m, uint64_t left_us)
 	const struct plan *p = &m->session.plan;
 	struct edges_spec s = {
 	    .workers = m->cells.workers,
-	    .symbolizer = m->cells.replay.symbolizer,
+	    .dwarfdump = m->dwarfdump,
 	    .work = m->cells.path,
 	    .budget_us = left_us,
 	    .wants = measure_wants,
@@ -110,8 +117,10 @@ static void measure_one(struct measuring *m, uint64_t left_us)
 		}
 	if (!s.target)
 		measure_give_up(m, "it is not enabled");
-	else if (!s.symbolizer)
-		measure_give_up(m, "there is no llvm-symbolizer");
+	else if (!s.dwarfdump)
+		measure_give_up(m, "there is no llvm-dwarfdump");
+	else if (!measure_has_corpus(m))
+		measure_give_up(m, "its corpus is empty");
 	else if (edges_start(&m->env, &s, &m->edges, &e) < 0)
 		measure_give_up(m, e.msg);
 }
@@ -150,6 +159,17 @@ static void measure_on_stop(void *arg)
 		edges_stop(m->edges);
 }
 
+/* The one beside the symbolizer, of the same version. */
+static char *find_dwarfdump(const char *symbolizer)
+{
+	static const char name[] = "llvm-symbolizer";
+	const char *at = symbolizer ? strstr(symbolizer, name) : NULL;
+
+	return at ? xasprintf("%.*sllvm-dwarfdump%s", (int)(at - symbolizer), symbolizer,
+			      at + strlen(name))
+		  : NULL;
+}
+
 static int measure_run(struct measuring *m)
 {
 	const struct config *c = m->session.common.config;
@@ -163,6 +183,7 @@ static int measure_run(struct measuring *m)
 	if (fs_open_dir(m->session.state->dirfd, "quarantine", &m->env.quarantine, &e) < 0 ||
 	    fs_open_dir(m->session.state->dirfd, "triage", &m->env.triage, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
+	m->dwarfdump = find_dwarfdump(m->cells.replay.symbolizer);
 	m->deadline_us = clock_mono_us() + m->ci->time_us / SHARE;
 	measure_soon(m);
 	return cells_run(&m->cells, measure_on_stop, m);
@@ -171,6 +192,7 @@ static int measure_run(struct measuring *m)
 static void measure_close(struct measuring *m)
 {
 	source_remove(m->soon);
+	free(m->dwarfdump);
 	if (m->env.quarantine >= 0)
 		close(m->env.quarantine);
 	if (m->env.triage >= 0)

@@ -117,6 +117,12 @@ static void test_opaque(void **state)
 	assert_false(diff_find(&d, "b.c")->opaque);
 }
 
+static uint64_t count(const struct lcov *l, enum affected_by by, bool *known)
+{
+	return affected_lines(
+	    &d, &(struct affected_coverage){.lcov = l, .by = by, .root = "/elsewhere"}, known);
+}
+
 /* What a report cannot tell affects a target. */
 static void test_affected(void **state)
 {
@@ -138,8 +144,8 @@ static void test_affected(void **state)
 	    {"--- src/h.h\n+++ src/h.h\n@@ -5 +5 @@\n-b\n+c\n", 0, 0, NULL},
 	    {"--- src/h.h\n+++ src/h.h\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, "src/h.h"},
 	    {"--- README\n+++ README\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, NULL},
-	    {"--- /dev/null\n+++ src/new.c\n@@ -0,0 +1 @@\n+c\n", 0, 0, "src/new.c"},
-	    {"index 1..2 160000\n--- dep\n+++ dep\n@@ -1 +1 @@\n-b\n+c\n", 0, 0, "dep"},
+	    {"--- /dev/null\n+++ src/new.c\n@@ -0,0 +1 @@\n+c\n", 1, 1, "src/new.c"},
+	    {"index 1..2 160000\n--- dep\n+++ dep\n@@ -1 +1 @@\n-b\n+c\n", 0, 1, "dep"},
 	    /* renamed */
 	    {"rename from src/a.c\nrename to src/z.c\n--- src/a.c\n+++ src/z.c\n"
 	     "@@ -3 +3 @@\n-a\n+b\n",
@@ -161,8 +167,8 @@ static void test_affected(void **state)
 		const char *unknown;
 
 		parse(t[i].diff);
-		if (affected_lines(&d, &coverage, true, known) != t[i].exact ||
-		    affected_lines(&d, &coverage, false, NULL) != t[i].moved)
+		if (count(&coverage, AFFECTED_REPORT, known) != t[i].exact ||
+		    count(&coverage, AFFECTED_OLD_REPORT, NULL) != t[i].moved)
 			fail_msg("%s", t[i].diff);
 		unknown = affected_unknown(&d, known);
 		if (t[i].unknown ? !unknown || strcmp(unknown, t[i].unknown) != 0 : !!unknown)
@@ -170,10 +176,60 @@ static void test_affected(void **state)
 	}
 }
 
+/* A measurement has only lines with machine code. */
+static void test_head(void **state)
+{
+	static const struct {
+		const char *hunk;
+		uint64_t lines;
+	} t[] = {
+	    {"@@ -3 +3 @@\n-a\n+c\n", 1},
+	    {"@@ -20 +20 @@\n-a\n+c\n", 0},
+	    /* a comment in an unreached function, and between two of them */
+	    {"@@ -22 +22 @@\n-a\n+c\n", 0},
+	    {"@@ -26 +26 @@\n-a\n+c\n", 0},
+	    /* beside a reached one, before the first, behind the last */
+	    {"@@ -12 +12 @@\n-a\n+c\n", 1},
+	    {"@@ -1 +1 @@\n-a\n+c\n", 1},
+	    {"@@ -99 +99 @@\n-a\n+c\n", 1},
+	    /* the head has nothing there: both neighbours, whatever they are */
+	    {"@@ -21,0 +22,3 @@\n+a\n+b\n+c\n", 2},
+	};
+	_autolcov_ struct lcov coverage = {0};
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(
+	    lcov_parse(slice_of("SF:/elsewhere/src/a.c\nDA:3,1\nDA:5,1\nDA:20,0\nDA:24,0\n"
+				"DA:30,0\nend_of_record\n"),
+		       &coverage, &e),
+	    0);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text), "--- src/a.c\n+++ src/a.c\n%s", t[i].hunk);
+		parse(text);
+		if (count(&coverage, AFFECTED_HEAD, NULL) != t[i].lines)
+			fail_msg("%s", t[i].hunk);
+	}
+}
+
+static void test_file_of_path(void **state)
+{
+	(void)state;
+	parse("--- lib.h\n+++ lib.h\n@@ -1 +1 @@\n-a\n+b\n");
+	assert_non_null(affected_file(&d, "/top", "/top/lib.h"));
+	assert_null(affected_file(&d, "/top", "/top/src/lib.h"));
+	assert_non_null(affected_file(&d, "/top", "/topmost/src/lib.h"));
+	assert_non_null(affected_file(&d, NULL, "/top/src/lib.h"));
+	assert_non_null(affected_file(&d, "/top", "lib.h"));
+	assert_null(affected_file(&d, "/top", "/other/mylib.h"));
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, diff_end)
 static const struct CMUnitTest tests[] = {
-    TEST(test_hunks),	TEST(test_files),  TEST(test_names),
-    TEST(test_hostile), TEST(test_opaque), TEST(test_affected),
+    TEST(test_hunks),  TEST(test_files),    TEST(test_names), TEST(test_hostile),
+    TEST(test_opaque), TEST(test_affected), TEST(test_head),  TEST(test_file_of_path),
 };
 
 UNIT_MAIN(tests)
