@@ -89,20 +89,22 @@ static bool is_known(const struct diff_file *f, const struct lcov_file *c)
 	return !f->opaque;
 }
 
-/* Whether the nearest lines with a record, before and behind this line, are both not reached. */
-static bool is_between_unreached(const struct lcov_file *c, uint32_t line)
+/* Beside a reached line an optimiser may have removed what is executed, too. */
+static bool may_reach_head(const struct lcov_file *c, uint32_t line)
 {
-	size_t behind = first_from(c, line);
+	size_t at = first_from(c, line);
+	bool exact = at < c->n_lines && c->lines[at].line == line;
+	size_t behind = at + exact;
 
-	return behind > 0 && behind < c->n_lines && c->lines[behind - 1].count == 0 &&
-	       c->lines[behind].count == 0;
+	if (!exact && (at == 0 || behind == c->n_lines))
+		return true;
+	return (exact && c->lines[at].count > 0) || (at > 0 && c->lines[at - 1].count > 0) ||
+	       (behind < c->n_lines && c->lines[behind].count > 0);
 }
 
 static bool may_reach(const struct lcov_file *c, uint32_t line, enum affected_by by)
 {
-	int64_t count = count_of(c, line);
-
-	return count > 0 || (count < 0 && !(by == AFFECTED_HEAD && is_between_unreached(c, line)));
+	return by == AFFECTED_HEAD ? may_reach_head(c, line) : count_of(c, line) != 0;
 }
 
 /* A place counts unless all of its lines are known not to be reached.  Where only lines of the base

@@ -16,8 +16,9 @@ enum affected_by {
 	 * counts once, and each that the report does not name. */
 	AFFECTED_OLD_REPORT,
 	/* A measurement of the head (runner/coverage/linetable.h); the diff leads back, from the
-	 * head to the base.  Only lines with machine code have a record.  Others are as the nearest
-	 * lines with a record before and behind them: not reached, if both are not. */
+	 * head to the base.  Only lines with machine code have a record, and an optimiser removes
+	 * code.  So a line counts unless it, and the nearest lines with a record before and behind
+	 * it, are not reached. */
 	AFFECTED_HEAD,
 };
 

@@ -303,6 +303,8 @@ static void take_row(struct linetable *t, struct slice in)
 		t->last = function_at(t, address);
 	if (t->last != NO_FUNCTION)
 		t->functions[t->last].rows = true;
+	else if (t->n_functions == 0 || address < t->functions[0].begin)
+		return; /* the linker threw it away, and left its lines at address 0 */
 	if (line > 0 && line <= INT32_MAX && file < t->n_files && t->files[file] != NOT_WANTED)
 		add_row(t, t->files[file], (uint32_t)line, (uint32_t)t->last);
 }

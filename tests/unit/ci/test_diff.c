@@ -184,7 +184,9 @@ static void test_head(void **state)
 		uint64_t lines;
 	} t[] = {
 	    {"@@ -3 +3 @@\n-a\n+c\n", 1},
-	    {"@@ -20 +20 @@\n-a\n+c\n", 0},
+	    {"@@ -24 +24 @@\n-a\n+c\n", 0},
+	    {"@@ -30 +30 @@\n-a\n+c\n", 0},
+	    {"@@ -20 +20 @@\n-a\n+c\n", 1},
 	    /* a comment in an unreached function, and between two of them */
 	    {"@@ -22 +22 @@\n-a\n+c\n", 0},
 	    {"@@ -26 +26 @@\n-a\n+c\n", 0},
