@@ -38,8 +38,7 @@ failed=0
 skipped=0
 broken=()
 pid=    # the running part
-idle_pid= # the chains in the background
-vm_pid=
+declare -A background=() # the processes of start(), by name
 
 # begin TEXT: prints a heading and resets the time.
 begin() {
@@ -146,58 +145,28 @@ tap_of() {
 	grep -E '^(1\.\.[0-9]|ok( |$)|not ok|Bail out!)' "$out/$1.log" >"$out/tap/$1"
 }
 
-# Runs "NAME SECONDS COMMAND..." lines from standard input, one after the other.  The output goes to
-# NAME.log, the exit status and the seconds to NAME.status.
-chain() {
-	local name limit command one=
+# start NAME SECONDS COMMAND...: runs it in the background.  The output goes to NAME.log, the exit
+# status and the seconds to NAME.status.
+start() {
+	local name=$1 limit=$2 one=
+	shift 2
 
-	trap 'kill $one 2>/dev/null; wait; exit 143' TERM
-	while read -r name limit command; do
-		SECONDS=0
-		# shellcheck disable=SC2086 # words
-		timeout --kill-after=30 "$limit" $command </dev/null >"$out/$name.log" 2>&1 &
+	begin "$name: start in the background"
+	rm -f "$out/$name.status"
+	{
+		trap 'kill $one 2>/dev/null; wait; exit 143' TERM
+		timeout --kill-after=30 "$limit" "$@" </dev/null >"$out/$name.log" 2>&1 &
 		one=$!
 		wait "$one"
 		echo "$? $SECONDS" >"$out/$name.status"
-	done
+	} &
+	background[$name]=$!
 }
 
-# Runs the slow analysers in the background with idle priority, so that they do not disturb tests
-# that measure seconds.
-idle_start() {
-	local idle='chrt --idle 0'
-
-	begin 'analysers: start in the background, with what is idle'
-	rm -f "$out"/analyse.status
-	chain <<-END &
-		analyse 5000 $idle env B=$B ci/lint.sh slow
-	END
-	idle_pid=$!
-}
-
-# Each of the virtual machines uses a core or two, so they run one after the other.
-vm_start() {
-	begin 'vm, systemd: start in the background'
-	rm -f "$out"/{vm,systemd}.status
-	chain <<-END &
-		vm 3500 $make -s B=$B vm
-		systemd 2400 $make -s B=$B systemd-tests
-	END
-	vm_pid=$!
-}
-
-# until_done NAME PID: waits until command NAME of the chain PID has ended, or the chain itself.
-until_done() {
-	until [[ -s $out/$1.status ]]; do
-		kill -0 "$2" 2>/dev/null || break
-		sleep 1
-	done
-}
-
-# hear NAME PID: waits for a command of a chain, and shows and counts its output.
+# hear NAME: waits for what start() began, and shows and counts its output.
 hear() {
 	begin "$1: in the background"
-	until_done "$1" "$2"
+	wait "${background[$1]}"
 	status=1
 	read -r status SECONDS <"$out/$1.status"
 	cat "$out/$1.log"
@@ -209,18 +178,19 @@ hear() {
 cleanup() {
 	local p
 
-	for p in $pid $idle_pid $vm_pid; do
+	for p in $pid "${background[@]}"; do
 		kill "$p" 2>/dev/null
 	done
 	wait
 }
 
-# The parts of a tier.  The slow end-to-end tests measure seconds, so no other part runs beside
-# them; the VMs, up to an hour of emulation, share the machine with the rest.
+# The parts of a tier.  The slow end-to-end tests measure seconds, so no other part runs beside them
+# but the analysers, which take what is idle.  The virtual machines share the rest's time: each uses
+# a core or two, and the second one starts when the other parts have ended.
 plan() {
 	case $1 in
 	soon) echo deps lint build unit agree e2e publish ;;
-	rest) echo deps-all idle-start e2e-slow vm-start formats web docker reports analyse-end vm-end systemd-end ;;
+	rest) echo deps-all analyse-start e2e-slow vm-start formats web docker reports systemd-start analyse-end vm-end systemd-end ;;
 	all) plan soon && plan rest ;;
 	*) echo "$1" ;;
 	esac
@@ -242,17 +212,18 @@ part() {
 		printed e2e 1800 "$make" -s B="$B" e2e TAGS='!slow'
 		;;
 	e2e-slow) printed e2e-slow 3300 "$make" -s B="$B" e2e TAGS=slow ;;
-	idle-start) idle_start ;;
-	vm-start) vm_start ;;
+	analyse-start) start analyse 5000 chrt --idle 0 env B="$B" ci/lint.sh slow ;;
+	vm-start) start vm 3500 "$make" -s B="$B" vm ;;
+	systemd-start) start systemd 2400 "$make" -s B="$B" systemd-tests ;;
 	reports) printed reports 2400 "$make" -s -j2 B="$B" reports ;;
 	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
-	analyse-end) hear analyse "$idle_pid" ;;
+	analyse-end) hear analyse ;;
 	publish) printed publish 1200 "$make" -s -j2 B="$B" publish-tests ;;
 	formats) printed formats 600 "$make" -s -j2 B="$B" formats-tests ;;
 	web) printed web 1800 "$make" -s -j2 B="$B" web-tests ;;
 	docker) printed docker 1800 "$make" -s -j2 B="$B" docker-tests ;;
-	vm-end) hear vm "$vm_pid" ;;
-	systemd-end) hear systemd "$vm_pid" ;;
+	vm-end) hear vm ;;
+	systemd-end) hear systemd ;;
 	*)
 		echo "check: no part '$1'" >&2
 		exit 2
