@@ -69,6 +69,14 @@ static bool is_code(const struct diff_file *f)
 	       (f->opaque && !strrchr(f->path, '.'));
 }
 
+bool affected_has_code(const struct diff *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (is_code(&d->v[i]))
+			return true;
+	return false;
+}
+
 /* The lines that decide on a hunk.  If nothing is there on this side, something was added or
  * removed between two lines. */
 static struct diff_hunk lines_of(const struct diff_hunk *h)

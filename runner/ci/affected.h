@@ -36,6 +36,9 @@ struct affected_coverage {
 uint64_t affected_lines(const struct diff *d, const struct affected_coverage *coverage,
 			bool *io_known);
 
+/* Whether a changed file has code, by its name, or is a submodule. */
+bool affected_has_code(const struct diff *d);
+
 /* The file of the diff that a path of a coverage names; NULL: none. */
 const struct diff_file *affected_file(const struct diff *d, const char *root, const char *path);
 

@@ -210,6 +210,12 @@ bug='s/char name\[8\]/char name[4]/'
 	[ "$status" -eq 0 ]
 	is '[.targets[] | select(.affected) | .name] == ["count_fuzzer"]'
 
+	# No code: the smallest are fuzzed.
+	change 's/text/words/' README
+	judge
+	[ "$status" -eq 0 ]
+	is '.status == "green" and ([.targets[] | select(.affected)] == [])'
+
 	# Without debug information nothing is known: all are fuzzed.
 	sed -i 's/ -g / -g0 /' "$WORK/repo/build.sh"
 	change 's/n > 9/n > 8/' src/twice.c

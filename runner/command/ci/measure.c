@@ -98,6 +98,7 @@ static bool measure_has_corpus(const struct measuring *m)
 
 static void measure_one(struct measuring *m, uint64_t left_us)
 {
+	const struct lcov none = {0};
 	const struct plan *p = &m->session.plan;
 	struct edges_spec s = {
 	    .workers = m->cells.workers,
@@ -117,10 +118,12 @@ static void measure_one(struct measuring *m, uint64_t left_us)
 		}
 	if (!s.target)
 		measure_give_up(m, "it is not enabled");
-	else if (!s.dwarfdump)
-		measure_give_up(m, "there is no llvm-dwarfdump");
 	else if (!measure_has_corpus(m))
 		measure_give_up(m, "its corpus is empty");
+	else if (!affected_has_code(&m->sides->after))
+		measure_on_done(m, NULL, &none);
+	else if (!s.dwarfdump)
+		measure_give_up(m, "there is no llvm-dwarfdump");
 	else if (edges_start(&m->env, &s, &m->edges, &e) < 0)
 		measure_give_up(m, e.msg);
 }

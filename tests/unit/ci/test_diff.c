@@ -226,6 +226,9 @@ static void test_file_of_path(void **state)
 	assert_non_null(affected_file(&d, NULL, "/top/src/lib.h"));
 	assert_non_null(affected_file(&d, "/top", "lib.h"));
 	assert_null(affected_file(&d, "/top", "/other/mylib.h"));
+	assert_true(affected_has_code(&d));
+	parse("--- README\n+++ README\n@@ -1 +1 @@\n-a\n+b\n");
+	assert_false(affected_has_code(&d));
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, diff_end)
