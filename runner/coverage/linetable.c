@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_FUNCTION = UINT32_MAX, NOT_WANTED = UINT32_MAX };
+#define NO_FUNCTION UINT32_MAX
+#define NOT_WANTED  UINT32_MAX
 /* The address of an edge with a block that was optimised away (LLVM's blockaddress).  The entry of
  * its function is an edge, too. */
 enum { NO_BLOCK = 1 };
