@@ -7,6 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
+/* Changed files up to which relative paths are compared with each. */
+enum { RELATIVE_MAX = 1000 };
+
 /* The index of the first record at or behind the line. */
 static size_t first_from(const struct lcov_file *c, uint32_t line)
 {
@@ -52,21 +55,20 @@ static bool has_ending(const char *path, const char *const *endings)
 /* What other files include: types and macros, too. */
 static bool is_header(const char *path)
 {
-	static const char *const endings[] = {"h",   "hh",  "hpp", "hxx", "h++", "inc",
-					      "inl", "ipp", "tcc", "def", NULL};
+	static const char *const endings[] = {"h",   "hh",  "hpp", "hxx", "h++",
+					      "inc", "inl", "ipp", "tcc", "tpp",
+					      "txx", "cuh", "def", "in",  NULL};
 
 	return has_ending(path, endings);
 }
 
-/* An opaque path without an ending may be a submodule. */
 static bool is_code(const struct diff_file *f)
 {
-	static const char *const endings[] = {"c",   "cc", "cpp", "cxx",   "c++", "s",
-					      "asm", "rs", "go",  "m",	   "mm",  "y",
-					      "l",   "yy", "ll",  "proto", NULL};
+	static const char *const endings[] = {"c",   "cc", "cpp", "cxx", "c++",	  "s",
+					      "asm", "rs", "go",  "cu",	 "m",	  "mm",
+					      "y",   "l",  "yy",  "ll",	 "proto", NULL};
 
-	return has_ending(f->path, endings) || is_header(f->path) ||
-	       (f->opaque && !strrchr(f->path, '.'));
+	return f->link || has_ending(f->path, endings) || is_header(f->path);
 }
 
 bool affected_has_code(const struct diff *d)
@@ -101,13 +103,11 @@ static bool is_known(const struct diff_file *f, const struct lcov_file *c)
 static bool may_reach_head(const struct lcov_file *c, uint32_t line)
 {
 	size_t at = first_from(c, line);
-	bool exact = at < c->n_lines && c->lines[at].line == line;
-	size_t behind = at + exact;
 
-	if (!exact && (at == 0 || behind == c->n_lines))
-		return true;
-	return (exact && c->lines[at].count > 0) || (at > 0 && c->lines[at - 1].count > 0) ||
-	       (behind < c->n_lines && c->lines[behind].count > 0);
+	if (at == c->n_lines || c->lines[at].line != line)
+		return true; /* a type, a macro, data */
+	return c->lines[at].count > 0 || (at > 0 && c->lines[at - 1].count > 0) ||
+	       (at + 1 < c->n_lines && c->lines[at + 1].count > 0);
 }
 
 static bool may_reach(const struct lcov_file *c, uint32_t line, enum affected_by by)
@@ -115,26 +115,46 @@ static bool may_reach(const struct lcov_file *c, uint32_t line, enum affected_by
 	return by == AFFECTED_HEAD ? may_reach_head(c, line) : count_of(c, line) != 0;
 }
 
-/* A place counts unless all of its lines are known not to be reached.  Where only lines of the base
- * were removed, the head has nothing to tell. */
+/* A place counts unless all of its lines are known not to be reached, or nothing of the file is. */
 static uint64_t touched(const struct diff_file *f, const struct lcov_file *c, enum affected_by by)
 {
-	uint64_t n = f->opaque;
+	bool reached = is_reached(c);
+	uint64_t n = reached && f->opaque;
 
 	for (size_t i = 0; i < f->n; i++) {
 		struct diff_hunk h = lines_of(&f->hunks[i]);
-		bool removed = by == AFFECTED_HEAD && f->hunks[i].last < f->hunks[i].first;
 
-		for (uint32_t line = h.first; line <= h.last; line++)
-			n += removed || may_reach(c, line, by);
+		/* Lines of the base were removed: the head has nothing to tell. */
+		if (by == AFFECTED_HEAD && f->hunks[i].last < f->hunks[i].first)
+			n++;
+		for (uint32_t line = h.first; reached && line <= h.last; line++)
+			n += may_reach(c, line, by);
 	}
 	return n;
+}
+
+/* A relative path is that of a compiler which ran below the root, or was told to say so. */
+static const struct diff_file *file_of_relative(const struct diff *d, const char *path)
+{
+	const struct diff_file *f = diff_find(d, path);
+	size_t n = strlen(path);
+
+	for (size_t i = 0; !f && i < d->n && d->n <= RELATIVE_MAX; i++) {
+		const char *of = d->v[i].path;
+		size_t m = strlen(of);
+
+		if (m > n && of[m - n - 1] == '/' && strcmp(of + m - n, path) == 0)
+			f = &d->v[i];
+	}
+	return f;
 }
 
 const struct diff_file *affected_file(const struct diff *d, const char *root, const char *path)
 {
 	size_t n = root ? strlen(root) : 0;
 
+	if (*path != '/')
+		return file_of_relative(d, path);
 	if (n > 0 && strncmp(path, root, n) == 0 && path[n] == '/')
 		return diff_find(d, path + n + 1);
 	for (const char *p = path; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {
@@ -146,15 +166,20 @@ const struct diff_file *affected_file(const struct diff *d, const char *root, co
 	return NULL;
 }
 
-/* Code that the coverage does not name: a report of another commit is older than the file, perhaps;
- * a report of the base is older than a new file. */
-static uint64_t unnamed(const struct diff *d, const bool *named, enum affected_by by)
+/* Whether a file may be in the program although the coverage does not name it.  An optimiser leaves
+ * nothing of a header but its values; a report of the base is older than a new file, and one of
+ * another commit perhaps older than any. */
+static bool may_have(const struct diff_file *f, bool named, enum affected_by by)
 {
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < d->n && by != AFFECTED_HEAD; i++)
-		n += !named[i] && is_code(&d->v[i]) && (by == AFFECTED_OLD_REPORT || d->v[i].added);
-	return n;
+	switch (by) {
+	case AFFECTED_HEAD:
+		return is_header(f->path);
+	case AFFECTED_REPORT:
+		return !named && f->added && is_code(f);
+	case AFFECTED_OLD_REPORT:
+		return !named && is_code(f);
+	}
+	return true;
 }
 
 uint64_t affected_lines(const struct diff *d, const struct affected_coverage *coverage,
@@ -173,10 +198,10 @@ uint64_t affected_lines(const struct diff *d, const struct affected_coverage *co
 		named[f - d->v] = true;
 		if (io_known && (!is_header(f->path) || (exact && is_known(f, c))))
 			io_known[f - d->v] = true;
-		if (is_reached(c))
-			sum += exact ? touched(f, c, coverage->by) : 1;
+		sum += exact ? touched(f, c, coverage->by) : is_reached(c);
 	}
-	sum += unnamed(d, named, coverage->by);
+	for (size_t i = 0; i < d->n; i++)
+		sum += may_have(&d->v[i], named[i], coverage->by);
 	free(named);
 	return sum;
 }

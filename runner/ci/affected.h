@@ -16,17 +16,18 @@ enum affected_by {
 	 * counts once, and each that the report does not name. */
 	AFFECTED_OLD_REPORT,
 	/* A measurement of the head (runner/coverage/linetable.h); the diff leads back, from the
-	 * head to the base.  Only lines with machine code have a record, and an optimiser removes
-	 * code.  So a line counts unless it, and the nearest lines with a record before and behind
-	 * it, are not reached. */
+	 * head to the base.  An optimiser removes code: lines beside a reached one count, too, and
+	 * those without a record if the file is reached, removed ones if it is in the program.
+	 * Each changed header counts: its inline functions, types and macros leave no trace. */
 	AFFECTED_HEAD,
 };
 
 struct affected_coverage {
 	const struct lcov *lcov;
 	enum affected_by by;
-	/* Of the repository: paths below it are those of the diff.  Any other path names a file if
-	 * it ends with the file's path in the repository.  NULL: not known. */
+	/* Of the repository: paths below it are those of the diff.  Another absolute path names a
+	 * file if it ends with the file's path in the repository; a relative one, if the file's
+	 * path ends with it.  NULL: not known. */
 	const char *root;
 };
 

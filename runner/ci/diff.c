@@ -89,7 +89,7 @@ struct parsing {
 	size_t hunks, cap;
 	uint64_t skip; /* lines of a hunk's content */
 	char *old;     /* "--- <old>"; NULL: not seen, or /dev/null */
-	bool added, opaque;
+	bool added, opaque, link;
 };
 
 static int add_file(struct parsing *p, struct slice new_name, struct err *e)
@@ -106,10 +106,12 @@ static int add_file(struct parsing *p, struct slice new_name, struct err *e)
 		return err_set(e, EBADMSG, "a file of the diff has no name");
 	}
 	p->d.v = xreallocarray(p->d.v, p->d.n + 1, sizeof(*p->d.v));
-	p->d.v[p->d.n++] = (struct diff_file){
-	    .path = p->old ? p->old : xstrdup(new), .added = p->added, .opaque = p->opaque};
+	p->d.v[p->d.n++] = (struct diff_file){.path = p->old ? p->old : xstrdup(new),
+					      .added = p->added,
+					      .opaque = p->opaque,
+					      .link = p->link};
 	p->old = NULL;
-	p->opaque = false;
+	p->opaque = p->link = false;
 	p->cap = 0;
 	free(new);
 	return 0;
@@ -152,10 +154,10 @@ static int end_header(struct parsing *p, struct err *e)
 	return p->old ? add_file(p, SLICE("/dev/null"), e) : 0;
 }
 
-/* "index 1f0c..2a3b 160000": a submodule. */
-static bool is_submodule(struct slice line)
+/* "index 1f0c..2a3b 160000": a submodule.  120000: a symbolic link. */
+static bool has_mode(struct slice line, const char mode[8])
 {
-	return line.n > 7 && memcmp(line.p + line.n - 7, " 160000", 7) == 0;
+	return line.n > 7 && memcmp(line.p + line.n - 7, mode, 7) == 0;
 }
 
 /* "Binary files <old> and <new> differ": the names are those of the header, which are ambiguous
@@ -181,15 +183,17 @@ static int take_line(struct parsing *p, struct slice line, struct err *e)
 		return 0;
 	}
 	if (scan_lit(&line, SLICE("diff --git "))) {
-		p->opaque = false;
+		p->opaque = p->link = false;
 		return end_header(p, e);
 	}
 	if (scan_lit(&line, SLICE("@@ -")))
 		return add_hunk(p, line, e);
 	if (scan_lit(&line, SLICE("Binary files ")))
 		return take_binary(p, line, e);
-	if (scan_lit(&line, SLICE("index ")) || scan_lit(&line, SLICE("new file mode")))
-		p->opaque |= is_submodule(line);
+	if (scan_lit(&line, SLICE("index ")) || scan_lit(&line, SLICE("new file mode"))) {
+		p->opaque |= has_mode(line, " 160000");
+		p->link |= p->opaque || has_mode(line, " 120000");
+	}
 	if (scan_lit(&line, SLICE("rename from ")) || scan_lit(&line, SLICE("--- "))) {
 		free(p->old);
 		p->old = name_of(line);

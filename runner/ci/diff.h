@@ -24,6 +24,7 @@ struct diff_file {
 	char *path;  /* before the change; of a new file: after it */
 	bool added;  /* a new file */
 	bool opaque; /* its lines are not known: a submodule, or binary content */
+	bool link;   /* a submodule, or a symbolic link: it may stand for any file */
 	struct diff_hunk *hunks;
 	size_t n;
 };

@@ -20,8 +20,9 @@ struct function {
 	uint64_t begin, end;
 	bool edges; /* it has edges of its own */
 	bool rows;
-	bool always; /* counts as reached */
-	bool made;   /* by the compiler: it has no lines */
+	bool always;	     /* counts as reached */
+	bool made;	     /* by the compiler: it has no lines */
+	uint32_t file, line; /* where it begins; file NOT_WANTED: elsewhere, or not known */
 };
 
 /* A line with machine code in a function. */
@@ -107,7 +108,11 @@ struct linetable *linetable_new(const struct pcs *edges, const struct symbols *f
 		    .begin = functions->v[i].begin,
 		    .end = functions->v[i].end,
 		    .always = always || counts_always(functions->v[i].name),
-		    .made = strcmp(functions->v[i].name, "__clang_call_terminate") == 0};
+		    .made = strcmp(functions->v[i].name, "__clang_call_terminate") == 0,
+		    .file = NOT_WANTED};
+	for (size_t i = 1; i < t->n_functions; i++) /* several names of one function */
+		if (t->functions[i].begin == t->functions[i - 1].begin)
+			t->functions[i].always |= t->functions[i - 1].always;
 	t->n_edges = edges->n;
 	t->edges = xcalloc(t->n_edges + 1, sizeof(*t->edges));
 	for (size_t i = 0; i < t->n_edges; i++) {
@@ -232,9 +237,35 @@ static bool take_index(struct slice *in, uint64_t *ret)
 	return take_number(in, ret) && scan_lit(in, SLICE("]"));
 }
 
-/* The text in quotes; a quote in it is not escaped. */
+/* The next byte of a text as LLVM escapes it: \\, \", \t, \n, and three octal digits. */
+static char take_byte(struct slice *io)
+{
+	char c = *io->p++;
+	uint64_t octal;
+	struct slice digits = {io->p, io->n >= 4 ? 3 : 0};
+
+	io->n--;
+	if (c != '\\' || io->n == 0)
+		return c;
+	if (digits.n == 3 && scan_u64(&digits, 8, 255, &octal) && digits.n == 0) {
+		io->p += 3;
+		io->n -= 3;
+		return (char)octal;
+	}
+	c = *io->p++;
+	io->n--;
+	if (c == 't')
+		c = '\t';
+	else if (c == 'n')
+		c = '\n';
+	return c;
+}
+
+/* The text in quotes. */
 static char *take_quoted(struct slice in)
 {
+	char *text, *out;
+
 	while (in.n > 0 && *in.p != '"') {
 		in.p++;
 		in.n--;
@@ -243,7 +274,11 @@ static char *take_quoted(struct slice in)
 		in.n--;
 	if (in.n < 2 || in.n > LINETABLE_PATH_MAX)
 		return xstrdup("?");
-	return xstrndup(in.p + 1, in.n - 2);
+	in = (struct slice){in.p + 1, in.n - 2};
+	text = out = xcalloc(in.n + 1, 1);
+	while (in.n > 0)
+		*out++ = take_byte(&in);
+	return text;
 }
 
 /* Indexes begin at 1 before DWARF 5. */
@@ -306,8 +341,13 @@ static void take_row(struct linetable *t, struct slice in)
 		t->functions[t->last].rows = true;
 	else if (t->n_functions == 0 || address < t->functions[0].begin)
 		return; /* the linker threw it away, and left its lines at address 0 */
-	if (line > 0 && line <= INT32_MAX && file < t->n_files && t->files[file] != NOT_WANTED)
-		add_row(t, t->files[file], (uint32_t)line, (uint32_t)t->last);
+	if (line == 0 || line > INT32_MAX || file >= t->n_files || t->files[file] == NOT_WANTED)
+		return;
+	if (t->last != NO_FUNCTION && t->functions[t->last].begin == address) {
+		t->functions[t->last].file = t->files[file];
+		t->functions[t->last].line = (uint32_t)line;
+	}
+	add_row(t, t->files[file], (uint32_t)line, (uint32_t)t->last);
 }
 
 static void begin_file(struct linetable *t)
@@ -354,8 +394,9 @@ int linetable_check(const struct linetable *t, struct err *e)
 		known = known && (!f->edges || f->rows || f->made);
 	}
 	return known ? 0
-		     : err_set(e, ENODATA, "%s has no debug information",
-			       t->all_files ? "a part of the program" : "the program");
+		     : err_set(e, ENODATA, "%s",
+			       t->all_files ? "a part of the program has no line numbers"
+					    : "the program has no debug information");
 }
 
 bool linetable_has_files(const struct linetable *t)
@@ -369,6 +410,20 @@ struct found {
 	uint32_t line;
 	bool reached;
 };
+
+struct all_found {
+	struct found *v;
+	size_t n, cap;
+};
+
+static void add_found(struct all_found *to, const char *path, uint32_t line, bool reached)
+{
+	if (to->n == to->cap) {
+		to->cap = to->cap ? to->cap * 2 : 1024;
+		to->v = xreallocarray(to->v, to->cap, sizeof(*to->v));
+	}
+	to->v[to->n++] = (struct found){path, line, reached};
+}
 
 /* The reached one of the same line is last. */
 static int by_place(const void *x, const void *y)
@@ -392,22 +447,94 @@ static void mark_functions(const struct linetable *t, const struct bits *reached
 			ret[t->edges[i]] = true;
 }
 
-static struct found *find_lines(const struct linetable *t, const struct bits *reached)
+/* --- lines between those with machine code ----------------------------------- */
+
+/* The lines of a function's text: from its first row to its last one before the next function of
+ * the file begins.  What was inlined is elsewhere. */
+struct span {
+	const char *path;
+	uint32_t function, first, last, next;
+};
+
+static int by_first(const void *x, const void *y)
+{
+	const struct span *a = x, *b = y;
+	int r = a->path == b->path ? 0 : strcmp(a->path, b->path);
+
+	return r ? r : (a->first > b->first) - (a->first < b->first);
+}
+
+/* Spans without their ends, by file and line. */
+static struct span *find_spans(const struct linetable *t, size_t *ret_n)
+{
+	struct span *v = xcalloc(t->n_functions + 1, sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_functions; i++) {
+		const struct function *f = &t->functions[i];
+
+		if (f->file != NOT_WANTED)
+			v[n++] = (struct span){t->paths.v[f->file], (uint32_t)i, f->line, f->line,
+					       UINT32_MAX};
+	}
+	if (n > 0)
+		qsort(v, n, sizeof(*v), by_first);
+	for (size_t i = n; i-- > 1;)
+		if (strcmp(v[i].path, v[i - 1].path) == 0)
+			v[i - 1].next = v[i].first > v[i - 1].first ? v[i].first : v[i].next;
+	*ret_n = n;
+	return v;
+}
+
+static void end_spans(const struct linetable *t, struct span *v, size_t n)
+{
+	struct span **of = xcalloc(t->n_functions + 1, sizeof(struct span *));
+
+	for (size_t i = 0; i < n; i++)
+		of[v[i].function] = &v[i];
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const struct row *r = &t->rows[i];
+		struct span *s = r->function != NO_FUNCTION ? of[r->function] : NULL;
+
+		if (s && t->functions[r->function].file == r->file && r->line > s->last &&
+		    r->line < s->next)
+			s->last = r->line;
+	}
+	free(of);
+}
+
+static void add_spans(const struct linetable *t, const bool *marked, struct all_found *to)
+{
+	size_t n;
+	struct span *v = find_spans(t, &n);
+
+	end_spans(t, v, n);
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t line = v[i].first;
+		     line <= v[i].last && v[i].last - v[i].first < LINETABLE_SPAN_MAX &&
+		     to->n < LINETABLE_ROWS_MAX;
+		     line++)
+			add_found(to, v[i].path, line, marked[v[i].function]);
+	free(v);
+}
+
+static struct all_found find_lines(const struct linetable *t, const struct bits *reached)
 {
 	bool *marked = xcalloc(t->n_functions + 1, sizeof(*marked));
-	struct found *v = xcalloc(t->n_rows + 1, sizeof(*v));
+	struct all_found all = {0};
 
 	mark_functions(t, reached, marked);
+	add_spans(t, marked, &all);
 	for (size_t i = 0; i < t->n_rows; i++) {
 		const struct row *r = &t->rows[i];
 
-		v[i] = (struct found){t->paths.v[r->file], r->line,
-				      r->function == NO_FUNCTION || marked[r->function]};
+		add_found(&all, t->paths.v[r->file], r->line,
+			  r->function == NO_FUNCTION || marked[r->function]);
 	}
 	free(marked);
-	if (t->n_rows > 0)
-		qsort(v, t->n_rows, sizeof(*v), by_place);
-	return v;
+	if (all.n > 0)
+		qsort(all.v, all.n, sizeof(*all.v), by_place);
+	return all;
 }
 
 /* Adds the lines of the file of v[at]; returns the index behind them. */
@@ -429,17 +556,17 @@ int linetable_lcov(const struct linetable *t, const struct bits *reached, struct
 		   struct err *e)
 {
 	int r = linetable_check(t, e);
-	struct found *v;
+	struct all_found all;
 	size_t files = 0;
 
 	if (r < 0)
 		return r;
-	v = find_lines(t, reached);
-	for (size_t i = 0; i < t->n_rows; i++)
-		files += i == 0 || strcmp(v[i].path, v[i - 1].path) != 0;
+	all = find_lines(t, reached);
+	for (size_t i = 0; i < all.n; i++)
+		files += i == 0 || strcmp(all.v[i].path, all.v[i - 1].path) != 0;
 	*ret = (struct lcov){.v = xcalloc(files + 1, sizeof(*ret->v))};
-	for (size_t i = 0; i < t->n_rows;)
-		i = add_lines(v, t->n_rows, i, &ret->v[ret->n++]);
-	free(v);
+	for (size_t i = 0; i < all.n;)
+		i = add_lines(all.v, all.n, i, &ret->v[ret->n++]);
+	free(all.v);
 	return 0;
 }

@@ -26,6 +26,7 @@ enum {
 	LINETABLE_ROWS_MAX = 20 * 1000 * 1000, /* of files that are wanted */
 	LINETABLE_FILES_MAX = 4 * 1000 * 1000, /* of all compiled files together */
 	LINETABLE_PATH_MAX = 4096,
+	LINETABLE_SPAN_MAX = 20000, /* lines of a function; others have only their rows */
 };
 
 struct linetable;
@@ -45,7 +46,8 @@ MUST_CHECK int linetable_check(const struct linetable *t, struct err *e);
 /* Whether the program has code of a wanted file. */
 bool linetable_has_files(const struct linetable *t);
 
-/* *ret: the files that are wanted, each line with machine code, with the count 1 (reached) or 0. */
+/* *ret: the files that are wanted, each line with machine code, with the count 1 (reached) or 0,
+ * and the lines between those of a function.  Lines between functions have no record. */
 MUST_CHECK int linetable_lcov(const struct linetable *t, const struct bits *reached,
 			      struct lcov *ret, struct err *e);
 

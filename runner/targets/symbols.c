@@ -10,25 +10,13 @@
 /* The tables of a program of a gigabyte are smaller than this. */
 enum { SYMBOLS_TABLE_MAX = 256 << 20 };
 
-static int by_begin(const void *x, const void *y)
+static int by_address(const void *x, const void *y)
 {
 	const struct symbols_function *a = x, *b = y;
 
-	return (a->begin > b->begin) - (a->begin < b->begin);
-}
-
-/* Sorts, and joins symbols of the same address. */
-static void symbols_sort(struct symbols *io)
-{
-	size_t to = 0;
-
-	qsort(io->v, io->n, sizeof(*io->v), by_begin);
-	for (size_t i = 0; i < io->n; i++)
-		if (to == 0 || io->v[i].begin != io->v[to - 1].begin)
-			io->v[to++] = io->v[i];
-		else if (io->v[i].end > io->v[to - 1].end)
-			io->v[to - 1].end = io->v[i].end;
-	io->n = to;
+	if (a->begin != b->begin)
+		return a->begin > b->begin ? 1 : -1;
+	return (a->end > b->end) - (a->end < b->end);
 }
 
 static void symbols_take(struct symbols *io, const char *table, uint64_t size, uint64_t names_n)
@@ -68,7 +56,7 @@ bool symbols_read(const struct elf_file *m, struct symbols *ret)
 		symbols_done(&s);
 		return false;
 	}
-	symbols_sort(&s);
+	qsort(s.v, s.n, sizeof(*s.v), by_address);
 	*ret = s;
 	return true;
 }

@@ -8,11 +8,11 @@
 
 struct symbols_function {
 	uint64_t begin, end; /* addresses; end is behind the function */
-	const char *name;    /* of one of its symbols; points into symbols.names */
+	const char *name;    /* points into symbols.names */
 };
 
 struct symbols {
-	struct symbols_function *v; /* by address; no two begin at the same */
+	struct symbols_function *v; /* by address, then by end; one may have several names */
 	size_t n;
 	char *names;
 };

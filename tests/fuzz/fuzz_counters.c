@@ -28,7 +28,7 @@ static void check_functions(int fd)
 		MUST(s.n > 0);
 	for (size_t i = 0; i < s.n; i++)
 		MUST(s.v[i].end >= s.v[i].begin && strlen(s.v[i].name) < m.size &&
-		     (i == 0 || s.v[i - 1].begin < s.v[i].begin));
+		     (i == 0 || s.v[i - 1].begin <= s.v[i].begin));
 	symbols_done(&s);
 	elf_done(&m);
 }

@@ -176,26 +176,31 @@ static void test_affected(void **state)
 	}
 }
 
-/* A measurement has only lines with machine code. */
+/* A measurement has the lines of functions. */
 static void test_head(void **state)
 {
 	static const struct {
-		const char *hunk;
+		const char *file, *hunk;
 		uint64_t lines;
 	} t[] = {
-	    {"@@ -3 +3 @@\n-a\n+c\n", 1},
-	    {"@@ -24 +24 @@\n-a\n+c\n", 0},
-	    {"@@ -30 +30 @@\n-a\n+c\n", 0},
-	    {"@@ -20 +20 @@\n-a\n+c\n", 1},
-	    /* a comment in an unreached function, and between two of them */
-	    {"@@ -22 +22 @@\n-a\n+c\n", 0},
-	    {"@@ -26 +26 @@\n-a\n+c\n", 0},
-	    /* beside a reached one, before the first, behind the last */
-	    {"@@ -12 +12 @@\n-a\n+c\n", 1},
-	    {"@@ -1 +1 @@\n-a\n+c\n", 1},
-	    {"@@ -99 +99 @@\n-a\n+c\n", 1},
-	    /* the head has nothing there: both neighbours, whatever they are */
-	    {"@@ -21,0 +22,3 @@\n+a\n+b\n+c\n", 2},
+	    {"a.c", "@@ -3 +3 @@\n-a\n+c\n", 1},
+	    {"a.c", "@@ -24 +24 @@\n-a\n+c\n", 0},
+	    {"a.c", "@@ -30 +30 @@\n-a\n+c\n", 0},
+	    /* beside a reached one */
+	    {"a.c", "@@ -20 +20 @@\n-a\n+c\n", 1},
+	    /* between functions, before the first, behind the last */
+	    {"a.c", "@@ -22 +22 @@\n-a\n+c\n", 1},
+	    {"a.c", "@@ -1 +1 @@\n-a\n+c\n", 1},
+	    {"a.c", "@@ -99 +99 @@\n-a\n+c\n", 1},
+	    /* the head has nothing there */
+	    {"a.c", "@@ -24,0 +25,3 @@\n+a\n+b\n+c\n", 2},
+	    {"b.c", "@@ -24,0 +25,3 @@\n+a\n+b\n+c\n", 1},
+	    /* nothing of the file is reached */
+	    {"b.c", "@@ -1 +1 @@\n-a\n+c\n", 0},
+	    {"b.c", "@@ -7 +7 @@\n-a\n+c\n", 0},
+	    /* another file; a header */
+	    {"c.c", "@@ -7 +7 @@\n-a\n+c\n", 0},
+	    {"c.h", "@@ -7 +7 @@\n-a\n+c\n", 1},
 	};
 	_autolcov_ struct lcov coverage = {0};
 	struct err e = {0};
@@ -203,16 +208,18 @@ static void test_head(void **state)
 	(void)state;
 	assert_int_equal(
 	    lcov_parse(slice_of("SF:/elsewhere/src/a.c\nDA:3,1\nDA:5,1\nDA:20,0\nDA:24,0\n"
-				"DA:30,0\nend_of_record\n"),
+				"DA:30,0\nend_of_record\nSF:/elsewhere/src/b.c\nDA:1,0\n"
+				"end_of_record\n"),
 		       &coverage, &e),
 	    0);
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		char text[256];
 
-		snprintf(text, sizeof(text), "--- src/a.c\n+++ src/a.c\n%s", t[i].hunk);
+		snprintf(text, sizeof(text), "--- src/%s\n+++ src/%s\n%s", t[i].file, t[i].file,
+			 t[i].hunk);
 		parse(text);
 		if (count(&coverage, AFFECTED_HEAD, NULL) != t[i].lines)
-			fail_msg("%s", t[i].hunk);
+			fail_msg("%s", text);
 	}
 }
 
@@ -225,10 +232,18 @@ static void test_file_of_path(void **state)
 	assert_non_null(affected_file(&d, "/top", "/topmost/src/lib.h"));
 	assert_non_null(affected_file(&d, NULL, "/top/src/lib.h"));
 	assert_non_null(affected_file(&d, "/top", "lib.h"));
+	assert_null(affected_file(&d, "/top", "src/lib.h"));
 	assert_null(affected_file(&d, "/top", "/other/mylib.h"));
 	assert_true(affected_has_code(&d));
 	parse("--- README\n+++ README\n@@ -1 +1 @@\n-a\n+b\n");
 	assert_false(affected_has_code(&d));
+	parse("--- src/sub/a.c\n+++ src/sub/a.c\n@@ -1 +1 @@\n-a\n+b\n");
+	assert_non_null(affected_file(&d, "/top", "sub/a.c"));
+	assert_null(affected_file(&d, "/top", "b/a.c"));
+	parse("index 1..2 160000\n--- dep-1.2\n+++ dep-1.2\n@@ -1 +1 @@\n-a\n+b\n");
+	assert_true(affected_has_code(&d));
+	parse("index 1..2 120000\n--- cur\n+++ cur\n@@ -1 +1 @@\n-a\n+b\n");
+	assert_true(affected_has_code(&d));
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, diff_end)

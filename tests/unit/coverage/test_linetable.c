@@ -100,7 +100,7 @@ static void test_nothing(void **state)
 {
 	(void)state;
 	lines_are(FILES ROWS, NULL, 0,
-		  "/src/a.c 10:0 12:0 20:0 21:0 30:0 40:1 50:1 | /src/b.h 5:0 | ");
+		  "/src/a.c 10:0 11:0 12:0 20:0 21:0 30:0 40:1 50:1 | /src/b.h 5:0 | ");
 }
 
 /* One edge reaches the whole function, and what was inlined into it. */
@@ -110,9 +110,38 @@ static void test_function(void **state)
 
 	(void)state;
 	lines_are(FILES ROWS, &one, 1,
-		  "/src/a.c 10:1 12:1 20:0 21:0 30:0 40:1 50:1 | /src/b.h 5:0 | ");
+		  "/src/a.c 10:1 11:1 12:1 20:0 21:0 30:0 40:1 50:1 | /src/b.h 5:0 | ");
 	lines_are(FILES ROWS, &inlining, 1,
-		  "/src/a.c 10:0 12:0 20:0 21:0 30:1 40:1 50:1 | /src/b.h 5:1 | ");
+		  "/src/a.c 10:0 11:0 12:0 20:0 21:0 30:1 40:1 50:1 | /src/b.h 5:1 | ");
+}
+
+/* Blank lines, declarations and comments belong to the function around them; what was inlined, and
+ * what stands between functions, does not. */
+static void test_spans(void **state)
+{
+	const uint32_t one = 0;
+
+	(void)state;
+	lines_are(FILES "0x0000000000001000     10      0      0   0             0\n"
+			"0x0000000000001010     14      3      0   0             0\n"
+			"0x0000000000001020     31      3      0   0             0\n"
+			"0x0000000000001100     30      0      0   0             0\n"
+			"0x0000000000001104     12      0      0   0             0\n"
+			"0x0000000000001108     33      0      0   0             0\n"
+			"0x0000000000001200     40      0      0   0             0\n"
+			"0x0000000000001210     60000   0      0   0             0\n"
+			"0x0000000000001300     40      0      2   0             0\n",
+		  &one, 1, "/src/a.c 10:1 11:1 12:1 13:1 14:1 30:0 31:1 32:0 33:0 40:0 60000:0 | ");
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	lines_are("debug_line[0x00000000]\n"
+		  "include_directories[  0] = \"/src/\\303\\274\"\n"
+		  "file_names[  0]:\n name: \"a\\\"b\\\\c.c\"\n dir_index: 0\n"
+		  "0x1000 1 0 0\n0x1100 1 0 0\n0x1200 1 0 0\n0x1300 1 0 0\n",
+		  NULL, 0, "/src/\303\274/a\"b\\c.c 1:1 | ");
 }
 
 /* A function that several files have is one file's lines. */
@@ -146,7 +175,7 @@ static void test_initialize(void **state)
 	(void)state;
 	functions[1].name = "LLVMFuzzerInitialize";
 	lines_are(FILES ROWS, NULL, 0,
-		  "/src/a.c 10:1 12:1 20:1 21:1 30:1 40:1 50:1 | /src/b.h 5:1 | ");
+		  "/src/a.c 10:1 11:1 12:1 20:1 21:1 30:1 40:1 50:1 | /src/b.h 5:1 | ");
 	functions[1].name = NULL;
 }
 
@@ -172,7 +201,7 @@ static void test_not_known(void **state)
 	is_refused(FILES ROWS, -ENODATA);
 	lost = 1; /* a block that was optimised away */
 	lines_are(FILES ROWS, NULL, 0,
-		  "/src/a.c 10:0 12:0 20:0 21:0 30:0 40:1 50:1 | /src/b.h 5:0 | ");
+		  "/src/a.c 10:0 11:0 12:0 20:0 21:0 30:0 40:1 50:1 | /src/b.h 5:0 | ");
 	lost = NOT_LOST;
 }
 
@@ -189,6 +218,7 @@ static void test_hostile(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_nothing),	  cmocka_unit_test(test_function),
+    cmocka_unit_test(test_spans),	  cmocka_unit_test(test_names),
     cmocka_unit_test(test_several_units), cmocka_unit_test(test_dwarf_4),
     cmocka_unit_test(test_initialize),	  cmocka_unit_test(test_not_known),
     cmocka_unit_test(test_hostile),

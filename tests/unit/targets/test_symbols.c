@@ -75,12 +75,14 @@ static void test_functions(void **state)
 
 	(void)state;
 	assert_true(read_functions(table, sizeof(table) / sizeof(table[0]), sizeof(names), &s));
-	assert_int_equal(s.n, 3);
+	assert_int_equal(s.n, 4);
 	assert_int_equal(s.v[0].begin, 0x1000);
-	assert_int_equal(s.v[0].end, 0x1009);
-	assert_int_equal(s.v[1].begin, 0x2000);
-	assert_string_equal(s.v[1].name, "g");
-	assert_string_equal(s.v[2].name, "");
+	assert_int_equal(s.v[0].end, 0x1008);
+	assert_int_equal(s.v[1].begin, 0x1000);
+	assert_int_equal(s.v[1].end, 0x1009);
+	assert_int_equal(s.v[2].begin, 0x2000);
+	assert_string_equal(s.v[2].name, "g");
+	assert_string_equal(s.v[3].name, "");
 	symbols_done(&s);
 	/* No function, and names that do not end. */
 	assert_false(read_functions(table, 1, sizeof(names), &s));
