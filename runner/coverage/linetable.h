@@ -16,9 +16,9 @@
  * the function as it is in the program, with all that was inlined into it: it is reached if one of
  * its edges is.  A line is reached if any of its machine code is in a reached function; it is not,
  * if all of it is in functions that are not.  A function without an edge of its own (not
- * instrumented, or the part that a compiler split off) counts as reached.  So do
- * LLVMFuzzerInitialize() and constructors of global variables: the engine counts from the first
- * input on.
+ * instrumented, or the part that a compiler split off) counts as reached.  The engine counts from
+ * the first input on: so do constructors of global variables, and all functions of a program with
+ * LLVMFuzzerInitialize().
  *
  * Pure.  The text is hostile: a program names its files. */
 
