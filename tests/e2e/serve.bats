@@ -164,7 +164,8 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	for method in POST PUT DELETE OPTIONS PATCH TRACE FOO; do
 		[ "$(curl -s -o /dev/null -w '%{http_code}' -X "$method" "$URL")" = 405 ]
 	done
-	[ "$(curl -s -o /dev/null -w '%{http_code}' -d @"$FUZZCELL" "$URL")" = 405 ]
+	# The server does not read the body: its answer can be lost with the connection.
+	[[ $(curl -s -o /dev/null -w '%{http_code}' -d @"$FUZZCELL" "$URL") =~ ^(405|000)$ ]]
 	for host in evil.example localhost.evil.example '127.0.0.1.evil.example:80' ''; do
 		[ "$(curl -s -o /dev/null -w '%{http_code}' -H "Host: $host" "$URL")" = 400 ]
 	done
