@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/ci/affected.h"
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -186,7 +186,7 @@ uint64_t affected_lines(const struct diff *d, const struct affected_coverage *co
 			bool *io_known)
 {
 	bool exact = coverage->by != AFFECTED_OLD_REPORT;
-	bool *named = xcalloc(d->n + 1, sizeof(*named));
+	_autofree_ bool *named = xcalloc(d->n + 1, sizeof(*named));
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < coverage->lcov->n; i++) {
@@ -202,7 +202,6 @@ uint64_t affected_lines(const struct diff *d, const struct affected_coverage *co
 	}
 	for (size_t i = 0; i < d->n; i++)
 		sum += may_have(&d->v[i], named[i], coverage->by);
-	free(named);
 	return sum;
 }
 

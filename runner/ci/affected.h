@@ -37,14 +37,14 @@ struct affected_coverage {
 uint64_t affected_lines(const struct diff *d, const struct affected_coverage *coverage,
 			bool *io_known);
 
-/* Whether a changed file has code, by its name, or is a submodule. */
+/* Whether a changed file has code, by its name, or is a submodule or a link. */
 bool affected_has_code(const struct diff *d);
 
 /* The file of the diff that a path of a coverage names; NULL: none. */
 const struct diff_file *affected_file(const struct diff *d, const char *root, const char *path);
 
-/* The first changed file with code, or a submodule, that no coverage knows: it may be in every
- * target. known: of each file of the diff.  NULL: there is none. */
+/* The first changed file with code, submodule or link that no coverage knows: it may be in every
+ * target.  known: of each file of the diff.  NULL: there is none. */
 const char *affected_unknown(const struct diff *d, const bool *known);
 
 #endif

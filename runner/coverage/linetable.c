@@ -177,8 +177,8 @@ static void plain_path(char *io)
 /* Directory 0 is that of the compiler (DWARF 5).  Before DWARF 5 it is not in the table. */
 static char *path_in(const struct linetable *t, uint64_t dir, const char *name)
 {
-	const char *first = t->dirs.n > 0 && t->dirs.v[0] ? t->dirs.v[0] : "";
-	const char *in = dir < t->dirs.n && t->dirs.v[dir] ? t->dirs.v[dir] : "";
+	const char *first = t->dirs.n > 0 ? t->dirs.v[0] : "";
+	const char *in = dir < t->dirs.n ? t->dirs.v[dir] : "";
 
 	if (*name == '/' || !*in)
 		return xstrdup(name);
