@@ -184,6 +184,20 @@ cleanup() {
 	wait
 }
 
+# excerpt PART: which of its tests failed, and the begin and the end of what each of them printed.
+excerpt() {
+	cat "$out/$1.bad" 2>/dev/null
+	awk '
+		function finish() {
+			for (i = n > 18 ? n - 11 : 7; i <= n; i++)
+				print line[i]
+			n = 0
+		}
+		/^(not )?ok / { finish(); failed = /^not ok/ && !/# *[Ss][Kk][Ii][Pp]/; if (failed) print; next }
+		failed && /^#/ { line[++n] = $0; if (n <= 6) print }
+		END { finish() }' "$out/$1.log" | tail -n 120
+}
+
 # The parts of a tier.  The slow end-to-end tests measure seconds, so no other part runs beside them
 # but the analysers, which take what is idle.  The virtual machines share the rest's time: each uses
 # a core or two, and the second one starts when the other parts have ended.
@@ -246,5 +260,8 @@ for name in "${parts[@]}"; do
 done
 
 [[ ${#broken[@]} -eq 0 ]] || printf '\nfailed: %s (see %s)\n' "${broken[*]}" "$out"
+for name in "${broken[@]}"; do
+	excerpt "$name"
+done
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [[ $failed -eq 0 ]]

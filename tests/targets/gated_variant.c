@@ -26,12 +26,27 @@ GATED_LETTERS static bool gated_opens(const uint8_t *data)
 	return data[5] == 'e';
 }
 
+#ifdef GATED_OPEN
+/* Only a given input is one: fuzzing does not find another. */
+UNSEEN static bool gated_is_bug(const uint8_t *data, size_t size)
+{
+	static const char bug[] = "BUG, for one";
+
+	if (size != sizeof(bug) - 1)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if (data[i] != (uint8_t)bug[i])
+			return false;
+	return true;
+}
+#endif
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 6)
 		return 0;
 #ifdef GATED_OPEN
-	if (data[0] == 'B' && data[1] == 'U' && data[2] == 'G')
+	if (gated_is_bug(data, size))
 		__builtin_trap();
 #endif
 	if (!gated_opens(data))
