@@ -184,7 +184,7 @@ cleanup() {
 	wait
 }
 
-# excerpt PART: which of its tests failed, and the begin and the end of what each of them printed.
+# excerpt PART: which of its tests failed, and the first and last lines that each of them printed.
 excerpt() {
 	cat "$out/$1.bad" 2>/dev/null
 	awk '

@@ -27,7 +27,7 @@ GATED_LETTERS static bool gated_opens(const uint8_t *data)
 }
 
 #ifdef GATED_OPEN
-/* Only a given input is one: fuzzing does not find another. */
+/* Fuzzing does not find this input: only a test gives it. */
 UNSEEN static bool gated_is_bug(const uint8_t *data, size_t size)
 {
 	static const char bug[] = "BUG, for one";
