@@ -21,6 +21,11 @@ static double age_of(unsigned point)
 	return exp2(point / 4.0);
 }
 
+uint64_t curve_point_us(unsigned point)
+{
+	return (uint64_t)ceil(age_of(point) * (double)USEC_PER_SEC);
+}
+
 void curve_begin(struct curve *c, uint64_t edges)
 {
 	edges = bounded(edges);

@@ -54,6 +54,8 @@ void curve_raise(struct curve *c, uint64_t edges);
 /* Voids all finds, because they cannot be believed: as if the target had found nothing in all its
  * time. */
 void curve_void(struct curve *c);
+/* The age of a point, in microseconds, rounded up. */
+uint64_t curve_point_us(unsigned point);
 /* Adds inputs that were run. */
 void curve_count(struct curve *c, uint64_t inputs);
 

@@ -5,7 +5,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "runner/run/job/progress.h"
+#include "runner/state/progress.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include "runner/run/coverage/coverage.h"
 #include "runner/run/disk.h"
 #include "runner/run/job/phase.h"
-#include "runner/run/job/progress.h"
+#include "runner/state/progress.h"
 #include "runner/run/job/reason.h"
 #include "runner/run/job/seat.h"
 #include "runner/run/job/suppress.h"

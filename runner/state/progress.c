@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/run/job/progress.h"
+#include "runner/state/progress.h"
 
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "runner/state/slices.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, FILE_MAX = 65536, MODE_OURS = 0750, PATH_ROOM = 320 };
-
-#define NUMBER_MAX (INT64_C(1) << 53) /* a double represents integers exactly up to here */
+enum { VERSION = 1, MODE_OURS = 0750, PATH_ROOM = 320 };
 
 static const char dir_name[] = "stats/progress";
 
@@ -50,14 +49,6 @@ static uint64_t *progress_number_at(struct progress *p, size_t i)
 
 /* --- reading ---------------------------------------------------------------- */
 
-static bool read_count(const json_t *v, uint64_t *ret)
-{
-	if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > NUMBER_MAX)
-		return false;
-	*ret = (uint64_t)json_integer_value(v);
-	return true;
-}
-
 static bool read_points(const json_t *from, struct curve *c)
 {
 	const json_t *list = json_object_get(from, "points");
@@ -68,7 +59,7 @@ static bool read_points(const json_t *from, struct curve *c)
 	for (uint32_t i = 0; i < c->n; i++) {
 		uint64_t edges;
 
-		if (!read_count(json_array_get(list, i), &edges) || edges > UINT32_MAX)
+		if (!progress_count(json_array_get(list, i), &edges) || edges > UINT32_MAX)
 			return false;
 		c->points[i] = (uint32_t)edges;
 	}
@@ -85,30 +76,15 @@ static void read_forged(const json_t *from, struct progress *p)
 			*c = '?';
 }
 
-static bool read_arm(const json_t *from, const struct curve *c, struct strategy_arm *a)
-{
-	a->paid = json_is_true(json_object_get(from, "paid"));
-	return read_count(json_object_get(from, "cpu_us"), &a->spent_us) &&
-	       read_count(json_object_get(from, "edges"), &a->found) &&
-	       read_count(json_object_get(from, "stood"), &a->stood) &&
-	       a->spent_us <= c->build_us && a->found <= c->cov && a->stood <= CURVE_EDGES_MAX + 1;
-}
-
 /* An older file has no strategies. */
 static bool read_strategies(const json_t *from, const struct curve *c, struct strategies *s)
 {
-	const json_t *all = json_object_get(from, "strategies");
 	const char *owed = json_string_value(json_object_get(from, "owed"));
 
-	for (enum strategy i = 0; i < STRATEGIES; i++) {
-		const json_t *a = json_object_get(all, strategy_name(i));
-
-		if (a && !read_arm(a, c, &s->arms[i]))
-			return false;
+	for (enum strategy i = 0; i < STRATEGIES; i++)
 		if (owed && strcmp(owed, strategy_name(i)) == 0 && strategy_reads_less(i))
 			s->owed = i;
-	}
-	return !all || json_is_object(all);
+	return slices_read_arms(json_object_get(from, "strategies"), c->build_us, c->cov, s->arms);
 }
 
 static bool progress_read_all(const json_t *from, struct progress *p)
@@ -127,16 +103,27 @@ static bool progress_read_all(const json_t *from, struct progress *p)
 	memcpy(p->build.id, build, DIGEST_SHA1_HEX);
 	read_forged(from, p);
 	/* An older file does not have it. */
-	(void)read_count(json_object_get(from, "partners_read_us"), &p->partners_read_us);
+	(void)progress_count(json_object_get(from, "partners_read_us"), &p->partners_read_us);
 	p->curve.window_f1 = json_number_value(f1);
 	p->build.binary.mtime_ns = json_integer_value(mtime);
 	p->build.binary.ctime_ns = json_integer_value(ctime);
 	for (size_t i = 0; i < NUMBERS; i++)
-		if (!read_count(json_object_get(from, numbers[i].name), progress_number_at(p, i)))
+		if (!progress_count(json_object_get(from, numbers[i].name),
+				    progress_number_at(p, i)))
 			return false;
 	return read_points(from, &p->curve) && read_strategies(from, &p->curve, &p->strategies) &&
 	       curve_sane(&p->curve) && h->not_started <= h->turns && h->limited <= h->turns &&
 	       h->crashed <= h->turns;
+}
+
+/* A target that only shards have fuzzed has nothing but their slices. */
+static bool progress_read(const json_t *from, struct progress *p)
+{
+	const json_t *slices = json_object_get(from, "shards");
+
+	if (json_object_get(from, "build") || !slices)
+		return progress_read_all(from, p) && (!slices || slices_fold(slices, p));
+	return slices_fold(slices, p);
 }
 
 void progress_load(int state, const char *target, struct progress *ret, char warning[200])
@@ -149,8 +136,8 @@ void progress_load(int state, const char *target, struct progress *ret, char war
 	*warning = '\0';
 	*ret = (struct progress){0};
 	snprintf(path, sizeof(path), "%s/%s.json", dir_name, target);
-	r = json_load(state, path, FILE_MAX, &j, &e);
-	if (r == 0 && progress_read_all(j, ret))
+	r = json_load(state, path, PROGRESS_FILE_MAX, &j, &e);
+	if (r == 0 && progress_read(j, ret))
 		return;
 	*ret = (struct progress){0};
 	if (r != -ENOENT)
@@ -159,28 +146,6 @@ void progress_load(int state, const char *target, struct progress *ret, char war
 }
 
 /* --- writing ---------------------------------------------------------------- */
-
-/* The strategies that were tried; NULL: no memory. */
-static json_t *arms_json(const struct progress *p)
-{
-	json_t *all = json_object();
-	int r = all ? 0 : -1;
-
-	for (enum strategy i = 0; r == 0 && i < STRATEGIES; i++) {
-		const struct strategy_arm *a = &p->strategies.arms[i];
-
-		if (a->spent_us + a->stood > 0)
-			r = json_object_set_new(
-			    all, strategy_name(i),
-			    json_pack("{s:I, s:I, s:I, s:b}", "cpu_us", (json_int_t)a->spent_us,
-				      "edges", (json_int_t)a->found, "stood", (json_int_t)a->stood,
-				      "paid", (int)a->paid));
-	}
-	if (r == 0)
-		return all;
-	json_decref(all);
-	return NULL;
-}
 
 static json_t *to_json(const struct progress *p)
 {
@@ -206,7 +171,7 @@ static json_t *to_json(const struct progress *p)
 	if (r == 0)
 		r = json_object_set(j, "points", points);
 	if (r == 0)
-		r = json_object_set_new(j, "strategies", arms_json(p));
+		r = json_object_set_new(j, "strategies", slices_arms_json(p->strategies.arms));
 	if (r == 0)
 		r = json_object_set_new(j, "owed", json_string(strategy_name(p->strategies.owed)));
 	json_decref(points);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_RUN_JOB_PROGRESS_H
-#define RUNNER_RUN_JOB_PROGRESS_H
+#ifndef RUNNER_STATE_PROGRESS_H
+#define RUNNER_STATE_PROGRESS_H
 
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file_id.h"
-#include "runner/policy/fleet.h"
-#include "runner/run/triage/kept.h"
+#include "runner/policy/curve.h"
+#include "runner/policy/share.h"
+#include "runner/policy/strategy.h"
 
 /* A build that fuzzed for less than this is not compared with another build. */
 #define PROGRESS_JUDGED_US (30 * USEC_PER_SEC)
@@ -20,7 +21,10 @@ struct progress_build {
 };
 
 /* The progress of a target's fuzzing over runs: stats/progress/<target>.json.
- * Without the file, or with a damaged file, the target counts as new. */
+ * Without the file, or with a damaged file, the target counts as new.
+ *
+ * The file may also have what shards found since (slices.h): loading adds it, and the next save of
+ * a run replaces all of it by the sum. */
 struct progress {
 	struct progress_build build;
 	struct curve curve;

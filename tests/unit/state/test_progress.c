@@ -2,7 +2,8 @@
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"
-#include "runner/run/job/progress.h"
+#include "runner/policy/fleet.h"
+#include "runner/state/progress.h"
 #include "tests/unit/scratch_dir.h"
 
 #define S UINT64_C(1000000)
