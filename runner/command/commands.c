@@ -11,6 +11,7 @@ const struct command commands[] = {
     {"run", "[OPTION]...", "fuzz every target, each in its own cell", command_run},
     {"build", "[OPTION]...", "build the targets, as a run does first", command_build},
     {"list", "[OPTION]...", "list the targets, with warnings", command_list},
+    {"plan", "--shards N [OPTION]...", "divide the targets among machines", command_plan},
     {"config", "check | show TARGET | state",
      "check the configuration, show a target's values, or where state is", command_config},
     {"corpus", "SUBCOMMAND [OPTION]...", "show, merge, import and export corpora", command_corpus},

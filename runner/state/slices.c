@@ -218,8 +218,8 @@ json_t *slices_since(const struct progress *then, const struct progress *now, ui
 	static const struct progress nothing;
 	const struct curve *c = &now->curve;
 	json_t *all = json_array();
-	struct slice_of_time s = {.at_us = now_us, .total = now->edges_total,
-				  .size = now->build.binary.size};
+	struct slice_of_time s = {
+	    .at_us = now_us, .total = now->edges_total, .size = now->build.binary.size};
 
 	if (strcmp(then->build.id, now->build.id) != 0)
 		then = &nothing;

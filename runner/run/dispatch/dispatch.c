@@ -54,8 +54,7 @@ void dispatch_done(struct dispatch *d)
 	free(d->fleet.items);
 }
 
-void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg,
-		   unsigned strategies, struct fleet_target *main, const char *build)
+struct rule dispatch_rule(const struct target_config *cfg)
 {
 	static const enum rule_kind kinds[] = {
 	    [PLATEAU_PRICE] = RULE_PRICE,
@@ -63,9 +62,20 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 	    [PLATEAU_WALL] = RULE_WALL,
 	    [PLATEAU_NONE] = RULE_NONE,
 	};
+	/* A higher price shortens the rule's time constants. */
+	struct rule r = rule_preset(PRICE, PRICE / (cfg->plateau.price_milli / MILLI));
+
+	r.kind = kinds[cfg->plateau.rule];
+	r.window_us = cfg->plateau.window_us;
+	r.cap_us = cfg->plateau.cap_us;
+	return r;
+}
+
+void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg,
+		   unsigned strategies, struct fleet_target *main, const char *build)
+{
 	struct fleet_member m = {
-	    /* A higher price shortens the rule's time constants. */
-	    .rule = rule_preset(PRICE, PRICE / (cfg->plateau.price_milli / MILLI)),
+	    .rule = dispatch_rule(cfg),
 	    .priority = cfg->priority,
 	    .quota = cfg->cpu_milli / MILLI,
 	    .strategies = strategies,
@@ -73,9 +83,6 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 	    .build = build,
 	};
 
-	m.rule.kind = kinds[cfg->plateau.rule];
-	m.rule.window_us = cfg->plateau.window_us;
-	m.rule.cap_us = cfg->plateau.cap_us;
 	fleet_join(&d->targets[i], &m);
 }
 

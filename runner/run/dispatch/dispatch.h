@@ -57,6 +57,8 @@ struct dispatch {
 void dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
 		   uint64_t machine_memory, bool continuous, size_t n);
 void dispatch_done(struct dispatch *d);
+/* The rule of a target with this configuration. */
+struct rule dispatch_rule(const struct target_config *cfg);
 /* Gives the i-th target the rule, the priority and the CPU quota of its configuration, and the
  * strategies that may be tried (struct strategies).  main, build: of another build that fuzzes in
  * turns with its main build (struct fleet_member); NULL: it is a main build. */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `fuzzcell plan`: divides the targets among shards. */
+#include "runner/fleet/plan.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file_id.h"
+#include "base/memory.h"
+#include "base/scan.h"
+#include "base/units.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/common/session.h"
+#include "runner/fleet/past.h"
+#include "runner/run/dispatch/dispatch.h"
+#include "runner/state/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A target with less time would hardly get beyond its seeds. */
+#define LEAST_S 30.0
+
+struct plan_args {
+	struct session session;
+	const char *shards, *workers;
+	uint64_t time_us;
+	bool json;
+};
+
+#define AT(member) OPTION_AT(struct plan_args, member)
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS(struct plan_args, session.common),
+    {"shards", "N", "divide the targets among N shards", AT(shards)},
+    {"time", "TIME", "wall time of each shard (default: run.total_time, else one hour)",
+     OPTION_TIME, offsetof(struct plan_args, time_us)},
+    {"workers", "N", "cells at once in each shard (default: run.workers, else one per CPU here)",
+     AT(workers)},
+    {"json", NULL, "print the plan that shards read", AT(json)},
+};
+
+/* --- what is known of a target ---------------------------------------------------- */
+
+/* Whether the progress is that of the present binary.  Reading all binaries takes too long: the
+ * size tells most builds apart, and a shard identifies its targets by their content. */
+static bool is_of_binary(const struct progress *p, const struct target *t)
+{
+	struct file_id file;
+
+	return t->binary && file_id_look(t->binary, &file) && file.size == p->build.binary.size;
+}
+
+static struct shards_target outlook(const struct plan_args *a, const struct plan_entry *entry)
+{
+	const struct target_config *cfg = &entry->cfg;
+	struct rule rule = dispatch_rule(cfg);
+	struct progress p = {0};
+	char warning[200] = "";
+	struct rule_terms t;
+
+	if (a->session.state)
+		progress_load(a->session.state->dirfd, entry->target->name, &p, warning);
+	if (*warning)
+		warn("%s", warning);
+	if (!is_of_binary(&p, entry->target) || cfg->plateau.forget)
+		p.curve = (struct curve){0};
+	t = rule_terms(&rule, &p.curve, p.edges_total);
+	return (struct shards_target){
+	    .name = entry->target->name,
+	    .found = t.found,
+	    .age_s = t.age_s,
+	    .gate = t.gate,
+	    .build_age_s = t.build_age_s,
+	    .weight = share_weight(&p.health, cfg->priority),
+	};
+}
+
+/* --- the plan --------------------------------------------------------------------- */
+
+static int plan_number(const char *option, const char *text, uint64_t most, unsigned *ret)
+{
+	struct slice in = slice_of(text);
+	uint64_t n;
+
+	if (!scan_u64(&in, 10, most, &n) || in.n > 0 || n == 0)
+		return fail(EXIT_USAGE, "plan: %s: '%s' is not a number from 1 to %llu", option,
+			    text, (unsigned long long)most);
+	*ret = (unsigned)n;
+	return EXIT_DONE;
+}
+
+static int plan_size(struct plan_args *a, struct shards_spec *spec, uint64_t *ret_time_us)
+{
+	const struct run_config *rc = config_run(a->session.common.config);
+	int r;
+
+	if (!a->shards)
+		return fail(EXIT_USAGE, "plan: among how many shards? give --shards N");
+	r = plan_number("--shards", a->shards, SHARDS_MAX_COUNT, &spec->shards);
+	if (r == EXIT_DONE && a->workers)
+		r = plan_number("--workers", a->workers, FLEET_WORKERS_MAX, &spec->workers);
+	else if (r == EXIT_DONE)
+		r = machine_workers(rc->workers, &spec->workers);
+	*ret_time_us = a->time_us	       ? a->time_us
+		       : rc->total_time_us > 0 ? rc->total_time_us
+					       : 3600 * USEC_PER_SEC;
+	spec->seconds = (double)(*ret_time_us - plan_reserve(*ret_time_us)) / (double)USEC_PER_SEC;
+	spec->least = LEAST_S;
+	return r;
+}
+
+static int plan_divide(struct plan_args *a, struct fleet_plan *ret)
+{
+	const struct plan *p = &a->session.plan;
+	_autofree_ struct shards_target *targets = xcalloc(p->n + 1, sizeof(*targets));
+	_autofree_ uint64_t *memory = xcalloc(p->n + 1, sizeof(*memory));
+	struct shards_spec spec = {.targets = targets, .n = p->n};
+	uint64_t time_us = 0, round = 1;
+	struct shards s;
+	struct err e;
+	int r = plan_size(a, &spec, &time_us);
+
+	if (r == EXIT_DONE && p->n > SHARDS_TARGETS_MAX)
+		r = fail(EXIT_USAGE, "plan: more than %d targets", SHARDS_TARGETS_MAX);
+	if (r == EXIT_DONE && a->session.state &&
+	    fleet_past_round(a->session.state, &round, &e) < 0)
+		r = fail(EXIT_MACHINE, "%s", e.msg);
+	if (r != EXIT_DONE)
+		return r;
+	for (size_t i = 0; i < p->n; i++) {
+		targets[i] = outlook(a, &p->v[i]);
+		memory[i] = p->v[i].cfg.memory;
+	}
+	shards_divide(&spec, &s);
+	fleet_plan_make(&s, &spec, memory, round, time_us, ret);
+	shards_done(&s);
+	return EXIT_DONE;
+}
+
+/* --- printing --------------------------------------------------------------------- */
+
+static void plan_print_share(const struct fleet_share *s, unsigned number)
+{
+	char time[UNITS_MAX], memory[UNITS_MAX];
+	size_t shared = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		shared += s->v[i].parts > 1;
+	printf("%5u  %7zu  %6zu  %9s  %8s  %8.0f\n", number, s->n, shared, units_time(s->us, time),
+	       units_size(s->memory, memory), s->edges);
+}
+
+static void plan_print(const struct fleet_plan *p, size_t n)
+{
+	char time[UNITS_MAX];
+
+	printf("round %llu, plan %s: %zu targets, %u shards of %s with %u cells at once\n\n",
+	       (unsigned long long)p->round, p->id, n, p->shards, units_time(p->time_us, time),
+	       p->workers);
+	printf("%5s  %7s  %6s  %9s  %8s  %8s\n", "shard", "targets", "shared", "CPU time", "memory",
+	       "edges");
+	for (unsigned i = 0; i < p->shards; i++)
+		plan_print_share(&p->v[i], i + 1);
+	printf("\nshared: targets that other shards fuzz, too; edges: expected new ones\n"
+	       "A shard runs: fuzzcell run --shard i/%u --plan FILE --base STATE, with FILE from "
+	       "--json.\n"
+	       "Without --shard it asks FUZZCELL_SHARD=i/%u, SLURM_ARRAY_TASK_ID (--array=1-%u), "
+	       "JOB_COMPLETION_INDEX (from 0).\n",
+	       p->shards, p->shards, p->shards);
+}
+
+static int plan_targets(struct plan_args *a)
+{
+	int r = session_load(&a->session);
+
+	if (r == EXIT_DONE)
+		r = session_read_any(&a->session);
+	if (r == EXIT_DONE)
+		r = session_recall(&a->session);
+	return r == EXIT_DONE ? session_plan(&a->session) : r;
+}
+
+int command_plan(int argc, char **argv)
+{
+	struct plan_args a = {0};
+	int at = options_parse(argc, argv, "plan --shards N [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
+	struct fleet_plan p = {0};
+	json_t *j = NULL;
+	int begun, r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "plan: unexpected '%s'", argv[at]);
+	begun = answer_begin(a.json);
+	r = plan_targets(&a);
+	if (r == EXIT_DONE)
+		r = plan_divide(&a, &p);
+	if (r == EXIT_DONE) {
+		plan_print(&p, a.session.plan.n);
+		j = fleet_plan_json(&p);
+	}
+	if (r == EXIT_DONE && a.session.common.targets.partial)
+		r = EXIT_NOT_FUZZED;
+	fleet_plan_done(&p);
+	session_close(&a.session);
+	return answer_end(begun, j, r);
+}
