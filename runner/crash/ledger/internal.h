@@ -149,6 +149,11 @@ MUST_CHECK int parsed_of_record(const struct record *n, int state_dirfd, json_t 
 /* Keeps the result for a target until record.json is written. */
 void parsed_note(struct record *n, const char *target, json_t *report);
 
+/* --- note.c --------------------------------------------------------- */
+
+/* Takes a raw key away from a record.  `key` may not be a text of that record. */
+void ledger_give_up_key(struct ledger *l, struct record *old, const char *key);
+
 /* --- merge.c -------------------------------------------------------- */
 
 /* Makes an entry of head for each target that found n.  An entry of head takes the state of n's

@@ -417,9 +417,9 @@ static void put_last(struct ledger_list *l, const char *text, size_t max)
 	ledger_list_add(l, text);
 }
 
-/* Removes the key from the entries of the other crash. */
-static void give_up_key(struct record *old, const char *key)
+void ledger_give_up_key(struct ledger *l, struct record *old, const char *key)
 {
+	ledger_index_drop(&l->raw_keys, key);
 	for (size_t i = 0; i < old->c.n_by; i++) {
 		struct ledger_list *keys = &ledger_entry_at(old, i)->c.raw_keys;
 		size_t at = ledger_list_at(keys, key);
@@ -443,9 +443,10 @@ static void put_raw_key(const struct note *t, struct record *n, const struct cra
 	old = ledger_index_get(&t->l->raw_keys, key);
 	if (old && strcmp(old->c.merged_into, n->c.signature) == 0)
 		return; /* the key stays with the merged record, for ledger_split() */
-	ledger_index_drop(&t->l->raw_keys, key);
 	if (old && old != n)
-		give_up_key(old, key);
+		ledger_give_up_key(t->l, old, key);
+	else
+		ledger_index_drop(&t->l->raw_keys, key);
 	if (old != n && keys->n >= LEDGER_RAW_KEYS)
 		ledger_index_drop(&t->l->raw_keys, keys->v[0]);
 	put_last(keys, key, LEDGER_RAW_KEYS);
