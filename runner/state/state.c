@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/memory.h"
 #include "base/sys.h"
+#include "runner/state/change.h"
 #include "runner/state/lock.h"
 
 #include <errno.h>
@@ -99,6 +100,8 @@ int state_open(const char *path, enum state_use use, struct state **ret, struct 
 		r = lock_run(s->dirfd, s->path, &s->lock_fd, e);
 	if (r == 0 && use == STATE_LOCK)
 		r = make_layout(s, e);
+	if (r == 0 && use == STATE_LOCK)
+		r = change_recover(s->dirfd, e);
 	if (r < 0) {
 		state_close(s);
 		return r;

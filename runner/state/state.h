@@ -25,7 +25,8 @@ struct state {
 enum state_use {
 	STATE_READ, /* it must exist: a mistyped name is not an empty state */
 	STATE_MAKE, /* made when missing; without the lock */
-	STATE_LOCK, /* made when missing, with its directories */
+	STATE_LOCK, /* made when missing, with its directories; completes a killed change (change.h)
+		     */
 };
 
 /* path NULL: $FUZZCELL_STATE_DIR, else ~/.fuzzcell.  -ENOENT: it does not exist, or no path is

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/state/change.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/memory.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHANGE	     "change"
+#define CHANGE_NEW   "change/new"
+#define CHANGE_READY "ready"
+
+enum { MODE_DIR = 0750, DEPTH_MAX = 16 };
+
+int change_begin(int state_dirfd, int *ret_fd, struct err *e)
+{
+	int r = change_recover(state_dirfd, e);
+
+	if (r == 0)
+		r = fs_mkdirs(state_dirfd, CHANGE_NEW, MODE_DIR, e);
+	return r < 0 ? r : fs_open_dir(state_dirfd, CHANGE_NEW, ret_fd, e);
+}
+
+/* --- putting files in their places --------------------------------------------- */
+
+/* A directory of the state may be a file system of its own. */
+static int move_file(int from, const char *name, int to, struct err *e)
+{
+	int r;
+
+	if (sys_rename_to(from, name, to, name) == 0)
+		return 0;
+	if (errno != EXDEV)
+		return err_sys(e, "rename '%s' to its place", name);
+	r = fs_copy(from, name, to, name, SIZE_MAX, e);
+	if (r == 0 && sys_unlinkat(from, name, 0) < 0)
+		r = err_sys(e, "remove '%s'", name);
+	return r;
+}
+
+static bool is_dir(int dirfd, const struct dirent *ent)
+{
+	struct stat st;
+
+	if (ent->d_type != DT_UNKNOWN)
+		return ent->d_type == DT_DIR;
+	return fstatat(dirfd, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int move_tree(int from, int to, unsigned depth, struct err *e);
+
+static int move_dir(int from, const char *name, int to, unsigned depth, struct err *e)
+{
+	_autoclose_ int in = -1, out = -1;
+	int r = depth < DEPTH_MAX ? fs_mkdirs(to, name, MODE_DIR, e)
+				  : err_set(e, ELOOP, "directories of a change are too deep");
+
+	if (r == 0)
+		r = fs_open_dir(from, name, &in, e);
+	if (r == 0)
+		r = fs_open_dir(to, name, &out, e);
+	if (r == 0)
+		r = move_tree(in, out, depth + 1, e);
+	return r < 0 ? err_wrap(e, "%s", name) : 0;
+}
+
+/* dirs: moves what is in directories; else the files. */
+static int move_entries(int from, int to, bool dirs, unsigned depth, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(from, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "list the files of a change");
+	while (r == 0 && (ent = sys_readdir(d)))
+		if (is_dir(from, ent) == dirs)
+			r = dirs ? move_dir(from, ent->d_name, to, depth, e)
+				 : move_file(from, ent->d_name, to, e);
+	if (r == 0 && errno)
+		r = err_sys(e, "list the files of a change");
+	return r;
+}
+
+/* The files of a directory come last: an index follows what it lists. */
+static int move_tree(int from, int to, unsigned depth, struct err *e)
+{
+	int r = move_entries(from, to, true, depth, e);
+
+	return r < 0 ? r : move_entries(from, to, false, depth, e);
+}
+
+/* --- both ends ------------------------------------------------------------------- */
+
+static int complete(int state_dirfd, int change, struct err *e)
+{
+	_autoclose_ int from = -1;
+	int r = fs_open_dir(state_dirfd, CHANGE_NEW, &from, e);
+
+	if (r == 0)
+		r = move_tree(from, state_dirfd, 0, e);
+	if (r == 0 && sys_syncfs(state_dirfd) < 0)
+		r = err_sys(e, "sync the state directory");
+	if (r < 0)
+		return err_wrap(e, "complete a change of the state directory");
+	if (sys_unlinkat(change, CHANGE_READY, 0) < 0 || sys_fsync(change) < 0)
+		return err_sys(e, "remove '" CHANGE "/" CHANGE_READY "'");
+	return fs_remove_tree(state_dirfd, CHANGE, e);
+}
+
+int change_commit(int state_dirfd, struct err *e)
+{
+	_autoclose_ int change = -1;
+	int r = fs_open_dir(state_dirfd, CHANGE, &change, e);
+
+	if (r == 0 && sys_syncfs(change) < 0)
+		r = err_sys(e, "sync a change of the state directory");
+	if (r == 0)
+		r = fs_replace(change, CHANGE_READY, SLICE(""), e);
+	return r < 0 ? r : complete(state_dirfd, change, e);
+}
+
+int change_recover(int state_dirfd, struct err *e)
+{
+	_autoclose_ int change = -1;
+	struct stat st;
+	int r = fs_open_dir(state_dirfd, CHANGE, &change, e);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	if (fstatat(change, CHANGE_READY, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return complete(state_dirfd, change, e);
+	return errno == ENOENT ? fs_remove_tree(state_dirfd, CHANGE, e)
+			       : err_sys(e, "look for '" CHANGE "/" CHANGE_READY "'");
+}
