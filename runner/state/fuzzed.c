@@ -162,3 +162,59 @@ int fuzzed_each(const struct state *s, fuzzed_each_fn *fn, void *arg, struct err
 	}
 	return 0;
 }
+
+int fuzzed_all(const struct state *s, json_t **ret, struct err *e)
+{
+	_autoclose_ int stats = -1;
+	int r = fs_open_dir(s->dirfd, "stats", &stats, e);
+
+	return r < 0 ? r : fuzzed_load(stats, ret, e);
+}
+
+static uint64_t greatest(const json_t *a, const json_t *b, const char *key)
+{
+	uint64_t x = fuzzed_time_of(a, key), y = fuzzed_time_of(b, key);
+
+	return x > y ? x : y;
+}
+
+/* Whether b grew later; at the same time, whatever is larger. */
+static bool grew_later(const json_t *a, const json_t *b)
+{
+	static const char *const keys[] = {"grown", "edges", "cov"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		uint64_t x = fuzzed_time_of(a, keys[i]), y = fuzzed_time_of(b, keys[i]);
+
+		if (x != y)
+			return y > x;
+	}
+	return false;
+}
+
+static json_t *fold_target(const json_t *a, const json_t *b)
+{
+	const json_t *grown = grew_later(a, b) ? b : a;
+	uint64_t x = fuzzed_time_of(a, "first"), y = fuzzed_time_of(b, "first");
+
+	return json_pack(
+	    "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "fuzzed", (json_int_t)greatest(a, b, "fuzzed"),
+	    "first", (json_int_t)(x == 0 || (y > 0 && y < x) ? y : x), "seen",
+	    (json_int_t)greatest(a, b, "seen"), "turn", (json_int_t)greatest(a, b, "turn"), "cov",
+	    (json_int_t)fuzzed_time_of(grown, "cov"), "edges",
+	    (json_int_t)fuzzed_time_of(grown, "edges"), "grown",
+	    (json_int_t)fuzzed_time_of(grown, "grown"));
+}
+
+void fuzzed_fold(json_t *all, json_t *from)
+{
+	const char *name;
+	json_t *record;
+
+	json_object_foreach(from, name, record)
+	{
+		if (fs_name_ok(slice_of(name)) && json_is_object(record))
+			(void)json_object_set_new(all, name,
+						  fold_target(json_object_get(all, name), record));
+	}
+}

@@ -47,4 +47,10 @@ struct fuzzed_times {
 typedef int fuzzed_each_fn(void *arg, const struct fuzzed_times *t, struct err *e);
 MUST_CHECK int fuzzed_each(const struct state *s, fuzzed_each_fn *fn, void *arg, struct err *e);
 
+/* All of the file, as a new object; without the file it is empty. */
+MUST_CHECK int fuzzed_all(const struct state *s, json_t **ret, struct err *e);
+/* Adds what another machine knows (`from` may be NULL, and is not trusted): of each target the
+ * latest times, the first sight, and the newest growth. */
+void fuzzed_fold(json_t *all, json_t *from);
+
 #endif

@@ -349,6 +349,10 @@ static int join_reproducer(const struct fold *f, struct record *n, struct found 
 	copy_group(&to->c, from, is_of_reproducer);
 	ledger_set(&to->c.crash_file, files.crash_file, LEDGER_TEXT_MAX, false);
 	ledger_set(&to->c.minimized, files.minimized, LEDGER_TEXT_MAX, false);
+	if (!files.minimized) {
+		to->c.minimized_bytes = 0;
+		ledger_unset(&to->c.minimized_sha1);
+	}
 	to->adopt[LEDGER_INPUT] = to->adopt[LEDGER_MINIMIZED] = false;
 	to->c.reproduction.clean = to->c.reproduction.clean_minimized = 0;
 	ledger_unset(&to->c.reproduction.clean_commit);

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "runner/crash/ledger/input.h"
+#include "runner/crash/ledger/parsed.h"
 #include "runner/crash/report/report.h"
 
 enum { LEDGER_VERSION = 2 }; /* of a record with "found_by" */
@@ -137,8 +138,6 @@ size_t ledger_count_values(struct slice text);
 
 /* --- parsed.c ------------------------------------------------------- */
 
-/* The "reports" of the crash's record.json; an empty object: none. */
-MUST_CHECK int parsed_load(int state_dirfd, const char *signature, json_t **ret, struct err *e);
 /* Takes "reports" out of a record. */
 void parsed_drop(json_t *record);
 /* Puts "reports" into a record. */

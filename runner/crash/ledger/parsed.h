@@ -21,4 +21,7 @@ json_t *parsed_json(const struct crash_report *r, struct slice text);
 void parsed_read(int state_dirfd, const char *signature, const char *target, struct slice text,
 		 struct crash_report *ret);
 
+/* The "reports" of the crash's record.json; an empty object: none. */
+MUST_CHECK int parsed_load(int state_dirfd, const char *signature, json_t **ret, struct err *e);
+
 #endif

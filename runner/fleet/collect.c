@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/fleet/collect.h"
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/memory.h"
+#include "base/sys.h"
+#include "runner/crash/ledger/fold.h"
+#include "runner/crash/ledger/parsed.h"
+#include "runner/crash/vault.h"
+#include "runner/fleet/delta.h"
+#include "runner/fleet/lines.h"
+#include "runner/fleet/past.h"
+#include "runner/state/change.h"
+#include "runner/state/fuzzed.h"
+#include "runner/state/slices.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+DEFINE_CLEANUP(struct ledger *, ledger_free)
+
+#define UNPACKED "change/unpacked"
+
+enum { MODE_DIR = 0750, IDS_MAX = 1 << 30 };
+
+struct collecting {
+	const struct collect *c;
+	struct collected *sum;
+	int state, to;	       /* the state directory; the files that change */
+	struct ledger *ledger; /* as it will be */
+	json_t *ids;	       /* of all collected deltas */
+	json_t *new_ids;
+	/* To be added: of each target, of each history, of last_fuzzed.json. */
+	json_t *slices, *histories, *fuzzed;
+	/* Of the delta in work. */
+	struct delta delta;
+	int news; /* its crashes, laid out like a state directory */
+	struct collect_delta *one;
+};
+
+void collected_done(struct collected *c)
+{
+	strv_done(&c->fresh);
+	*c = (struct collected){0};
+}
+
+static int open_made(int dirfd, const char *path, int *ret, struct err *e)
+{
+	int r = fs_mkdirs(dirfd, path, MODE_DIR, e);
+
+	return r < 0 ? r : fs_open_dir(dirfd, path, ret, e);
+}
+
+/* --- inputs and other files ------------------------------------------------------------ */
+
+static bool there(int dirfd, const char *path)
+{
+	return faccessat(dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Links an object to its place below dirfd. */
+static int place_object(const struct collecting *k, const char *sha1, int dirfd, const char *path,
+			struct err *e)
+{
+	_autofree_ char *parent = xstrdup(path);
+	char *slash = strrchr(parent, '/');
+	int r = 0;
+
+	if (sys_linkat(k->delta.objects, sha1, dirfd, path) == 0)
+		return 0;
+	if (errno == ENOENT && slash) {
+		*slash = '\0';
+		r = fs_mkdirs(dirfd, parent, MODE_DIR, e);
+		if (r < 0 || sys_linkat(k->delta.objects, sha1, dirfd, path) == 0)
+			return r;
+	}
+	return errno == EEXIST ? 0 : err_sys(e, "stage '%s'", path);
+}
+
+static int stage_input(struct collecting *k, const char *path, const char *sha1, struct err *e)
+{
+	_autofree_ char *file = xasprintf("%s/%s", path, sha1);
+	int r;
+
+	if (there(k->state, file) || there(k->to, file)) {
+		k->one->known++;
+		return 0;
+	}
+	r = place_object(k, sha1, k->to, file, e);
+	if (r < 0)
+		return r;
+	k->one->inputs++;
+	if (strncmp(file, "corpus/", 7) == 0)
+		strv_push(&k->sum->fresh, file);
+	return 0;
+}
+
+static int stage_one(void *arg, const char *path, const char *sha1, bool is_input, struct err *e)
+{
+	struct collecting *k = arg;
+
+	if (is_input)
+		return stage_input(k, path, sha1, e);
+	if (strncmp(path, "triage/", 7) != 0) /* for the ledger */
+		return place_object(k, sha1, k->news, path, e);
+	return there(k->state, path) ? 0 : place_object(k, sha1, k->to, path, e);
+}
+
+/* --- crashes ------------------------------------------------------------------------------ */
+
+/* Links the present files of a crash into the change, so that new ones find their places. */
+static int link_files(int from, int to, const char *path, unsigned depth, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(from, path);
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", path);
+	r = fs_mkdirs(to, path, MODE_DIR, e);
+	while (r == 0 && (ent = sys_readdir(d))) {
+		_autofree_ char *file = xasprintf("%s/%s", path, ent->d_name);
+		struct stat st;
+
+		if (fstatat(from, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode) && depth > 0)
+			r = link_files(from, to, file, depth - 1, e);
+		else if (S_ISREG(st.st_mode) && sys_linkat(from, file, to, file) < 0 &&
+			 errno != EEXIST)
+			r = err_sys(e, "stage '%s'", file);
+	}
+	return r;
+}
+
+static int prepare_crash(const struct collecting *k, const char *signature, struct err *e)
+{
+	char name[VAULT_NAME], path[VAULT_PLACE];
+	int r = vault_name(slice_of(signature), name, e);
+
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "crashes/%s", name);
+	return there(k->to, path) ? 0 : link_files(k->state, k->to, path, 2, e);
+}
+
+/* The files of one entry. */
+struct bringing {
+	struct collecting *k;
+	char place[VAULT_PLACE], input[VAULT_PATH], minimized[VAULT_PATH];
+	json_t *reports;
+};
+
+static int read_files(const struct collecting *k, const struct known_crash *c,
+		      char *text[VAULT_RECORD], size_t n[VAULT_RECORD], struct err *e)
+{
+	for (enum vault_file f = 0; f < VAULT_RECORD; f++) {
+		int r =
+		    vault_read(k->news, slice_of(c->signature), c->fuzzer, f, &text[f], &n[f], e);
+
+		if (r < 0 && (r != -ENOENT || f == VAULT_INPUT))
+			return r;
+	}
+	return 0;
+}
+
+/* Whether the file is that of the entry: a shard gives both at nearly the same time. */
+static bool is_file_of(const char *text, size_t n, const char *sha1)
+{
+	char hex[DIGEST_SHA1_HEX];
+
+	digest_sha1_hex((struct slice){text, n}, hex);
+	return !*sha1 || strcmp(hex, sha1) == 0;
+}
+
+static int bring_files(struct bringing *b, const struct known_crash *c, struct ledger_files *ret,
+		       struct err *e)
+{
+	struct collecting *k = b->k;
+	struct vault_item item = {.signature = slice_of(c->signature), .target = c->fuzzer};
+	char *text[VAULT_RECORD] = {NULL};
+	size_t n[VAULT_RECORD] = {0};
+	int r = read_files(k, c, text, n, e);
+
+	if (r == 0 && !is_file_of(text[VAULT_INPUT], n[VAULT_INPUT], c->input_sha1))
+		r = err_set(e, ENOENT, "the input of '%.100s' is another one", c->signature);
+	for (enum vault_file f = 0; r == 0 && f < VAULT_RECORD; f++)
+		item.file[f] = (struct slice){text[f], n[f]};
+	if (r == 0)
+		r = vault_save(k->to, &item, b->place, e);
+	if (r == 0) {
+		vault_path(b->place, VAULT_INPUT, b->input);
+		vault_path(b->place, VAULT_MINIMIZED, b->minimized);
+		*ret = (struct ledger_files){b->input, NULL, NULL};
+		if (text[VAULT_MINIMIZED] && *c->minimized &&
+		    is_file_of(text[VAULT_MINIMIZED], n[VAULT_MINIMIZED], c->minimized_sha1))
+			ret->minimized = b->minimized;
+	}
+	for (enum vault_file f = 0; f < VAULT_RECORD; f++)
+		free(text[f]);
+	return r;
+}
+
+static int on_files(void *arg, const struct known_crash *c, struct ledger_files *ret, struct err *e)
+{
+	struct bringing *b = arg;
+	struct err none;
+	int r = bring_files(b, c, ret, e);
+
+	if (r < 0)
+		return r;
+	json_decref(b->reports);
+	b->reports = NULL;
+	if (parsed_load(b->k->news, c->signature, &b->reports, &none) == 0)
+		ret->report = json_object_get(b->reports, c->fuzzer);
+	return 0;
+}
+
+static int stage_crashes(struct collecting *k, struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *from = NULL;
+	_autofree_ char *text = NULL;
+	struct ledger_fold_sum sum = {0};
+	struct bringing b = {.k = k};
+	size_t n;
+	int r = fs_read(k->news, LEDGER_NAME, LEDGER_FILE_MAX, &text, &n, e);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	r = ledger_parse((struct slice){text, n}, &from, e);
+	for (size_t i = 0; r == 0 && i < ledger_count(from); i++)
+		r = prepare_crash(k, ledger_at(from, i)->signature, e);
+	if (r == 0)
+		r = ledger_fold(k->ledger, from, on_files, &b, &sum, e);
+	json_decref(b.reports);
+	k->one->crashes = sum.crashes;
+	k->one->sightings = sum.sightings;
+	return r;
+}
+
+/* --- progress, histories -------------------------------------------------------------------- */
+
+/* Appends what each key of `from` has to the list of that key. */
+static void append_lists(json_t *to, json_t *from)
+{
+	const char *key;
+	json_t *list;
+
+	json_object_foreach(from, key, list)
+	{
+		if (!json_object_get(to, key))
+			(void)json_object_set_new(to, key, json_array());
+		(void)json_array_extend(json_object_get(to, key), list);
+	}
+}
+
+static json_t *fleet_line(const struct collecting *k)
+{
+	static const char *const keys[] = {"id",    "source", "seq",  "plan",  "round",
+					   "shard", "shards", "node", "until", "last"};
+	json_t *line = json_pack("{s:i}", "v", 1), *slices;
+	uint64_t us = 0;
+	const char *target;
+	json_t *list;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		(void)json_object_set(line, keys[i], json_object_get(k->delta.head, keys[i]));
+	slices = json_object_get(k->delta.head, "slices");
+	json_object_foreach(slices, target, list)
+	{
+		for (size_t i = 0; i < json_array_size(list); i++)
+			us += json_get_u64(json_array_get(list, i), "us");
+	}
+	(void)json_object_set_new(line, "cpu_seconds", json_real((double)us / 1e6));
+	(void)json_object_set_new(line, "inputs", json_integer((json_int_t)k->one->inputs));
+	(void)json_object_set_new(line, "known", json_integer((json_int_t)k->one->known));
+	(void)json_object_set_new(line, "crashes", json_integer((json_int_t)k->one->crashes));
+	(void)json_object_set_new(line, "sightings", json_integer((json_int_t)k->one->sightings));
+	return line;
+}
+
+static void stage_facts(struct collecting *k)
+{
+	json_t *head = k->delta.head;
+	_autojson_ json_t *line = json_pack("{s:[o]}", FLEET_HISTORY, fleet_line(k));
+	const char *id = json_get_text(head, "id");
+
+	append_lists(k->slices, json_object_get(head, "slices"));
+	append_lists(k->histories, json_object_get(head, "histories"));
+	append_lists(k->histories, line);
+	fuzzed_fold(k->fuzzed, json_object_get(head, "fuzzed"));
+	(void)json_object_set_new(k->ids, id, json_true());
+	(void)json_array_append_new(k->new_ids, json_string(id));
+}
+
+/* --- one delta ---------------------------------------------------------------------------------
+ */
+
+static int stage_delta(struct collecting *k, struct err *e)
+{
+	int r = open_made(k->delta.dir, "state", &k->news, e);
+
+	if (r == 0)
+		r = delta_each(k->delta.head, stage_one, k, e);
+	if (r == 0)
+		r = stage_crashes(k, e);
+	if (r == 0)
+		stage_facts(k);
+	close_p(&k->news);
+	return r;
+}
+
+/* A damaged delta is no error, and leaves nothing in the change. */
+static int open_delta(struct collecting *k, const char *path, int dirfd, struct err *e)
+{
+	int r = delta_open(path, dirfd, &k->delta, e);
+
+	if (r == -ENOENT || r == -EACCES || r == -EBADMSG || r == -EINVAL || r == -EISDIR) {
+		k->one->what = COLLECT_DAMAGED;
+		k->one->why = e->msg;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	k->one->head = k->delta.head;
+	if (json_object_get(k->ids, json_get_text(k->delta.head, "id")))
+		k->one->what = COLLECT_AGAIN;
+	return 0;
+}
+
+static void add_sums(struct collecting *k)
+{
+	const struct collect_delta *one = k->one;
+	struct collected *sum = k->sum;
+
+	sum->deltas += one->what == COLLECT_NEW;
+	sum->again += one->what == COLLECT_AGAIN;
+	sum->damaged += one->what == COLLECT_DAMAGED;
+	sum->inputs += one->inputs;
+	sum->known += one->known;
+	sum->crashes += one->crashes;
+	sum->sightings += one->sightings;
+	if (k->c->report)
+		k->c->report(k->c->arg, one);
+}
+
+static int take_delta(struct collecting *k, const char *path, struct err *e)
+{
+	struct collect_delta one = {.path = path};
+	_autoclose_ int dir = -1;
+	int r = fs_remove_tree(k->state, UNPACKED, e);
+
+	k->one = &one;
+	if (r == 0)
+		r = open_made(k->state, UNPACKED, &dir, e);
+	if (r == 0)
+		r = open_delta(k, path, dir, e);
+	if (r == 0 && one.what == COLLECT_NEW)
+		r = stage_delta(k, e);
+	if (r == 0)
+		add_sums(k);
+	delta_close(&k->delta);
+	return r < 0 ? err_wrap(e, "collect '%s'", path) : 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------------
+ */
+
+/* Puts a file into the change. */
+static int stage_text(const struct collecting *k, const char *path, struct slice text,
+		      struct err *e)
+{
+	_autofree_ char *parent = xstrdup(path);
+	char *slash = strrchr(parent, '/');
+	_autoclose_ int dir = -1;
+	int r;
+
+	*slash = '\0';
+	r = open_made(k->to, parent, &dir, e);
+	return r < 0 ? r : fs_replace(dir, slash + 1, text, e);
+}
+
+static int end_slices(const struct collecting *k, struct err *e)
+{
+	const char *target;
+	json_t *list;
+	int r = 0;
+
+	json_object_foreach(k->slices, target, list)
+	{
+		_autofree_ char *path = xasprintf("stats/progress/%s.json", target), *text = NULL;
+
+		if (r == 0)
+			r = slices_add(k->state, target, list, &text, e);
+		if (r == 0)
+			r = stage_text(k, path, slice_of(text), e);
+	}
+	return r;
+}
+
+static int end_histories(const struct collecting *k, struct err *e)
+{
+	const char *name;
+	json_t *list;
+	int r = 0;
+
+	json_object_foreach(k->histories, name, list)
+	{
+		_autofree_ char *path = xasprintf("stats/%s", name), *text = NULL;
+
+		if (r == 0)
+			r = lines_join(k->state, path, list, &text, e);
+		if (r == 0)
+			r = stage_text(k, path, slice_of(text), e);
+	}
+	return r;
+}
+
+static int end_ids(const struct collecting *k, struct err *e)
+{
+	_autofree_ char *old = NULL, *all = NULL;
+	size_t n = 0, add = json_array_size(k->new_ids) * 41;
+	int r = fs_read(k->state, "stats/deltas", IDS_MAX, &old, &n, e);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	all = xcalloc(n + add + 1, 1);
+	if (n > 0)
+		memcpy(all, old, n);
+	for (size_t i = 0; i < json_array_size(k->new_ids); i++) {
+		snprintf(all + n, 42, "%s\n", json_string_value(json_array_get(k->new_ids, i)));
+		n += 41;
+	}
+	return stage_text(k, "stats/deltas", (struct slice){all, n}, e);
+}
+
+static int end_all(struct collecting *k, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	int r = end_slices(k, e);
+
+	if (r == 0)
+		r = end_histories(k, e);
+	if (r == 0)
+		r = json_print(k->fuzzed, 1, &text, e);
+	if (r == 0)
+		r = stage_text(k, "stats/last_fuzzed.json", slice_of(text), e);
+	if (r == 0)
+		r = end_ids(k, e);
+	if (r == 0 && ledger_dirty(k->ledger))
+		r = ledger_save(k->ledger, k->to, e);
+	if (r == 0)
+		r = fs_remove_tree(k->state, UNPACKED, e);
+	return r == 0 ? change_commit(k->state, e) : r;
+}
+
+static int load_ids(int state, json_t **ret, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	size_t n;
+	int r = fs_read(state, "stats/deltas", IDS_MAX, &text, &n, e);
+
+	*ret = json_object();
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		(void)json_object_set_new(*ret, line, json_true());
+	}
+	return 0;
+}
+
+static int begin(struct collecting *k, struct err *e)
+{
+	int r = change_begin(k->state, &k->to, e);
+
+	k->new_ids = json_array();
+	k->slices = json_object();
+	k->histories = json_object();
+	if (r == 0)
+		r = load_ids(k->state, &k->ids, e);
+	if (r == 0)
+		r = ledger_load(k->state, &k->ledger, e);
+	return r == 0 ? fuzzed_all(k->c->state, &k->fuzzed, e) : r;
+}
+
+int collect_deltas(const struct collect *c, struct collected *ret, struct err *e)
+{
+	struct collecting k = {.c = c,
+			       .sum = ret,
+			       .state = c->state->dirfd,
+			       .to = -1,
+			       .news = -1,
+			       .delta = {.dir = -1, .objects = -1}};
+	struct err none;
+	int r;
+
+	*ret = (struct collected){0};
+	r = begin(&k, e);
+	for (size_t i = 0; r == 0 && i < c->paths->n; i++)
+		r = take_delta(&k, c->paths->v[i], e);
+	if (r == 0 && ret->deltas > 0)
+		r = end_all(&k, e);
+	close_p(&k.to);
+	if (r < 0 || ret->deltas == 0)
+		(void)!change_recover(k.state, &none);
+	ledger_free(k.ledger);
+	json_decref(k.ids);
+	json_decref(k.new_ids);
+	json_decref(k.slices);
+	json_decref(k.histories);
+	json_decref(k.fuzzed);
+	return r;
+}

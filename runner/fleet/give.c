@@ -1,0 +1,675 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/fleet/give.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/memory.h"
+#include "base/pack.h"
+#include "base/strv.h"
+#include "base/sys.h"
+#include "runner/crash/ledger/fold.h"
+#include "runner/crash/vault.h"
+#include "runner/state/change.h"
+#include "runner/state/progress.h"
+#include "runner/state/slices.h"
+#include "runner/targets/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+DEFINE_CLEANUP(struct ledger *, ledger_free)
+
+#define SHARD	     "shard"
+#define SHARD_FILE   "shard.json"
+#define SHARD_INPUTS "inputs"
+#define DELTAS	     "deltas"
+
+enum { MODE_DIR = 0750, SHARD_FILE_MAX = 4096, INPUTS_FILE_MAX = 256 << 20 };
+
+static int open_made(int dirfd, const char *path, int *ret, struct err *e)
+{
+	int r = fs_mkdirs(dirfd, path, MODE_DIR, e);
+
+	return r < 0 ? r : fs_open_dir(dirfd, path, ret, e);
+}
+
+/* Replaces <dir>/<path>, with its directories. */
+static int put_file(int dirfd, const char *path, struct slice text, struct err *e)
+{
+	_autofree_ char *parent = xstrdup(path);
+	char *slash = strrchr(parent, '/');
+	_autoclose_ int dir = -1;
+	int r;
+
+	if (slash)
+		*slash = '\0';
+	r = open_made(dirfd, slash ? parent : ".", &dir, e);
+	return r < 0 ? r : fs_replace(dir, slash ? slash + 1 : path, text, e);
+}
+
+/* --- which shard it is -------------------------------------------------------------- */
+
+int shard_load(int state_dirfd, struct shard_id *ret, struct err *e)
+{
+	_autojson_ json_t *j = NULL;
+	int r = json_load(state_dirfd, SHARD "/" SHARD_FILE, SHARD_FILE_MAX, &j, e);
+
+	if (r < 0)
+		return r;
+	*ret = (struct shard_id){.round = json_get_u64(j, "round"),
+				 .shard = (unsigned)json_get_u64(j, "shard"),
+				 .shards = (unsigned)json_get_u64(j, "shards"),
+				 .seq = json_get_u64(j, "seq")};
+	snprintf(ret->source, sizeof(ret->source), "%s", json_get_text(j, "source"));
+	snprintf(ret->plan, sizeof(ret->plan), "%s", json_get_text(j, "plan"));
+	if (strlen(ret->source) != DELTA_SOURCE - 1 || ret->shard == 0)
+		return err_set(e, EBADMSG, "'" SHARD "/" SHARD_FILE "' is damaged");
+	return 0;
+}
+
+static int save_id(int change, const struct shard_id *id, struct err *e)
+{
+	_autojson_ json_t *j = json_pack(
+	    "{s:i, s:s, s:s, s:I, s:I, s:I, s:I}", "v", DELTA_VERSION, "source", id->source, "plan",
+	    id->plan, "round", (json_int_t)id->round, "shard", (json_int_t)id->shard, "shards",
+	    (json_int_t)id->shards, "seq", (json_int_t)id->seq);
+	_autofree_ char *text = NULL;
+	int r = json_print(j, 0, &text, e);
+
+	return r < 0 ? r : put_file(change, SHARD "/" SHARD_FILE, slice_of(text), e);
+}
+
+/* --- inputs ------------------------------------------------------------------------- */
+
+/* Paths of files that are named by their content, sorted. */
+struct inputs {
+	struct strv paths;
+	bool *base; /* of each: it came from the base */
+};
+
+static void inputs_done(struct inputs *i)
+{
+	strv_done(&i->paths);
+	free(i->base);
+	*i = (struct inputs){0};
+}
+
+static int by_path(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static bool has_path(const struct strv *v, const char *path, size_t *ret_at)
+{
+	char **at = v->n ? bsearch(&path, v->v, v->n, sizeof(char *), by_path) : NULL;
+
+	if (at)
+		*ret_at = (size_t)(at - v->v);
+	return at;
+}
+
+/* A directory of files that are named by their content, or of failures that wait. */
+static int list_dir(int state, const char *path, struct strv *io, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(state, path);
+	bool triage = strncmp(path, "triage/", 7) == 0;
+	const struct dirent *ent;
+
+	if (!d)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(e, "open '%s'", path);
+	while ((ent = sys_readdir(d))) {
+		_autofree_ char *file = xasprintf("%s/%s", path, ent->d_name);
+		size_t n = strlen(ent->d_name);
+		const char *sha1 = n >= 40 ? ent->d_name + n - 40 : "";
+
+		if (triage ? delta_file_ok(file, sha1) : n == 40 && sha1 == ent->d_name)
+			strv_push(io, file);
+	}
+	return errno ? err_sys(e, "list '%s'", path) : 0;
+}
+
+static int list_room(int state, const char *room, struct strv *io, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(state, room);
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", room);
+	while (r == 0 && (ent = sys_readdir(d))) {
+		_autofree_ char *path = xasprintf("%s/%s", room, ent->d_name);
+
+		if (names_target_ok(slice_of(ent->d_name)))
+			r = list_dir(state, path, io, e);
+	}
+	return r == 0 && errno ? err_sys(e, "list '%s'", room) : r;
+}
+
+static int list_all(int state, struct strv *ret, struct err *e)
+{
+	static const char *const rooms[] = {"corpus", "quarantine", "retry", "regressions",
+					    "triage"};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(rooms) / sizeof(rooms[0]); i++)
+		r = list_room(state, rooms[i], ret, e);
+	if (ret->n > 1)
+		qsort(ret->v, ret->n, sizeof(char *), by_path);
+	return r;
+}
+
+static int inputs_load(int state, struct inputs *ret, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	size_t n, lines = 0;
+	int r = fs_read(state, SHARD "/" SHARD_INPUTS, INPUTS_FILE_MAX, &text, &n, e);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	ret->base = xcalloc(lines + 1, sizeof(bool));
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		ret->base[ret->paths.n] = strncmp(line, "base ", 5) == 0;
+		strv_push(&ret->paths, line + strcspn(line, " ") + (strchr(line, ' ') != NULL));
+	}
+	return 0;
+}
+
+/* Saves them with the new ones, sorted by path. */
+static int inputs_save(int change, const struct inputs *old, const struct strv *news, bool base,
+		       struct err *e)
+{
+	_autobuf_ struct buf out = BUF_INIT(INPUTS_FILE_MAX);
+	size_t i = 0, k = 0;
+
+	while (i < old->paths.n || k < news->n) {
+		int d = i == old->paths.n ? 1
+			: k == news->n	  ? -1
+					  : strcmp(old->paths.v[i], news->v[k]);
+
+		if (d <= 0)
+			buf_printf(&out, "%s %s\n", old->base[i] ? "base" : "given",
+				   old->paths.v[i]);
+		else
+			buf_printf(&out, "%s %s\n", base ? "base" : "given", news->v[k]);
+		i += d <= 0;
+		k += d >= 0;
+	}
+	if (buf_check(&out, e) < 0)
+		return err_wrap(e, "list the inputs");
+	return put_file(change, SHARD "/" SHARD_INPUTS, buf_slice(&out), e);
+}
+
+/* --- what a delta has ------------------------------------------------------------------ */
+
+struct making {
+	const struct give *g;
+	struct shard_id id;
+	int state, then; /* the state directory, and shard/ in it */
+	int change, objects;
+	struct inputs old;
+	struct strv now, news; /* all paths; those that were not there at the last delta */
+	json_t *head;
+	struct given *sum;
+};
+
+static json_t *part(struct making *m, const char *name)
+{
+	json_t *j = json_object_get(m->head, name);
+
+	if (j)
+		return j;
+	(void)json_object_set_new(m->head, name, json_object());
+	return json_object_get(m->head, name);
+}
+
+/* Links a file into objects/, so that it stays while the archive is written.  False: it is gone. */
+static int add_object(struct making *m, const char *path, const char *sha1, bool *ret_there,
+		      struct err *e)
+{
+	*ret_there = true;
+	if (sys_linkat(m->state, path, m->objects, sha1) == 0 || errno == EEXIST)
+		return 0;
+	if (errno == ENOENT) {
+		*ret_there = false;
+		return 0;
+	}
+	/* Another file system, or a file with too many links. */
+	return fs_copy(m->state, path, m->objects, sha1, VAULT_BYTES_MAX, e);
+}
+
+static int add_input(struct making *m, const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	_autofree_ char *dir = xstrndup(path, (size_t)(slash - path));
+	json_t *all = part(m, "inputs"), *list;
+	bool there;
+	int r = add_object(m, path, slash + 1, &there, e);
+
+	if (r < 0 || !there)
+		return r;
+	list = json_object_get(all, dir);
+	if (!list) {
+		(void)json_object_set_new(all, dir, json_array());
+		list = json_object_get(all, dir);
+	}
+	(void)json_array_append_new(list, json_string(slash + 1));
+	m->sum->inputs++;
+	return 0;
+}
+
+/* A file with a name of its own. */
+static int add_file(struct making *m, int dirfd, const char *at, const char *path, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	char sha1[DIGEST_SHA1_HEX];
+	size_t n;
+	int r = fs_read(dirfd, at, VAULT_BYTES_MAX, &text, &n, e);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	digest_sha1_hex((struct slice){text, n}, sha1);
+	if (!delta_file_ok(path, sha1))
+		return 0;
+	r = fs_replace(m->objects, sha1, (struct slice){text, n}, e);
+	if (r == 0)
+		(void)json_object_set_new(part(m, "files"), path, json_string(sha1));
+	return r;
+}
+
+static int add_new_paths(struct making *m, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < m->now.n; i++) {
+		const char *path = m->now.v[i];
+		size_t at;
+		bool old = has_path(&m->old.paths, path, &at);
+		bool again =
+		    old && m->g->last && !m->old.base[at] && strncmp(path, "corpus/", 7) == 0;
+
+		if (!old)
+			strv_push(&m->news, path);
+		if (old && !again)
+			continue;
+		r = strncmp(path, "triage/", 7) == 0 ? add_file(m, m->state, path, path, e)
+						     : add_input(m, path, e);
+	}
+	return r;
+}
+
+/* --- crashes -------------------------------------------------------------------------- */
+
+static int add_place(struct making *m, const char *place, struct err *e)
+{
+	int r = 0;
+
+	for (enum vault_file f = 0; r == 0 && f < VAULT_FILE_COUNT; f++) {
+		_autofree_ char *path = xasprintf("%s/%s", place, vault_file_name(f));
+
+		r = add_file(m, m->state, path, path, e);
+	}
+	return r;
+}
+
+static int add_crash(struct making *m, const struct known_crash *c, struct err *e)
+{
+	_autofree_ char *name = xcalloc(VAULT_NAME, 1);
+	_autofree_ char *by = NULL, *own = NULL;
+	CLEANUP(closedir_p) DIR *d = NULL;
+	const struct dirent *ent;
+	int r = vault_name(slice_of(c->signature), name, e);
+
+	if (r < 0)
+		return r;
+	own = xasprintf("crashes/%s", name);
+	r = add_place(m, own, e);
+	by = xasprintf("%s/" VAULT_BY, own);
+	d = sys_opendirat(m->state, by);
+	while (r == 0 && d && (ent = sys_readdir(d))) {
+		_autofree_ char *place = xasprintf("%s/%s", by, ent->d_name);
+
+		r = add_place(m, place, e);
+	}
+	return r;
+}
+
+static int add_crashes(struct making *m, struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *now = NULL, *then = NULL, *news = NULL;
+	_autofree_ char *text = NULL, *all = NULL;
+	char sha1[DIGEST_SHA1_HEX];
+	size_t n;
+	int r = ledger_load(m->state, &now, e);
+
+	if (r == 0)
+		r = ledger_load(m->then, &then, e);
+	if (r == 0)
+		r = ledger_since(now, then, &news, e);
+	for (size_t i = 0; r == 0 && i < ledger_count(news); i++)
+		r = add_crash(m, ledger_at(news, i), e);
+	m->sum->crashes = r == 0 ? ledger_count(news) : 0;
+	if (r == 0 && m->sum->crashes > 0) {
+		r = ledger_print(news, &text, &n, e);
+		if (r == 0) {
+			digest_sha1_hex((struct slice){text, n}, sha1);
+			r = fs_replace(m->objects, sha1, (struct slice){text, n}, e);
+			(void)json_object_set_new(part(m, "files"), LEDGER_NAME, json_string(sha1));
+		}
+	}
+	if (r == 0)
+		r = ledger_print(now, &all, &n, e);
+	return r < 0 ? r : put_file(m->change, SHARD "/" LEDGER_NAME, (struct slice){all, n}, e);
+}
+
+/* --- progress and histories -------------------------------------------------------------- */
+
+static int list_files(int state, const char *path, const char *ending, struct strv *ret,
+		      struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(state, path);
+	const struct dirent *ent;
+
+	if (!d)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", path);
+	while ((ent = sys_readdir(d))) {
+		size_t n = strlen(ent->d_name), m = strlen(ending);
+
+		if (n > m && strcmp(ent->d_name + n - m, ending) == 0 && ent->d_name[0] != '.')
+			strv_push(ret, ent->d_name);
+	}
+	if (errno)
+		return err_sys(e, "list '%s'", path);
+	if (ret->n > 1)
+		qsort(ret->v, ret->n, sizeof(char *), by_path);
+	return 0;
+}
+
+static int add_progress(struct making *m, const char *file, struct err *e)
+{
+	_autofree_ char *target = xstrndup(file, strlen(file) - strlen(".json"));
+	_autofree_ char *path = xasprintf("stats/progress/%s", file), *text = NULL, *copy = NULL;
+	struct progress *now = xcalloc(2, sizeof(*now)), *then = now + 1;
+	char warning[200];
+	json_t *slices;
+	size_t n;
+	int r;
+
+	progress_load(m->state, target, now, warning);
+	progress_load(m->then, target, then, warning);
+	slices = slices_since(then, now, m->g->now_us);
+	free(now);
+	if (json_array_size(slices) > 0)
+		(void)json_object_set(part(m, "slices"), target, slices);
+	json_decref(slices);
+	r = fs_read(m->state, path, PROGRESS_FILE_MAX, &text, &n, e);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	copy = xasprintf(SHARD "/%s", path);
+	return put_file(m->change, copy, (struct slice){text, n}, e);
+}
+
+static int add_all_progress(struct making *m, struct err *e)
+{
+	_autostrv_ struct strv files = {0};
+	int r = list_files(m->state, "stats/progress", ".json", &files, e);
+
+	for (size_t i = 0; r == 0 && i < files.n; i++)
+		r = add_progress(m, files.v[i], e);
+	return r;
+}
+
+static int add_history(struct making *m, const char *name, struct err *e)
+{
+	_autofree_ char *path = xasprintf("stats/%s", name), *text = NULL;
+	_autojson_ json_t *lines = json_array();
+	struct err ignored;
+	size_t n;
+	int r = fs_read(m->state, path, INPUTS_FILE_MAX, &text, &n, e);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		json_t *j;
+
+		if (json_parse((struct slice){line, (size_t)(end - line)}, &j, &ignored) == 0)
+			(void)json_array_append_new(lines, j);
+	}
+	if (json_array_size(lines) > 0 && json_array_size(lines) <= DELTA_LINES_MAX)
+		(void)json_object_set(part(m, "histories"), name, lines);
+	return 0;
+}
+
+/* All lines: a shard has few, and a collector knows those that it has. */
+static int add_histories(struct making *m, struct err *e)
+{
+	_autostrv_ struct strv files = {0};
+	_autojson_ json_t *fuzzed = NULL;
+	struct err none;
+	int r = add_history(m, "run_history.jsonl", e);
+
+	if (r == 0)
+		r = add_history(m, "corpus_history.jsonl", e);
+	if (r == 0)
+		r = list_files(m->state, "stats/targets", ".jsonl", &files, e);
+	for (size_t i = 0; r == 0 && i < files.n; i++) {
+		_autofree_ char *name = xasprintf("targets/%s", files.v[i]);
+
+		r = add_history(m, name, e);
+	}
+	if (r == 0 && json_load(m->state, "stats/last_fuzzed.json", 4 << 20, &fuzzed, &none) == 0)
+		(void)json_object_set(m->head, "fuzzed", fuzzed);
+	return r;
+}
+
+/* --- the archive --------------------------------------------------------------------------- */
+
+static int add_objects(struct pack *p, int objects, struct err *e)
+{
+	_autostrv_ struct strv names = {0};
+	int r = list_files(objects, ".", "", &names, e);
+
+	for (size_t i = 0; r == 0 && i < names.n; i++) {
+		_autofree_ char *name = xasprintf(DELTA_OBJECTS "%s", names.v[i]);
+		_autoclose_ int fd = -1;
+
+		r = fs_open_file(objects, names.v[i], O_RDONLY, 0, &fd, e);
+		if (r == 0)
+			r = pack_add_file(p, name, 0644, fd, e);
+	}
+	return r;
+}
+
+static int write_archive(struct making *m, int fd, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	struct pack *p = NULL;
+	int r = delta_identify(m->head, e);
+
+	if (r == 0)
+		r = json_print(m->head, 0, &text, e);
+	if (r == 0)
+		r = pack_open(fd, &p, e);
+	if (r == 0)
+		r = pack_add(p, DELTA_HEAD, 0644, slice_of(text), e);
+	if (r == 0)
+		r = add_objects(p, m->objects, e);
+	if (r == 0)
+		r = pack_close(p, e);
+	pack_free(p);
+	return r;
+}
+
+static int make_archive(struct making *m, struct err *e)
+{
+	_autoclose_ int dir = -1, fd = -1;
+	int r = open_made(m->change, DELTAS, &dir, e);
+
+	snprintf(m->sum->name, sizeof(m->sum->name), "%s-%04llu" DELTA_SUFFIX, m->id.source,
+		 (unsigned long long)m->id.seq);
+	if (r == 0)
+		r = fs_open_file(dir, m->sum->name, O_WRONLY | O_CREAT | O_TRUNC, 0644, &fd, e);
+	return r < 0 ? r : write_archive(m, fd, e);
+}
+
+static void fill_facts(struct making *m)
+{
+	struct utsname u;
+	const char *node = uname(&u) == 0 && fs_name_ok(slice_of(u.nodename)) ? u.nodename : "node";
+
+	m->head = json_pack(
+	    "{s:i, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:s, s:I, s:b, s:{}, s:{}}", "v",
+	    DELTA_VERSION, "id", "", "source", m->id.source, "seq", (json_int_t)m->id.seq, "plan",
+	    m->id.plan, "round", (json_int_t)m->id.round, "shard", (json_int_t)m->id.shard,
+	    "shards", (json_int_t)m->id.shards, "node", node, "until",
+	    (json_int_t)(m->g->now_us / USEC_PER_SEC), "last", (int)m->g->last, "inputs", "files");
+}
+
+/* Whether there is something to give.  The last delta says at least that the shard has ended. */
+static bool is_worth_it(const struct making *m)
+{
+	return m->g->last || m->sum->inputs + m->sum->crashes > 0 || m->news.n > 0 ||
+	       json_object_size(json_object_get(m->head, "slices")) > 0;
+}
+
+static int make_delta(struct making *m, struct err *e)
+{
+	int r = inputs_load(m->state, &m->old, e);
+
+	if (r == 0)
+		r = list_all(m->state, &m->now, e);
+	if (r == 0)
+		r = add_new_paths(m, e);
+	if (r == 0)
+		r = add_crashes(m, e);
+	if (r == 0)
+		r = add_all_progress(m, e);
+	if (r == 0)
+		r = add_histories(m, e);
+	if (r < 0 || !is_worth_it(m))
+		return r;
+	r = make_archive(m, e);
+	if (r == 0)
+		r = inputs_save(m->change, &m->old, &m->news, false, e);
+	if (r == 0)
+		r = save_id(m->change, &m->id, e);
+	return r == 0 ? change_commit(m->state, e) : r;
+}
+
+int give_delta(const struct give *g, struct given *ret, struct err *e)
+{
+	struct making m = {
+	    .g = g, .state = g->state->dirfd, .then = -1, .change = -1, .objects = -1, .sum = ret};
+	struct err none;
+	int r;
+
+	*ret = (struct given){0};
+	r = shard_load(m.state, &m.id, e);
+	if (r == 0)
+		r = fs_open_dir(m.state, SHARD, &m.then, e);
+	if (r == 0)
+		r = change_begin(m.state, &m.change, e);
+	if (r == 0)
+		r = open_made(m.state, "change/objects", &m.objects, e);
+	m.id.seq++;
+	fill_facts(&m);
+	if (r == 0)
+		r = make_delta(&m, e);
+	(void)!change_recover(m.state, &none); /* drops what was not worth it, or failed */
+	json_decref(m.head);
+	inputs_done(&m.old);
+	strv_done(&m.now);
+	strv_done(&m.news);
+	close_p(&m.then);
+	close_p(&m.change);
+	close_p(&m.objects);
+	return r < 0 ? err_wrap(e, "a delta of shard %u", m.id.shard) : 0;
+}
+
+/* --- the beginning ---------------------------------------------------------------------------- */
+
+static int make_source(char source[DELTA_SOURCE], struct err *e)
+{
+	unsigned char bytes[(DELTA_SOURCE - 1) / 2];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return err_sys(e, "get random bytes");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(source + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+int shard_begin(struct state *s, struct shard_id *io, struct err *e)
+{
+	const struct give g = {.state = s};
+	struct given ignored = {0};
+	struct making m = {
+	    .g = &g, .state = s->dirfd, .then = -1, .change = -1, .objects = -1, .sum = &ignored};
+	int r = make_source(io->source, e);
+
+	io->seq = 0;
+	if (r == 0)
+		r = change_begin(s->dirfd, &m.change, e);
+	if (r == 0)
+		r = open_made(m.change, SHARD, &m.then, e); /* empty: all is as in the base */
+	if (r == 0)
+		r = open_made(m.state, "change/objects", &m.objects, e);
+	m.head = json_object();
+	if (r == 0)
+		r = list_all(s->dirfd, &m.now, e);
+	if (r == 0)
+		r = add_crashes(&m, e);
+	if (r == 0)
+		r = add_all_progress(&m, e);
+	if (r == 0)
+		r = inputs_save(m.change, &m.old, &m.now, true, e);
+	if (r == 0)
+		r = save_id(m.change, io, e);
+	if (r == 0)
+		r = change_commit(s->dirfd, e);
+	json_decref(m.head);
+	strv_done(&m.now);
+	close_p(&m.then);
+	close_p(&m.change);
+	close_p(&m.objects);
+	return r;
+}
+
+/* --- delivering ----------------------------------------------------------------------------------
+ */
+
+int give_deliver(struct state *s, const char *dir, uint64_t *ret_n, struct err *e)
+{
+	_autoclose_ int to = -1, from = -1;
+	_autostrv_ struct strv names = {0};
+	int r = open_made(s->dirfd, DELTAS, &from, e);
+
+	*ret_n = 0;
+	if (r == 0)
+		r = fs_mkdirs(AT_FDCWD, dir, 0755, e);
+	if (r < 0)
+		return r;
+	to = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	if (to < 0)
+		return err_sys(e, "open directory '%s'", dir);
+	r = list_files(from, ".", DELTA_SUFFIX, &names, e);
+	for (size_t i = 0; r == 0 && i < names.n; i++) {
+		r = fs_copy(from, names.v[i], to, names.v[i], SIZE_MAX, e);
+		if (r == 0 && sys_unlinkat(from, names.v[i], 0) < 0)
+			r = err_sys(e, "remove '" DELTAS "/%s'", names.v[i]);
+		*ret_n += r == 0;
+	}
+	return r < 0 ? err_wrap(e, "deliver deltas to '%s'", dir) : 0;
+}

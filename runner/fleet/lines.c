@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/fleet/lines.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FILE_MAX = 512 << 20, TIME = 15 };
+
+struct line {
+	char *text;	 /* without its newline */
+	char time[TIME]; /* YYYYMMDDhhmmss; "": not known */
+};
+
+struct all {
+	struct line *v;
+	size_t n, room;
+};
+
+/* The digits of a time, or of a run's id. */
+static void take_digits(const char *text, char time[TIME])
+{
+	size_t n = 0;
+
+	for (; *text && n < TIME - 1; text++)
+		if (*text >= '0' && *text <= '9')
+			time[n++] = *text;
+	time[n] = '\0';
+}
+
+static void take_seconds(uint64_t seconds, char time[TIME])
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) || strftime(time, TIME, "%Y%m%d%H%M%S", &tm) == 0)
+		*time = '\0';
+}
+
+static void find_time(const json_t *line, char time[TIME])
+{
+	static const char *const keys[] = {"ended", "time", "until", "recovered_at", "run"};
+
+	*time = '\0';
+	for (size_t i = 0; !*time && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const json_t *v = json_object_get(line, keys[i]);
+
+		if (json_is_string(v))
+			take_digits(json_string_value(v), time);
+		else if (json_is_integer(v) && json_integer_value(v) > 0)
+			take_seconds((uint64_t)json_integer_value(v), time);
+	}
+}
+
+static void push(struct all *a, char *text, const json_t *j)
+{
+	if (a->n == a->room) {
+		a->room = a->room ? 2 * a->room : 256;
+		a->v = xreallocarray(a->v, a->room, sizeof(*a->v));
+	}
+	a->v[a->n] = (struct line){.text = text};
+	find_time(j, a->v[a->n].time);
+	/* A line without a time stays behind the one before it. */
+	if (!*a->v[a->n].time && a->n > 0)
+		memcpy(a->v[a->n].time, a->v[a->n - 1].time, TIME);
+	a->n++;
+}
+
+static int load(int state, const char *path, struct all *a, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	size_t n;
+	int r = fs_read(state, path, FILE_MAX, &text, &n, e);
+
+	if (r == -EFBIG)
+		return err_wrap(e, "move '%s' away, it is too long", path);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (char *line = text; *line;) {
+		size_t len = strcspn(line, "\n");
+		_autojson_ json_t *j = NULL;
+		struct err damaged;
+
+		if (json_parse((struct slice){line, len}, &j, &damaged) < 0)
+			j = NULL; /* it stays as it is */
+		push(a, xstrndup(line, len), j);
+		line += len + (line[len] == '\n');
+	}
+	return 0;
+}
+
+static int by_time(const void *x, const void *y)
+{
+	const struct line *a = x, *b = y;
+	int d = strcmp(a->time, b->time);
+
+	return d ? d : strcmp(a->text, b->text);
+}
+
+static char *join(struct all *a)
+{
+	size_t n = 0, at = 0;
+	char *ret;
+
+	for (size_t i = 0; i < a->n; i++)
+		n += strlen(a->v[i].text) + 1;
+	ret = xcalloc(n + 1, 1);
+	for (size_t i = 0; i < a->n; i++) {
+		if (i > 0 && strcmp(a->v[i].text, a->v[i - 1].text) == 0)
+			continue;
+		n = strlen(a->v[i].text);
+		memcpy(ret + at, a->v[i].text, n);
+		ret[at + n] = '\n';
+		at += n + 1;
+	}
+	return ret;
+}
+
+int lines_join(int state_dirfd, const char *path, const json_t *lines, char **ret, struct err *e)
+{
+	struct all a = {0};
+	int r = load(state_dirfd, path, &a, e);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(lines); i++) {
+		const json_t *j = json_array_get(lines, i);
+		char *text;
+
+		r = json_print(j, 0, &text, e);
+		if (r == 0)
+			push(&a, text, j);
+	}
+	if (r == 0 && a.n > 1)
+		qsort(a.v, a.n, sizeof(*a.v), by_time);
+	if (r == 0)
+		*ret = join(&a);
+	for (size_t i = 0; i < a.n; i++)
+		free(a.v[i].text);
+	free(a.v);
+	return r;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_FLEET_LINES_H
+#define RUNNER_FLEET_LINES_H
+
+#include "base/err.h"
+#include "base/json.h"
+
+/* Adds lines to a history (a file of a line of JSON each) in order of their time: *ret is its new
+ * text (free() it).  A line that is there already is not added again.  The same lines give the same
+ * text, in whatever order they came. */
+MUST_CHECK int lines_join(int state_dirfd, const char *path, const json_t *lines, char **ret,
+			  struct err *e);
+
+#endif
