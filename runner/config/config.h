@@ -55,6 +55,7 @@ struct target_config {
 	/* Set by the plan: whether the configuration sets the key, even to "auto" or "none". */
 	bool sets_max_len, sets_seed, sets_runs;
 	bool enabled;
+	unsigned part;	 /* set by a shard: which of the shards with this target it is, from 0 */
 	bool strategies; /* try other ways of the engine before the target ends */
 	enum auto_dictionary auto_dictionary;
 	char *dictionary; /* absolute path; NULL: the discovered dictionary; "": none */

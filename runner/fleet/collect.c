@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/memory.h"
 #include "base/sys.h"
+#include "runner/corpus/measure/shard.h"
 #include "runner/crash/ledger/fold.h"
 #include "runner/crash/ledger/parsed.h"
 #include "runner/crash/vault.h"
@@ -19,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +29,7 @@ DEFINE_CLEANUP(struct ledger *, ledger_free)
 
 #define UNPACKED "change/unpacked"
 
-enum { MODE_DIR = 0750, IDS_MAX = 1 << 30 };
+enum { MODE_DIR = 0750, IDS_MAX = 1 << 30, ID_LINE = 41 };
 
 struct collecting {
 	const struct collect *c;
@@ -35,13 +37,13 @@ struct collecting {
 	int state, to;	       /* the state directory; the files that change */
 	struct ledger *ledger; /* as it will be */
 	json_t *ids;	       /* of all collected deltas */
-	json_t *new_ids;
 	/* To be added: of each target, of each history, of last_fuzzed.json. */
 	json_t *slices, *histories, *fuzzed;
 	/* Of the delta in work. */
 	struct delta delta;
 	int news; /* its crashes, laid out like a state directory */
 	struct collect_delta *one;
+	size_t seen; /* its crashes, also known ones */
 };
 
 void collected_done(struct collected *c)
@@ -101,6 +103,20 @@ static int stage_input(struct collecting *k, const char *path, const char *sha1,
 	return 0;
 }
 
+/* Whether the file has this digest, or a smaller one: of two reports on a failure one stays. */
+static bool has_smaller(int dirfd, const char *path, const char *sha1)
+{
+	_autofree_ char *text = NULL;
+	char hex[DIGEST_SHA1_HEX];
+	struct err none;
+	size_t n;
+
+	if (fs_read(dirfd, path, VAULT_BYTES_MAX, &text, &n, &none) < 0)
+		return false;
+	digest_sha1_hex((struct slice){text, n}, hex);
+	return strcmp(hex, sha1) <= 0;
+}
+
 static int stage_one(void *arg, const char *path, const char *sha1, bool is_input, struct err *e)
 {
 	struct collecting *k = arg;
@@ -109,7 +125,10 @@ static int stage_one(void *arg, const char *path, const char *sha1, bool is_inpu
 		return stage_input(k, path, sha1, e);
 	if (strncmp(path, "triage/", 7) != 0) /* for the ledger */
 		return place_object(k, sha1, k->news, path, e);
-	return there(k->state, path) ? 0 : place_object(k, sha1, k->to, path, e);
+	if (has_smaller(k->to, path, sha1) || has_smaller(k->state, path, sha1))
+		return 0;
+	(void)unlinkat(k->to, path, 0); /* allow: it may not be there */
+	return place_object(k, sha1, k->to, path, e);
 }
 
 /* --- crashes ------------------------------------------------------------------------------ */
@@ -207,12 +226,35 @@ static int bring_files(struct bringing *b, const struct known_crash *c, struct l
 	return r;
 }
 
-static int on_files(void *arg, const struct known_crash *c, struct ledger_files *ret, struct err *e)
+/* Whether the report in the delta has the smaller digest: one of two has to stay. */
+static bool report_wins(const struct collecting *k, const struct known_crash *c)
+{
+	const int dirs[2] = {k->news, k->to};
+	char hex[2][DIGEST_SHA1_HEX];
+
+	for (size_t i = 0; i < 2; i++) {
+		_autofree_ char *text = NULL;
+		struct err none;
+		size_t n;
+
+		if (vault_read(dirs[i], slice_of(c->signature), c->fuzzer, VAULT_REPORT, &text, &n,
+			       &none) < 0)
+			return i > 0;
+		digest_sha1_hex((struct slice){text, n}, hex[i]);
+	}
+	return strcmp(hex[0], hex[1]) < 0;
+}
+
+static int on_files(void *arg, const struct known_crash *c, bool same, struct ledger_files *ret,
+		    struct err *e)
 {
 	struct bringing *b = arg;
 	struct err none;
-	int r = bring_files(b, c, ret, e);
+	int r;
 
+	if (same && !report_wins(b->k, c))
+		return err_set(e, EALREADY, "its files are there");
+	r = bring_files(b, c, ret, e);
 	if (r < 0)
 		return r;
 	json_decref(b->reports);
@@ -239,6 +281,7 @@ static int stage_crashes(struct collecting *k, struct err *e)
 	if (r == 0)
 		r = ledger_fold(k->ledger, from, on_files, &b, &sum, e);
 	json_decref(b.reports);
+	k->seen = r == 0 ? ledger_count(from) : 0;
 	k->one->crashes = sum.crashes;
 	k->one->sightings = sum.sightings;
 	return r;
@@ -260,6 +303,7 @@ static void append_lists(json_t *to, json_t *from)
 	}
 }
 
+/* What the delta says, whatever came before it. */
 static json_t *fleet_line(const struct collecting *k)
 {
 	static const char *const keys[] = {"id",    "source", "seq",  "plan",  "round",
@@ -278,9 +322,9 @@ static json_t *fleet_line(const struct collecting *k)
 			us += json_get_u64(json_array_get(list, i), "us");
 	}
 	(void)json_object_set_new(line, "cpu_seconds", json_real((double)us / 1e6));
-	(void)json_object_set_new(line, "inputs", json_integer((json_int_t)k->one->inputs));
-	(void)json_object_set_new(line, "known", json_integer((json_int_t)k->one->known));
-	(void)json_object_set_new(line, "crashes", json_integer((json_int_t)k->one->crashes));
+	(void)json_object_set_new(line, "inputs",
+				  json_integer((json_int_t)(k->one->inputs + k->one->known)));
+	(void)json_object_set_new(line, "crashes", json_integer((json_int_t)k->seen));
 	(void)json_object_set_new(line, "sightings", json_integer((json_int_t)k->one->sightings));
 	return line;
 }
@@ -296,7 +340,6 @@ static void stage_facts(struct collecting *k)
 	append_lists(k->histories, line);
 	fuzzed_fold(k->fuzzed, json_object_get(head, "fuzzed"));
 	(void)json_object_set_new(k->ids, id, json_true());
-	(void)json_array_append_new(k->new_ids, json_string(id));
 }
 
 /* --- one delta ---------------------------------------------------------------------------------
@@ -357,6 +400,7 @@ static int take_delta(struct collecting *k, const char *path, struct err *e)
 	int r = fs_remove_tree(k->state, UNPACKED, e);
 
 	k->one = &one;
+	k->seen = 0;
 	if (r == 0)
 		r = open_made(k->state, UNPACKED, &dir, e);
 	if (r == 0)
@@ -422,22 +466,24 @@ static int end_histories(const struct collecting *k, struct err *e)
 	return r;
 }
 
+static int by_text(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
 static int end_ids(const struct collecting *k, struct err *e)
 {
-	_autofree_ char *old = NULL, *all = NULL;
-	size_t n = 0, add = json_array_size(k->new_ids) * 41;
-	int r = fs_read(k->state, "stats/deltas", IDS_MAX, &old, &n, e);
+	_autofree_ char *text = xcalloc(json_object_size(k->ids) * ID_LINE + 1, 1);
+	_autostrv_ struct strv all = {0};
+	const char *id;
+	json_t *v;
 
-	if (r < 0 && r != -ENOENT)
-		return r;
-	all = xcalloc(n + add + 1, 1);
-	if (n > 0)
-		memcpy(all, old, n);
-	for (size_t i = 0; i < json_array_size(k->new_ids); i++) {
-		snprintf(all + n, 42, "%s\n", json_string_value(json_array_get(k->new_ids, i)));
-		n += 41;
-	}
-	return stage_text(k, "stats/deltas", (struct slice){all, n}, e);
+	json_object_foreach(k->ids, id, v) strv_push(&all, id);
+	if (all.n > 1)
+		qsort(all.v, all.n, sizeof(char *), by_text);
+	for (size_t i = 0; i < all.n; i++)
+		snprintf(text + i * ID_LINE, ID_LINE + 1, "%.40s\n", all.v[i]);
+	return stage_text(k, "stats/deltas", slice_of(text), e);
 }
 
 static int end_all(struct collecting *k, struct err *e)
@@ -471,7 +517,8 @@ static int load_ids(int state, json_t **ret, struct err *e)
 		return r == -ENOENT ? 0 : r;
 	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		(void)json_object_set_new(*ret, line, json_true());
+		if (candidates_name_ok(line))
+			(void)json_object_set_new(*ret, line, json_true());
 	}
 	return 0;
 }
@@ -480,7 +527,6 @@ static int begin(struct collecting *k, struct err *e)
 {
 	int r = change_begin(k->state, &k->to, e);
 
-	k->new_ids = json_array();
 	k->slices = json_object();
 	k->histories = json_object();
 	if (r == 0)
@@ -512,7 +558,6 @@ int collect_deltas(const struct collect *c, struct collected *ret, struct err *e
 		(void)!change_recover(k.state, &none);
 	ledger_free(k.ledger);
 	json_decref(k.ids);
-	json_decref(k.new_ids);
 	json_decref(k.slices);
 	json_decref(k.histories);
 	json_decref(k.fuzzed);

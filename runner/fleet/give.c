@@ -92,15 +92,18 @@ static int save_id(int change, const struct shard_id *id, struct err *e)
 /* --- inputs ------------------------------------------------------------------------- */
 
 /* Paths of files that are named by their content, sorted. */
+enum known { KNOWN_BASE, KNOWN_GIVEN, KNOWN_WAITS };
+static const char *const known_names[] = {"base", "given", "waits"};
+
 struct inputs {
 	struct strv paths;
-	bool *base; /* of each: it came from the base */
+	enum known *how; /* of each */
 };
 
 static void inputs_done(struct inputs *i)
 {
 	strv_done(&i->paths);
-	free(i->base);
+	free(i->how);
 	*i = (struct inputs){0};
 }
 
@@ -178,32 +181,33 @@ static int inputs_load(int state, struct inputs *ret, struct err *e)
 		return r;
 	for (size_t i = 0; i < n; i++)
 		lines += text[i] == '\n';
-	ret->base = xcalloc(lines + 1, sizeof(bool));
+	ret->how = xcalloc(lines + 1, sizeof(*ret->how));
 	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		ret->base[ret->paths.n] = strncmp(line, "base ", 5) == 0;
+		ret->how[ret->paths.n] = *line == 'b'	? KNOWN_BASE
+					 : *line == 'g' ? KNOWN_GIVEN
+							: KNOWN_WAITS;
 		strv_push(&ret->paths, line + strcspn(line, " ") + (strchr(line, ' ') != NULL));
 	}
 	return 0;
 }
 
 /* Saves them with the new ones, sorted by path. */
-static int inputs_save(int change, const struct inputs *old, const struct strv *news, bool base,
+static int inputs_save(int change, const struct inputs *old, const struct inputs *news,
 		       struct err *e)
 {
 	_autobuf_ struct buf out = BUF_INIT(INPUTS_FILE_MAX);
 	size_t i = 0, k = 0;
 
-	while (i < old->paths.n || k < news->n) {
-		int d = i == old->paths.n ? 1
-			: k == news->n	  ? -1
-					  : strcmp(old->paths.v[i], news->v[k]);
+	while (i < old->paths.n || k < news->paths.n) {
+		int d = i == old->paths.n    ? 1
+			: k == news->paths.n ? -1
+					     : strcmp(old->paths.v[i], news->paths.v[k]);
 
-		if (d <= 0)
-			buf_printf(&out, "%s %s\n", old->base[i] ? "base" : "given",
-				   old->paths.v[i]);
+		if (d < 0)
+			buf_printf(&out, "%s %s\n", known_names[old->how[i]], old->paths.v[i]);
 		else
-			buf_printf(&out, "%s %s\n", base ? "base" : "given", news->v[k]);
+			buf_printf(&out, "%s %s\n", known_names[news->how[k]], news->paths.v[k]);
 		i += d <= 0;
 		k += d >= 0;
 	}
@@ -219,8 +223,8 @@ struct making {
 	struct shard_id id;
 	int state, then; /* the state directory, and shard/ in it */
 	int change, objects;
-	struct inputs old;
-	struct strv now, news; /* all paths; those that were not there at the last delta */
+	struct inputs old, news; /* what was known at the last delta; what is known since */
+	struct strv now;	 /* all paths */
 	json_t *head;
 	struct given *sum;
 };
@@ -289,23 +293,47 @@ static int add_file(struct making *m, int dirfd, const char *at, const char *pat
 	return r;
 }
 
+static bool begins(const char *path, const char *with)
+{
+	return strncmp(path, with, strlen(with)) == 0;
+}
+
+/* Whether a path goes into the delta, and what is known of it then.  A failure that waits for
+ * triage is given when it has waited for a whole interval: the shard triages most of them itself,
+ * and none is to count twice. */
+static bool is_due(const struct making *m, const char *path, enum known *ret)
+{
+	size_t at;
+	bool old = has_path(&m->old.paths, path, &at);
+	enum known how = old ? m->old.how[at] : KNOWN_WAITS;
+
+	*ret = KNOWN_GIVEN;
+	if (begins(path, "triage/")) {
+		if (!old && !m->g->last)
+			*ret = KNOWN_WAITS;
+		return how == KNOWN_WAITS && (old || m->g->last);
+	}
+	return !old || (how == KNOWN_GIVEN && m->g->last && begins(path, "corpus/"));
+}
+
 static int add_new_paths(struct making *m, struct err *e)
 {
 	int r = 0;
 
+	m->news.how = xcalloc(m->now.n + 1, sizeof(*m->news.how));
 	for (size_t i = 0; r == 0 && i < m->now.n; i++) {
 		const char *path = m->now.v[i];
+		enum known how;
+		bool due = is_due(m, path, &how);
 		size_t at;
-		bool old = has_path(&m->old.paths, path, &at);
-		bool again =
-		    old && m->g->last && !m->old.base[at] && strncmp(path, "corpus/", 7) == 0;
 
-		if (!old)
-			strv_push(&m->news, path);
-		if (old && !again)
+		if (!due && has_path(&m->old.paths, path, &at))
 			continue;
-		r = strncmp(path, "triage/", 7) == 0 ? add_file(m, m->state, path, path, e)
-						     : add_input(m, path, e);
+		m->news.how[m->news.paths.n] = how;
+		strv_push(&m->news.paths, path);
+		if (due)
+			r = begins(path, "triage/") ? add_file(m, m->state, path, path, e)
+						    : add_input(m, path, e);
 	}
 	return r;
 }
@@ -540,7 +568,7 @@ static void fill_facts(struct making *m)
 /* Whether there is something to give.  The last delta says at least that the shard has ended. */
 static bool is_worth_it(const struct making *m)
 {
-	return m->g->last || m->sum->inputs + m->sum->crashes > 0 || m->news.n > 0 ||
+	return m->g->last || m->sum->inputs + m->sum->crashes > 0 || m->news.paths.n > 0 ||
 	       json_object_size(json_object_get(m->head, "slices")) > 0;
 }
 
@@ -562,7 +590,7 @@ static int make_delta(struct making *m, struct err *e)
 		return r;
 	r = make_archive(m, e);
 	if (r == 0)
-		r = inputs_save(m->change, &m->old, &m->news, false, e);
+		r = inputs_save(m->change, &m->old, &m->news, e);
 	if (r == 0)
 		r = save_id(m->change, &m->id, e);
 	return r == 0 ? change_commit(m->state, e) : r;
@@ -590,8 +618,8 @@ int give_delta(const struct give *g, struct given *ret, struct err *e)
 	(void)!change_recover(m.state, &none); /* drops what was not worth it, or failed */
 	json_decref(m.head);
 	inputs_done(&m.old);
+	inputs_done(&m.news);
 	strv_done(&m.now);
-	strv_done(&m.news);
 	close_p(&m.then);
 	close_p(&m.change);
 	close_p(&m.objects);
@@ -633,14 +661,15 @@ int shard_begin(struct state *s, struct shard_id *io, struct err *e)
 		r = add_crashes(&m, e);
 	if (r == 0)
 		r = add_all_progress(&m, e);
+	m.news = (struct inputs){m.now, xcalloc(m.now.n + 1, sizeof(*m.news.how))}; /* all: base */
 	if (r == 0)
-		r = inputs_save(m.change, &m.old, &m.now, true, e);
+		r = inputs_save(m.change, &m.old, &m.news, e);
 	if (r == 0)
 		r = save_id(m.change, io, e);
 	if (r == 0)
 		r = change_commit(s->dirfd, e);
 	json_decref(m.head);
-	strv_done(&m.now);
+	inputs_done(&m.news); /* and `now` */
 	close_p(&m.then);
 	close_p(&m.change);
 	close_p(&m.objects);

@@ -10,7 +10,8 @@
  *
  *	shard/shard.json	which shard it is, and the number of its last delta
  *	shard/inputs		what it need not give again: "base <path>" came from the base state,
- *				"given <path>" went into a delta
+ *				"given <path>" went into a delta; "waits <path>" waited for triage
+ *				at the last delta: it is given with the next one, if it still waits
  *	shard/known_crashes.json, shard/stats/progress/<target>.json
  *				as they were at the last delta
  *	deltas/			deltas that were not delivered yet

@@ -22,6 +22,7 @@ void fleet_join(struct fleet_target *t, const struct fleet_member *m)
 	t->priority = m->priority;
 	t->quota = m->quota;
 	t->strategies.may = m->strategies;
+	t->strategies.first = m->first;
 	t->main = m->main;
 	t->build = m->build;
 	if (!t->main)

@@ -58,6 +58,7 @@ struct fleet_member {
 	int32_t priority;
 	double quota;	     /* CPUs that the target's cells may use; 0: no limit */
 	unsigned strategies; /* strategies.may */
+	unsigned first;	     /* strategies.first */
 	/* A partner: its main build, which joined before it.  NULL: this is a main build. */
 	struct fleet_target *main;
 	const char *build; /* a partner's name for users, borrowed: "memory" */

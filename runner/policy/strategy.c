@@ -19,7 +19,7 @@ const char *strategy_name(enum strategy s)
 
 void strategies_forget(struct strategies *s)
 {
-	*s = (struct strategies){.may = s->may};
+	*s = (struct strategies){.may = s->may, .first = s->first};
 }
 
 void strategies_spend(struct strategies *s, uint64_t us)
@@ -123,7 +123,8 @@ static enum strategy strategies_choose(const struct strategies *s, uint64_t cov,
 {
 	enum strategy best = STRATEGIES;
 
-	for (enum strategy i = 0; i < STRATEGIES; i++) {
+	for (unsigned k = 0; k < STRATEGIES; k++) {
+		enum strategy i = (k + s->first) % STRATEGIES;
 		const struct strategy_arm *a = &s->arms[i];
 
 		if (!strategy_may(s, i))

@@ -9,7 +9,8 @@
  * of the same does not pay.  Each strategy gets a trial.  As long as it finds edges at the target's
  * price it goes on; otherwise the next one is tried:
  *
- *   - first those that were never tried on this build, in the order of the enum;
+ *   - first those that were never tried on this build, in the order of the enum, from
+ *     strategies.first on;
  *   - then those that paid before, and the plain way, when all of them together have found enough
  *     since their last trial.
  *
@@ -48,6 +49,7 @@ struct strategies {
 	/* The strategies that may be tried, a bit each (1u << STRATEGY_FEW).  0: none. */
 	unsigned may;
 	enum strategy now, next; /* of the present or last cell, and of the next one */
+	unsigned first;		 /* those never tried begin here: shards try different ones */
 	bool again;		 /* PLAIN is on trial, after others: else the rule judges it */
 	/* Its finds show when a cell has read all seeds; PLAIN: no strategy waits for that. */
 	enum strategy owed;

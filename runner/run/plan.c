@@ -146,14 +146,30 @@ int plan_add_builds(const struct config *c, unsigned roles, plan_wants_fn *wants
 	return r;
 }
 
+static void entry_done(struct plan_entry *entry)
+{
+	for (size_t k = 0; k < entry->target->n_variants; k++)
+		target_config_done(&entry->variants[k]);
+	free(entry->variants);
+	target_config_done(&entry->cfg);
+}
+
+void plan_keep(struct plan *io, plan_wants_fn *wants, void *arg)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < io->n; i++)
+		if (wants(arg, io->v[i].target))
+			io->v[n++] = io->v[i];
+		else
+			entry_done(&io->v[i]);
+	io->n = n;
+}
+
 void plan_done(struct plan *p)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		for (size_t k = 0; k < p->v[i].target->n_variants; k++)
-			target_config_done(&p->v[i].variants[k]);
-		free(p->v[i].variants);
-		target_config_done(&p->v[i].cfg);
-	}
+	for (size_t i = 0; i < p->n; i++)
+		entry_done(&p->v[i]);
 	free(p->v);
 	*p = (struct plan){0};
 }

@@ -31,6 +31,8 @@ MUST_CHECK int plan_make_one(const struct config *c, const struct target *t, str
 typedef bool plan_wants_fn(void *arg, const struct target *build);
 MUST_CHECK int plan_add_builds(const struct config *c, unsigned roles, plan_wants_fn *wants,
 			       void *arg, struct plan *io, struct err *e);
+/* Leaves only those entries in the plan that are wanted. */
+void plan_keep(struct plan *io, plan_wants_fn *wants, void *arg);
 void plan_done(struct plan *p);
 /* The build, for the functions of config.h. */
 struct config_target plan_build(const struct target *t);

@@ -3,10 +3,13 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/memory.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char file[] = "last_fuzzed.json";
 enum { FILE_MAX = 4 << 20 };
@@ -206,6 +209,28 @@ static json_t *fold_target(const json_t *a, const json_t *b)
 	    (json_int_t)fuzzed_time_of(grown, "grown"));
 }
 
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+/* In the order of names, whatever came first. */
+static void sort_names(json_t *all)
+{
+	_autojson_ json_t *copy = json_copy(all);
+	const char **names = xcalloc(json_object_size(all) + 1, sizeof(*names)), *name;
+	json_t *record;
+	size_t n = 0;
+
+	json_object_foreach(copy, name, record) names[n++] = name;
+	if (n > 1)
+		qsort(names, n, sizeof(*names), by_name);
+	(void)json_object_clear(all);
+	for (size_t i = 0; i < n; i++)
+		(void)json_object_set(all, names[i], json_object_get(copy, names[i]));
+	free(names);
+}
+
 void fuzzed_fold(json_t *all, json_t *from)
 {
 	const char *name;
@@ -217,4 +242,5 @@ void fuzzed_fold(json_t *all, json_t *from)
 			(void)json_object_set_new(all, name,
 						  fold_target(json_object_get(all, name), record));
 	}
+	sort_names(all);
 }

@@ -13,7 +13,7 @@
 #define LOCK_RUN     "lock"
 #define LOCK_TRIGGER "trigger.lock"
 
-/* program: "run" or "trigger", for the message. */
+/* program: "run" or "trigger", for the message; NULL: waits. */
 static int lock_take(int state_fd, const char *state_path, const char *name, const char *program,
 		     int *ret_fd, struct err *e)
 {
@@ -24,8 +24,8 @@ static int lock_take(int state_fd, const char *state_path, const char *name, con
 
 	if (r < 0)
 		return err_wrap(e, "state directory '%s'", state_path);
-	if (fcntl(fd, F_SETLK, &whole) < 0) {
-		if (errno != EACCES && errno != EAGAIN)
+	if (fcntl(fd, program ? F_SETLK : F_SETLKW, &whole) < 0) {
+		if (!program || (errno != EACCES && errno != EAGAIN))
 			return err_sys(e, "lock '%s/%s'", state_path, name);
 		(void)fcntl(fd, F_GETLK, &whole); /* l_pid is the holder, or 0 if it just ended */
 		return err_set(e, EBUSY, "another %s holds '%s/%s' (process %d)", program,
@@ -41,6 +41,11 @@ static int lock_take(int state_fd, const char *state_path, const char *name, con
 int lock_run(int state_fd, const char *state_path, int *ret_fd, struct err *e)
 {
 	return lock_take(state_fd, state_path, LOCK_RUN, "run", ret_fd, e);
+}
+
+int lock_run_wait(int state_fd, const char *state_path, int *ret_fd, struct err *e)
+{
+	return lock_take(state_fd, state_path, LOCK_RUN, NULL, ret_fd, e);
 }
 
 int lock_trigger(int state_fd, const char *state_path, int *ret_fd, struct err *e)

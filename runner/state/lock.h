@@ -13,6 +13,8 @@
 
 /* -EBUSY: another process has the lock; the text has its number.  close() the descriptor. */
 MUST_CHECK int lock_run(int state_fd, const char *state_path, int *ret_fd, struct err *e);
+/* The same, but waits for the process that has it. */
+MUST_CHECK int lock_run_wait(int state_fd, const char *state_path, int *ret_fd, struct err *e);
 MUST_CHECK int lock_trigger(int state_fd, const char *state_path, int *ret_fd, struct err *e);
 
 /* The process that holds the run's lock; 0: none, or it is not visible from here. */

@@ -85,6 +85,16 @@ int state_instance(const char *path, char ret[STATE_INSTANCE_MAX], struct err *e
 	return 0;
 }
 
+static int take_lock(struct state *s, enum state_use use, struct err *e)
+{
+	int r = use == STATE_WAIT ? lock_run_wait(s->dirfd, s->path, &s->lock_fd, e)
+				  : lock_run(s->dirfd, s->path, &s->lock_fd, e);
+
+	if (r == 0)
+		r = make_layout(s, e);
+	return r == 0 ? change_recover(s->dirfd, e) : r;
+}
+
 int state_open(const char *path, enum state_use use, struct state **ret, struct err *e)
 {
 	_autofree_ char *def = NULL;
@@ -96,12 +106,8 @@ int state_open(const char *path, enum state_use use, struct state **ret, struct 
 		r = default_path(&def, e);
 	if (r == 0)
 		r = state_open_dir(s, path ? path : def, use, e);
-	if (r == 0 && use == STATE_LOCK)
-		r = lock_run(s->dirfd, s->path, &s->lock_fd, e);
-	if (r == 0 && use == STATE_LOCK)
-		r = make_layout(s, e);
-	if (r == 0 && use == STATE_LOCK)
-		r = change_recover(s->dirfd, e);
+	if (r == 0 && use >= STATE_WAIT)
+		r = take_lock(s, use, e);
 	if (r < 0) {
 		state_close(s);
 		return r;
@@ -129,9 +135,12 @@ static int unique_id(struct state *s, uint64_t real_us, char id[32], struct err 
 	time_t t = (time_t)(real_us / USEC_PER_SEC);
 	char base[24], path[64];
 	struct tm tm;
+	size_t n = gmtime_r(&t, &tm) ? strftime(base, sizeof(base), "%Y%m%d-%H%M%S", &tm) : 0;
 
-	if (!gmtime_r(&t, &tm) || strftime(base, sizeof(base), "%Y%m%d-%H%M%S", &tm) == 0)
+	if (n == 0)
 		return err_set(e, EINVAL, "the clock is out of range");
+	if (s->run_tag)
+		snprintf(base + n, sizeof(base) - n, "-%u", s->run_tag % 1000000);
 	for (unsigned i = 1; i < 1000; i++) {
 		snprintf(id, 32, i == 1 ? "%s" : "%s-%u", base, i);
 		snprintf(path, sizeof(path), "logs/%s", id);

@@ -20,11 +20,15 @@ struct state {
 	int lock_fd;			   /* -1: opened without the lock */
 	char instance[STATE_INSTANCE_MAX]; /* "s-0123456789abcdef": names our groups and
 					    * runtime directory */
+	/* In the ids of runs, so that they differ from those of other machines, with which the
+	 * histories come together; 0: they do not. */
+	unsigned run_tag;
 };
 
 enum state_use {
 	STATE_READ, /* it must exist: a mistyped name is not an empty state */
 	STATE_MAKE, /* made when missing; without the lock */
+	STATE_WAIT, /* STATE_LOCK, but waits for the process that has the lock */
 	STATE_LOCK, /* made when missing, with its directories; completes a killed change (change.h)
 		     */
 };
@@ -39,10 +43,10 @@ MUST_CHECK int state_instance(const char *path, char ret[STATE_INSTANCE_MAX], st
 
 /* A run; state_run_begin() makes its directories. */
 struct run_dirs {
-	char id[32];	 /* "YYYYMMDD-HHMMSS" in UTC, unique in this state directory */
-	int logs;	 /* logs/<id> */
-	int crashes;	 /* logs/<id>/crashes */
-	int work;	 /* work/<id> */
+	char id[32]; /* "YYYYMMDD-HHMMSS" in UTC, unique in this state directory, with its tag */
+	int logs;    /* logs/<id> */
+	int crashes; /* logs/<id>/crashes */
+	int work;    /* work/<id> */
 	char *work_path; /* absolute */
 };
 MUST_CHECK int state_run_begin(struct state *s, uint64_t real_us, struct run_dirs *ret,

@@ -11,6 +11,7 @@
 #include "runner/corpus/generation/generation.h"
 #include "runner/corpus/recover.h"
 #include "runner/crash/vault.h"
+#include "runner/state/lock.h"
 #include "runner/targets/build/record.h"
 
 #include <errno.h>
@@ -201,6 +202,23 @@ int session_make(struct session *s)
 int session_lock(struct session *s)
 {
 	return open_state(s, STATE_LOCK);
+}
+
+int session_wait(struct session *s)
+{
+	bool held = false;
+	pid_t pid = 0;
+	struct err e;
+	int r = open_state(s, STATE_MAKE);
+
+	if (r == EXIT_DONE && lock_run_holder(s->state->dirfd, &held, &pid, &e) == 0 && held)
+		fprintf(stderr, "waiting for process %d, which has the lock of %s\n", (int)pid,
+			s->state->path);
+	if (r != EXIT_DONE)
+		return r;
+	state_close(s->state);
+	s->state = NULL;
+	return open_state(s, STATE_WAIT);
 }
 
 /* A corpus that is no directory is refused: its target would not be fuzzed and its findings could

@@ -50,6 +50,8 @@ int session_read_any(struct session *s);
 int session_make(struct session *s);
 /* Opens the state with its lock, for commands that change it without running a program. */
 int session_lock(struct session *s);
+/* The same, but waits for a process that has the lock, and says so. */
+int session_wait(struct session *s);
 /* Opens the state with its lock, and the machine. For commands that first start other programs, in
  * the control group that the machine gives us. */
 int session_machine(struct session *s);

@@ -14,12 +14,9 @@
 
 struct minimize {
 	struct session session;
-	const char *workers, *time, *commit;
-	bool dry_run, force, json;
-	json_t *targets; /* lines of the history */
-	struct pace pace;
-	uint64_t ended;		 /* targets */
-	bool failed, unrecorded; /* of any target */
+	struct corpus_merge merge;
+	const char *workers, *time;
+	bool json;
 };
 
 #define AT(member) OPTION_AT(struct minimize, member)
@@ -27,10 +24,10 @@ static const struct option_spec specs[] = {
     COMMON_OPTIONS(struct minimize, session.common),
     {"workers", "N", "cells at once (default: one per CPU)", AT(workers)},
     {"time", "TIME", "give each target this long (default: merge_time)", AT(time)},
-    {"commit", "SHA", "the commit that is measured, for the history", AT(commit)},
+    {"commit", "SHA", "the commit that is measured, for the history", AT(merge.commit)},
     {"force", NULL, "also when the build fails on much of it, or reaches far less than before",
-     AT(force)},
-    {"dry-run", NULL, "measure, and print what would stay; change nothing", AT(dry_run)},
+     AT(merge.force)},
+    {"dry-run", NULL, "measure, and print what would stay; change nothing", AT(merge.dry_run)},
     {"json", NULL, "print JSON", AT(json)},
 };
 
@@ -67,93 +64,93 @@ static void print_end(const struct plan_entry *p, const struct merge_result *r)
 	       units_time(r->wall_us, took), *r->why ? ": " : "", r->why);
 }
 
-static void corpus_minimize_record(struct minimize *a, const struct plan_entry *p,
+static void corpus_minimize_record(struct corpus_merge *m, const struct plan_entry *p,
 				   const struct merge_result *r)
 {
 	_autojson_ json_t *line = NULL;
 	struct merge_line l = {
-	    .target = p->target->name, .commit = a->commit, .real_us = clock_real_us()};
+	    .target = p->target->name, .commit = m->commit, .real_us = clock_real_us()};
 	struct err e;
 
 	if (merge_history_line(&l, r, &line, &e) < 0 ||
-	    (!a->dry_run &&
-	     state_append_history(a->session.state, NULL, "corpus_history.jsonl", line, &e) < 0)) {
+	    (!m->dry_run &&
+	     state_append_history(m->session->state, NULL, "corpus_history.jsonl", line, &e) < 0)) {
 		(void)fail(EXIT_INTERNAL, "%s: %s", p->target->name, e.msg);
-		a->unrecorded = true;
+		m->unrecorded = true;
 	}
-	(void)json_array_append(a->targets, line);
+	(void)json_array_append(m->targets, line);
 }
 
 static void corpus_minimize_on_ended(void *arg, const struct plan_entry *p,
 				     const struct merge_result *r)
 {
-	struct minimize *a = arg;
+	struct corpus_merge *m = arg;
 
 	print_end(p, r);
-	a->ended++;
-	a->failed = a->failed || r->verdict == MERGE_FAILED;
-	corpus_minimize_record(a, p, r);
+	m->ended++;
+	m->failed = m->failed || r->verdict == MERGE_FAILED;
+	corpus_minimize_record(m, p, r);
 }
 
 static void corpus_minimize_progress(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 {
-	const struct minimize *a = arg;
+	const struct corpus_merge *m = arg;
 
-	*ret_done = a->ended;
-	*ret_of = a->session.plan.n;
+	*ret_done = m->ended;
+	*ret_of = m->session->plan.n;
 }
 
-static int corpus_minimize_all(struct minimize *a, int quarantine, int triage)
+static int corpus_minimize_all(struct corpus_merge *m, int quarantine, int triage)
 {
-	const struct config *c = a->session.common.config;
+	const struct config *c = m->session->common.config;
 	const struct run_config *rc = config_run(c);
-	const struct machine *m = &a->session.machine;
+	const struct machine *machine = &m->session->machine;
 	struct merge_all_opts o = {
-	    .env = {.exec = {.loop = m->loop,
-			     .host = m->host,
+	    .env = {.exec = {.loop = machine->loop,
+			     .host = machine->host,
 			     .rootfs = config_rootfs(c),
 			     .run = "minimize"},
-		    .state = a->session.state,
+		    .state = m->session->state,
 		    .quarantine = quarantine,
 		    .triage = triage,
 		    .keep = rc->generations,
 		    .disk_reserve = rc->disk_reserve},
-	    .plan = &a->session.plan,
-	    .machine_memory = m->memory,
-	    .what = a->dry_run ? MERGE_MEASURE : MERGE_REPLACE,
-	    .force = a->force,
+	    .plan = &m->session->plan,
+	    .machine_memory = machine->memory,
+	    .what = m->dry_run ? MERGE_MEASURE : MERGE_REPLACE,
+	    .force = m->force,
 	    .ended = corpus_minimize_on_ended,
-	    .arg = a,
+	    .arg = m,
 	};
 	struct err e;
 	int r = machine_workers(rc->workers, &o.workers);
 
 	if (r != EXIT_DONE)
 		return r;
-	a->pace = (struct pace){.look = corpus_minimize_progress,
-				.arg = a,
+	m->pace = (struct pace){.look = corpus_minimize_progress,
+				.arg = m,
 				.what = "corpus minimize",
 				.unit = "targets"};
-	if (pace_begin(&a->pace, m->loop, &e) < 0 || merge_all(&o, &e) < 0)
+	if (pace_begin(&m->pace, machine->loop, &e) < 0 || merge_all(&o, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
-	pace_end(&a->pace);
+	pace_end(&m->pace);
 	if (r != EXIT_DONE)
 		return r;
-	if (a->unrecorded)
+	if (m->unrecorded)
 		return EXIT_INTERNAL;
-	return a->failed ? EXIT_NOT_FUZZED : EXIT_DONE;
+	return m->failed ? EXIT_NOT_FUZZED : EXIT_DONE;
 }
 
-static int with_dirs(struct minimize *a)
+int corpus_merge_all(struct corpus_merge *m)
 {
 	int quarantine = -1, triage = -1, r;
 	struct err e;
 
-	if (fs_open_dir(a->session.state->dirfd, "quarantine", &quarantine, &e) < 0 ||
-	    fs_open_dir(a->session.state->dirfd, "triage", &triage, &e) < 0)
+	if (fs_open_dir(m->session->state->dirfd, "quarantine", &quarantine, &e) < 0 ||
+	    fs_open_dir(m->session->state->dirfd, "triage", &triage, &e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	else
-		r = corpus_minimize_all(a, quarantine, triage);
+		r = corpus_minimize_all(m, quarantine, triage);
 	if (quarantine >= 0)
 		close(quarantine);
 	if (triage >= 0)
@@ -188,15 +185,16 @@ int corpus_minimize(int argc, char **argv)
 	if (at < argc)
 		return fail(EXIT_USAGE, "corpus minimize: unexpected '%s'", argv[at]);
 	begun = answer_begin(a.json);
-	a.targets = json_array();
+	a.merge.session = &a.session;
+	a.merge.targets = json_array();
 	r = corpus_minimize_load(&a);
 	if (r == EXIT_DONE)
 		r = session_open(&a.session);
 	if (r == EXIT_DONE)
-		r = with_dirs(&a);
+		r = corpus_merge_all(&a.merge);
 	session_close(&a.session);
-	if (r == EXIT_DONE || json_array_size(a.targets) > 0)
-		j = json_pack("{s:O}", "targets", a.targets);
-	json_decref(a.targets);
+	if (r == EXIT_DONE || json_array_size(a.merge.targets) > 0)
+		j = json_pack("{s:O}", "targets", a.merge.targets);
+	json_decref(a.merge.targets);
 	return answer_end(begun, j, r);
 }

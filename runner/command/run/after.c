@@ -143,6 +143,8 @@ void run_after(const struct run_over *o)
 
 	if (note_fuzzed(o, &l, &e) < 0 || add_failed(o, &l, &text, &e) < 0)
 		warn("%s", e.msg);
+	if (o->silent)
+		return;
 	t.targets = o->targets;
 	t.run = o->run;
 	t.notes = l.v;

@@ -19,7 +19,8 @@ struct run_over {
 	struct ledger *ledger; /* saved before; receives the issue data */
 	const char *run, *commit;
 	const struct run_view *view;
-	int status; /* the exit status so far */
+	int status;  /* the exit status so far */
+	bool silent; /* no one is notified */
 };
 void run_after(const struct run_over *o);
 

@@ -16,6 +16,7 @@
 #include "runner/command/crash/crash.h"
 #include "runner/command/run/after.h"
 #include "runner/command/run/record.h"
+#include "runner/command/run/shard.h"
 #include "runner/publish/http/token.h"
 #include "runner/publish/notifier.h"
 #include "runner/run/job/reason.h"
@@ -41,6 +42,7 @@ struct run_args {
 	json_t *answer;
 	bool broken; /* a build failed, so some targets may not be fuzzed */
 	bool ended;  /* by itself, with all results saved */
+	struct run_shard shard;
 };
 
 #define AT(member) OPTION_AT(struct run_args, member)
@@ -55,6 +57,13 @@ static const struct option_spec specs[] = {
     {"max-fuzzer-time", "TIME", "end each target after this long", AT(each)},
     {"commit", "SHA", "the commit that is fuzzed, for the histories", AT(commit)},
     {"seed", "N", "the seed of the engines' random numbers", AT(seed)},
+    {"shard", "I/N", "fuzz this share of --plan (default: from the batch engine)", AT(shard.shard)},
+    {"plan", "FILE", "the plan of a round (fuzzcell plan --json)", AT(shard.plan_path)},
+    {"base", "STATE", "the state that the shard begins with; it only reads it", AT(shard.base)},
+    {"deltas", "DIR", "deliver the shard's deltas there (default: deltas/ of its state)",
+     AT(shard.deltas)},
+    {"delta-interval", "TIME", "make a delta so often (default: 5m)", OPTION_TIME,
+     offsetof(struct run_args, shard.interval_us)},
     {"no-build", NULL, "fuzz the present binaries without building first", AT(no_build)},
     {"build", NULL, "build first (the default, except with --dry-run)", AT(build)},
     {"dry-run", NULL, "everything but building and executing targets", AT(dry_run)},
@@ -97,10 +106,15 @@ static int run_read_token(const struct run_args *a)
 static int run_load(struct run_args *a)
 {
 	struct session *s = &a->session;
+	char time[32];
 	int r = run_read_token(a);
 
 	if (r == EXIT_DONE)
+		r = run_shard_read(&a->shard, s);
+	if (r == EXIT_DONE)
 		r = session_load(s);
+	if (r == EXIT_DONE && *run_shard_time(&a->shard, time))
+		r = session_set(s, "run.total_time", time, "--plan");
 	if (r == EXIT_DONE)
 		r = session_set(s, "run.workers", a->workers, "--workers");
 	if (r == EXIT_DONE)
@@ -126,7 +140,8 @@ static size_t runnable(const struct plan *p)
 
 static int not_built(const struct run_args *a)
 {
-	run_not_built(&a->session.common, a->session.state, a->commit);
+	if (a->shard.number == 0)
+		run_not_built(&a->session.common, a->session.state, a->commit);
 	return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
 }
 
@@ -154,9 +169,12 @@ static int build_and_plan(struct run_args *a)
 	if (r == EXIT_DONE &&
 	    plan_add_builds(s->common.config, 1u << ROLE_FUZZ, NULL, NULL, &s->plan, &e) < 0)
 		r = fail(EXIT_USAGE, "%s", e.msg);
+	if (r == EXIT_DONE)
+		r = run_shard_select(&a->shard);
 	if (a->broken && (r == EXIT_USAGE || (r == EXIT_DONE && runnable(&s->plan) == 0)))
 		return not_built(a);
-	a->broken |= s->common.targets.partial; /* also if nothing is built first */
+	/* Also if nothing is built first. */
+	a->broken |= s->common.targets.partial || a->shard.missing;
 	return r;
 }
 
@@ -207,6 +225,7 @@ static void print_plan(const struct plan *p)
 struct live {
 	struct table table;
 	struct record_days days;
+	struct run_shard *shard;
 };
 
 static bool is_bad(const struct target_row *r, const char *what)
@@ -237,6 +256,7 @@ static void run_on_second(void *arg, const struct run_view *v)
 
 	table_second(&l->table, v);
 	record_second(&l->days, v);
+	run_shard_second(l->shard);
 }
 
 /* Makes the JSON answer: the content of summary.json. */
@@ -332,15 +352,17 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 {
 	struct session *s = &a->session;
 	struct notify t = common_notify(&s->common, s->state);
-	struct live live = {.days = {.loop = o->loop, .state = s->state}};
-	struct notifier *notifier;
-	int r;
+	struct live live = {.days = {.loop = o->loop, .state = s->state}, .shard = &a->shard};
+	struct notifier *notifier = NULL;
+	int r = 0;
 
 	t.targets = &s->common.targets;
 	t.send_us = SEND_LIVE_US;
-	r = notifier_new(o->loop, &t,
-			 &(struct notifier_ledger){books_ledger(o->books), save_learned, o->books},
-			 &notifier, e);
+	if (a->shard.number == 0) /* what shards find is sent when it is collected */
+		r = notifier_new(
+		    o->loop, &t,
+		    &(struct notifier_ledger){books_ledger(o->books), save_learned, o->books},
+		    &notifier, e);
 	if (r < 0)
 		return r;
 	o->arg = &live;
@@ -393,6 +415,7 @@ static int close_run(struct run_args *a, const struct run_opts *o, struct run *r
 	if (save_books(o->books, s->state) != EXIT_DONE)
 		status = EXIT_INTERNAL;
 	over.status = status;
+	over.silent = a->shard.number > 0;
 	run_after(&over);
 	return status;
 }
@@ -419,6 +442,8 @@ static int run_and_notify(struct run_args *a, struct run_opts *o, bool *ret_keep
 		r = EXIT_INTERNAL;
 	books_close(o->books);
 	a->ended = !interrupted && !*ret_keep;
+	if (run_shard_end(&a->shard, a->ended) != EXIT_DONE)
+		r = EXIT_INTERNAL;
 	return note_done(a, interrupted || *ret_keep, r);
 }
 
@@ -513,12 +538,15 @@ int command_run(int argc, char **argv)
 		a.answer = plan_json(&a.session.plan);
 	} else if (r == EXIT_DONE) {
 		session_remember(&a.session);
-		r = run_fuzz(&a);
+		r = run_shard_begin(&a.shard);
+		if (r == EXIT_DONE)
+			r = run_fuzz(&a);
 	}
-	bisects = a.ended && r != EXIT_INTERNAL && r != EXIT_MACHINE &&
+	bisects = a.ended && a.shard.number == 0 && r != EXIT_INTERNAL && r != EXIT_MACHINE &&
 		  config_bisect(a.session.common.config)->daily_us > 0 &&
 		  config_trigger(a.session.common.config)->repository;
 	session_close(&a.session);
+	run_shard_done(&a.shard);
 	/* The run's own status counts; what could not be searched is printed. */
 	if (bisects)
 		(void)crash_bisect_pending(&paths, 0);

@@ -232,7 +232,7 @@ struct fold {
 	ledger_files_fn *files;
 	void *arg;
 	struct ledger_fold_sum *sum;
-	struct record **fresh; /* whose bugs and places this fold brought, to be merged */
+	struct record **fresh; /* this fold brought their bugs and places: to be merged */
 	size_t n_fresh;
 };
 
@@ -302,64 +302,94 @@ static void join_sightings(struct known_crash *to, const struct known_crash *fro
 	}
 }
 
-static uint64_t bytes_of(const struct known_crash *c)
+/* Below 0: a is better.  First inputs that failed again, then small
+ * ones; nothing that a later measurement may change decides. */
+static int order_of_inputs(const struct known_crash *a, const struct known_crash *b)
 {
-	return *c->minimized ? c->minimized_bytes : c->input_bytes;
-}
-
-/* hits of one times tries of the other. */
-static uint64_t cross(const struct known_crash *hits, const struct known_crash *tries)
-{
-	static const uint64_t most = UINT64_C(1) << 30;
-	uint64_t h = hits->reproduction.hits, t = tries->reproduction.tries;
-
-	return (h < most ? h : most) * (t == 0 ? 1 : t < most ? t : most);
-}
-
-/* By rate, then size, then content, so that any two different ones have an order. */
-static bool is_better_reproducer(const struct known_crash *a, const struct known_crash *b)
-{
-	uint64_t x = cross(a, b), y = cross(b, a);
-	int d;
+	bool x = a->reproduction.hits > 0, y = b->reproduction.hits > 0;
 
 	if (!*a->crash_file || !*b->crash_file)
-		return *a->crash_file;
+		return !*a->crash_file - !*b->crash_file;
+	if (*a->input_sha1 && strcmp(a->input_sha1, b->input_sha1) == 0)
+		return 0;
 	if (x != y)
-		return x > y;
-	if (bytes_of(a) != bytes_of(b))
-		return bytes_of(a) < bytes_of(b);
-	d = strcmp(a->input_sha1, b->input_sha1);
-	d = d ? d : strcmp(a->minimized_sha1, b->minimized_sha1);
-	return d ? d < 0 : a->reproduction.tries > b->reproduction.tries;
+		return x ? -1 : 1;
+	if (a->input_bytes != b->input_bytes)
+		return a->input_bytes < b->input_bytes ? -1 : 1;
+	return strcmp(a->input_sha1, b->input_sha1);
 }
 
-/* Takes the reproducer of `from`, if it is better and its files are there. */
-static int join_reproducer(const struct fold *f, struct record *n, struct found *to,
-			   const struct known_crash *from, bool *ret_taken, struct err *e)
+static int order_of_minimized(const struct known_crash *a, const struct known_crash *b)
 {
-	struct ledger_files files = {0};
-	int r;
+	if (!*a->minimized || !*b->minimized)
+		return !*a->minimized - !*b->minimized;
+	if (a->minimized_bytes != b->minimized_bytes)
+		return a->minimized_bytes < b->minimized_bytes ? -1 : 1;
+	return strcmp(a->minimized_sha1, b->minimized_sha1);
+}
 
-	*ret_taken = false;
-	if (!is_better_reproducer(from, &to->c))
-		return 0;
-	r = f->files(f->arg, from, &files, e);
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
+/* What was measured of one input, here and elsewhere. */
+struct facts {
+	uint64_t tries, hits, minimize_ms;
+	bool minimize_ended;
+};
+
+static struct facts facts_of(const struct known_crash *c)
+{
+	return (struct facts){c->reproduction.tries, c->reproduction.hits, c->minimize_ms,
+			      c->minimize_ended};
+}
+
+static void join_facts(struct known_crash *to, const struct facts *f)
+{
+	if (f->tries > to->reproduction.tries ||
+	    (f->tries == to->reproduction.tries && f->hits > to->reproduction.hits)) {
+		to->reproduction.tries = f->tries;
+		to->reproduction.hits = f->hits;
+	}
+	if (f->minimize_ms > to->minimize_ms)
+		to->minimize_ms = f->minimize_ms;
+	to->minimize_ended |= f->minimize_ended;
+}
+
+static void take_files(struct record *n, struct found *to, const struct known_crash *from,
+		       const struct ledger_files *files)
+{
 	copy_group(&to->c, from, is_of_reproducer);
-	ledger_set(&to->c.crash_file, files.crash_file, LEDGER_TEXT_MAX, false);
-	ledger_set(&to->c.minimized, files.minimized, LEDGER_TEXT_MAX, false);
-	if (!files.minimized) {
+	copy_group(&to->c, from, is_of_description);
+	ledger_set(&to->c.crash_file, files->crash_file, LEDGER_TEXT_MAX, false);
+	ledger_set(&to->c.minimized, files->minimized, LEDGER_TEXT_MAX, false);
+	if (!files->minimized) {
 		to->c.minimized_bytes = 0;
 		ledger_unset(&to->c.minimized_sha1);
 	}
 	to->adopt[LEDGER_INPUT] = to->adopt[LEDGER_MINIMIZED] = false;
-	to->c.reproduction.clean = to->c.reproduction.clean_minimized = 0;
-	ledger_unset(&to->c.reproduction.clean_commit);
-	if (files.report)
-		parsed_note(n, to->c.fuzzer, files.report);
-	*ret_taken = true;
-	return 0;
+	if (files->report)
+		parsed_note(n, to->c.fuzzer, files->report);
+}
+
+/* Takes the reproducer of `from` with its description, if it is better and its files are there. */
+static int join_reproducer(const struct fold *f, struct record *n, struct found *to,
+			   const struct known_crash *from, struct err *e)
+{
+	int inputs = order_of_inputs(from, &to->c), r;
+	int minimized = inputs == 0 ? order_of_minimized(from, &to->c) : -1;
+	struct facts theirs = facts_of(from), ours = facts_of(&to->c);
+	struct ledger_files files = {0};
+
+	if (!*from->crash_file || inputs > 0)
+		return 0;
+	r = minimized > 0 ? -EALREADY : f->files(f->arg, from, minimized == 0, &files, e);
+	if (r == 0) {
+		take_files(n, to, from, &files);
+		if (inputs < 0) { /* passes of another input */
+			to->c.reproduction.clean = to->c.reproduction.clean_minimized = 0;
+			ledger_unset(&to->c.reproduction.clean_commit);
+		}
+	}
+	if (inputs == 0)
+		join_facts(&to->c, r == 0 ? &ours : &theirs);
+	return r == -ENOENT || r == -EALREADY ? 0 : r;
 }
 
 /* A key that two crashes claim belongs to the one with the smaller signature. */
@@ -390,7 +420,7 @@ static int join_entry(const struct fold *f, struct record *n, const struct known
 		      struct err *e)
 {
 	struct found *to = ledger_entry_of(n, from->fuzzer);
-	bool taken, first = !to;
+	bool first = !to;
 	int r = 0;
 
 	if (!to)
@@ -398,11 +428,11 @@ static int join_entry(const struct fold *f, struct record *n, const struct known
 	if (r == 0 && first)
 		to->c.state = from->state;
 	if (r == 0)
-		r = join_reproducer(f, n, to, from, &taken, e);
+		r = join_reproducer(f, n, to, from, e);
 	if (r < 0)
 		return r;
-	if (taken || first ||
-	    (!*to->c.crash_file && order_of_seen(&from->first_seen, &to->c.first_seen) < 0))
+	if (!*to->c.crash_file &&
+	    (first || order_of_seen(&from->first_seen, &to->c.first_seen) < 0))
 		copy_group(&to->c, from, is_of_description);
 	join_sightings(&to->c, from);
 	join_raw_keys(f->l, n, &to->c, from);

@@ -16,16 +16,19 @@
 MUST_CHECK int ledger_since(const struct ledger *now, const struct ledger *then,
 			    struct ledger **ret, struct err *e);
 
-/* Brings the files of an entry of `from` into the state directory: of a reproducer that is better
- * than the one that is there, or the first.  ret: their paths in the state directory, valid until
+/* Brings the files of an entry of `from` into the state directory: if it has the first or a
+ * better reproducer.  ret: their paths in the state directory, valid until
  * the next call; minimized NULL: there is none.  -ENOENT: there are none, or damaged ones; then the
- * entry is folded without its reproducer. */
+ * entry is folded without its reproducer.
+ *
+ * same: the reproducer is there already.  Then its report decides, in a way that does not depend on
+ * which one came first.  -EALREADY: the files that are there stay. */
 struct ledger_files {
 	const char *crash_file, *minimized;
 	json_t *report; /* as crash_sighting.report, or NULL; borrowed */
 };
-typedef int ledger_files_fn(void *arg, const struct known_crash *entry, struct ledger_files *ret,
-			    struct err *e);
+typedef int ledger_files_fn(void *arg, const struct known_crash *entry, bool same,
+			    struct ledger_files *ret, struct err *e);
 
 struct ledger_fold_sum {
 	uint64_t crashes;   /* new ones */
@@ -36,8 +39,8 @@ struct ledger_fold_sum {
  *
  *   - counts add, also those of runs;
  *   - the first sighting is the earliest, the last one the latest, and so is the fix;
- *   - the reproducer with the highest rate stays, among these the smallest; it brings its
- *     description with it.  Without reproducers the first finder's description stays;
+ *   - the smallest reproducer that failed again stays, and brings its description with it.
+ *     Without reproducers the first finder's description stays;
  *   - an entry that is ignored here stays ignored.  An entry that was ever fixed is fixed, or
  * regressed if it was seen later.  Else it is known, new or flaky, the first of these that one
  * machine says.

@@ -79,6 +79,7 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 	    .priority = cfg->priority,
 	    .quota = cfg->cpu_milli / MILLI,
 	    .strategies = strategies,
+	    .first = cfg->part,
 	    .main = main,
 	    .build = build,
 	};

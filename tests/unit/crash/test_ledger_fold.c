@@ -94,13 +94,14 @@ static struct ledger *copy_of(const struct ledger *l)
 
 /* --- folding ------------------------------------------------------------------------ */
 
-static int files_there(void *arg, const struct known_crash *entry, struct ledger_files *ret,
-		       struct err *e)
+static int files_there(void *arg, const struct known_crash *entry, bool same,
+		       struct ledger_files *ret, struct err *e)
 {
 	static char path[100];
 
 	(void)arg;
-	(void)e;
+	if (same)
+		return err_set(e, EALREADY, "it is there");
 	snprintf(path, sizeof(path), "crashes/%s/by/%s/input", entry->signature, entry->fuzzer);
 	*ret = (struct ledger_files){.crash_file = path};
 	return 0;
@@ -381,10 +382,11 @@ static void users_decide(void **state)
 	ledger_free(news);
 }
 
-static int files_lost(void *arg, const struct known_crash *entry, struct ledger_files *ret,
-		      struct err *e)
+static int files_lost(void *arg, const struct known_crash *entry, bool same,
+		      struct ledger_files *ret, struct err *e)
 {
 	(void)arg;
+	(void)same;
 	(void)ret;
 	return err_set(e, ENOENT, "no input of %s", entry->fuzzer);
 }

@@ -25,7 +25,7 @@ static void put(int at, const char *path, const char *text)
 	scratch_write(at, path, text);
 }
 
-/* The state before: one file that changes, and one that stays. */
+/* The state before: a file that changes, and a file that stays. */
 static void fresh(void)
 {
 	struct err e;

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `fuzzcell collect`: brings the deltas of shards into a state directory. */
+#include "runner/fleet/collect.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/fs.h"
+#include "base/memory.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/common/notify.h"
+#include "runner/command/common/session.h"
+#include "runner/command/corpus/corpus.h"
+#include "runner/corpus/generation/generation.h"
+#include "runner/fleet/delta.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SEND_US (120 * USEC_PER_SEC)
+
+DEFINE_CLEANUP(struct ledger *, ledger_free)
+
+struct collect_args {
+	struct session session;
+	const char *workers, *time;
+	bool no_merge, remove, json;
+	struct strv paths;
+	struct collected sum;
+	uint64_t kept; /* new inputs that the merges kept */
+	bool merged;
+	json_t *deltas; /* for --json */
+	char *filter;
+};
+
+#define AT(member) OPTION_AT(struct collect_args, member)
+static const struct option_spec specs[] = {
+    STATE_OPTIONS(struct collect_args, session.common),
+    TARGETS_OPTION(struct collect_args, session.common),
+    {"remove", NULL, "remove what was collected, and set damaged deltas aside", AT(remove)},
+    {"no-merge", NULL, "do not merge the corpora; a later run does", AT(no_merge)},
+    {"workers", "N", "cells at once for the merges (default: one per CPU)", AT(workers)},
+    {"time", "TIME", "give the merge of each target this long (default: merge_time)", AT(time)},
+    {"json", NULL, "print JSON", AT(json)},
+};
+
+/* --- which deltas ----------------------------------------------------------------------- */
+
+static bool is_delta(const char *name)
+{
+	size_t n = strlen(name), m = strlen(DELTA_SUFFIX);
+
+	return n > m && strcmp(name + n - m, DELTA_SUFFIX) == 0 && name[0] != '.';
+}
+
+static int by_path(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* A directory stands for the deltas in it. */
+static int add_paths(struct collect_args *a, const char *path)
+{
+	CLEANUP(closedir_p) DIR *d = NULL;
+	char shown[ESCAPE_MAX];
+	const struct dirent *ent;
+	struct stat st;
+
+	if (fstatat(AT_FDCWD, path, &st, 0) < 0)
+		return fail(EXIT_USAGE, "collect: '%s': %s", escape(path, shown), strerror(errno));
+	if (!S_ISDIR(st.st_mode)) {
+		strv_push(&a->paths, path);
+		return EXIT_DONE;
+	}
+	d = sys_opendirat(AT_FDCWD, path);
+	while (d && (ent = sys_readdir(d)))
+		if (is_delta(ent->d_name))
+			strv_pushf(&a->paths, "%s/%s", path, ent->d_name);
+	return d ? EXIT_DONE
+		 : fail(EXIT_USAGE, "collect: '%s': %s", escape(path, shown), strerror(errno));
+}
+
+static int find_paths(struct collect_args *a, char *const *argv)
+{
+	int r = EXIT_DONE;
+
+	if (!*argv)
+		return fail(EXIT_USAGE, "collect: which deltas? name files or directories");
+	for (; r == EXIT_DONE && *argv; argv++)
+		r = add_paths(a, *argv);
+	if (a->paths.n > 1)
+		qsort(a->paths.v, a->paths.n, sizeof(char *), by_path);
+	return r;
+}
+
+/* --- each delta --------------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void collect_print(const struct collect_delta *d)
+{
+	char path[ESCAPE_MAX], why[ESCAPE_MAX], n[2][UNITS_OF_MAX];
+
+	printf("%s: ", escape(base_name(d->path), path));
+	if (d->what == COLLECT_DAMAGED) {
+		printf("DAMAGED: %s\n", escape(d->why, why));
+		return;
+	}
+	printf("round %llu, shard %llu of %llu on %s: ",
+	       (unsigned long long)json_get_u64(d->head, "round"),
+	       (unsigned long long)json_get_u64(d->head, "shard"),
+	       (unsigned long long)json_get_u64(d->head, "shards"), json_get_text(d->head, "node"));
+	if (d->what == COLLECT_AGAIN)
+		printf("collected before\n");
+	else
+		printf("%s, %llu known; %s, %llu sightings%s\n",
+		       units_of(d->inputs, "new input", "new inputs", n[0]),
+		       (unsigned long long)d->known,
+		       units_of(d->crashes, "new crash", "new crashes", n[1]),
+		       (unsigned long long)d->sightings,
+		       json_is_true(json_object_get(d->head, "last")) ? "; the shard has ended"
+								      : "");
+}
+
+static void on_delta(void *arg, const struct collect_delta *d)
+{
+	static const char *const names[] = {"collected", "again", "damaged"};
+	struct collect_args *a = arg;
+	const json_t *h = d->head;
+
+	collect_print(d);
+	(void)json_array_append_new(
+	    a->deltas, json_pack("{s:o, s:s, s:o, s:s, s:s, s:I, s:I, s:b, s:I, s:I, s:I, s:I}",
+				 "path", answer_text(d->path), "result", names[d->what], "why",
+				 d->why ? answer_text(d->why) : json_null(), "source",
+				 json_get_text(h, "source"), "node", json_get_text(h, "node"),
+				 "round", (json_int_t)json_get_u64(h, "round"), "shard",
+				 (json_int_t)json_get_u64(h, "shard"), "last",
+				 json_is_true(json_object_get(h, "last")), "inputs",
+				 (json_int_t)d->inputs, "known", (json_int_t)d->known, "crashes",
+				 (json_int_t)d->crashes, "sightings", (json_int_t)d->sightings));
+}
+
+/* Copies the delta to damaged/deltas/, with the reason beside it. */
+static int set_aside(const struct collect_args *a, const char *path, const char *why, struct err *e)
+{
+	_autofree_ char *note = xasprintf("%s.why", base_name(path));
+	_autoclose_ int dir = -1;
+	int state = a->session.state->dirfd;
+	int r = fs_mkdirs(state, "damaged/deltas", 0750, e);
+
+	if (r == 0)
+		r = fs_open_dir(state, "damaged/deltas", &dir, e);
+	if (r == 0)
+		r = fs_copy(AT_FDCWD, path, dir, base_name(path), SIZE_MAX, e);
+	return r < 0 ? r : fs_replace(dir, note, slice_of(why), e);
+}
+
+static int remove_collected(const struct collect_args *a)
+{
+	const json_t *d;
+	size_t i;
+	struct err e;
+	int r = 0;
+
+	json_array_foreach(a->deltas, i, d)
+	{
+		const char *path = a->paths.v[i];
+
+		if (strcmp(json_get_text(d, "result"), "damaged") == 0)
+			r = set_aside(a, path, json_get_text(d, "why"), &e);
+		if (r == 0 && sys_unlinkat(AT_FDCWD, path, 0) < 0 && errno != ENOENT)
+			r = err_sys(&e, "remove '%s'", path);
+		if (r < 0)
+			return fail(EXIT_MACHINE, "collect: %s", e.msg);
+	}
+	return EXIT_DONE;
+}
+
+/* --- merges --------------------------------------------------------------------------------- */
+
+/* The names of the targets with new inputs, with commas between them: a filter. */
+static char *name_targets(const struct strv *fresh)
+{
+	_autostrv_ struct strv names = {0};
+	size_t n = 0;
+	char *ret;
+
+	for (size_t i = 0; i < fresh->n; i++) {
+		const char *name = fresh->v[i] + strlen("corpus/");
+		_autofree_ char *target = xstrndup(name, strcspn(name, "@/"));
+
+		if (names.n == 0 || strcmp(names.v[names.n - 1], target) != 0) {
+			strv_push(&names, target);
+			n += strlen(target) + 1;
+		}
+	}
+	ret = xcalloc(n + 1, 1);
+	for (size_t i = 0; i < names.n; i++)
+		snprintf(ret + strlen(ret), n + 1 - strlen(ret), "%s%s", i ? "," : "", names.v[i]);
+	return ret;
+}
+
+static bool knows_targets(const struct collect_args *a)
+{
+	size_t n;
+
+	(void)config_sources(a->session.common.config, &n);
+	return n > 0 || a->session.common.targets_dir;
+}
+
+static int collect_merge(struct collect_args *a)
+{
+	struct corpus_merge m = {.session = &a->session};
+	int r = session_recall(&a->session);
+
+	if (r != EXIT_DONE)
+		return r;
+	if (!knows_targets(a)) {
+		printf("the corpora are not merged: no targets are known here (--targets)\n");
+		return EXIT_DONE;
+	}
+	if (a->sum.fresh.n > 1)
+		qsort(a->sum.fresh.v, a->sum.fresh.n, sizeof(char *), by_path);
+	a->filter = name_targets(&a->sum.fresh);
+	a->session.common.filter = a->filter;
+	r = session_plan(&a->session);
+	if (r == EXIT_DONE)
+		r = session_open(&a->session);
+	m.targets = json_array();
+	if (r == EXIT_DONE)
+		r = corpus_merge_all(&m);
+	json_decref(m.targets);
+	for (size_t i = 0; i < a->sum.fresh.n; i++)
+		a->kept += faccessat(a->session.state->dirfd, a->sum.fresh.v[i], F_OK,
+				     AT_SYMLINK_NOFOLLOW) == 0;
+	a->merged = r == EXIT_DONE;
+	return r;
+}
+
+/* --- the end ------------------------------------------------------------------------------------
+ */
+
+static int collect_notify(struct collect_args *a)
+{
+	CLEANUP(ledger_free_p) struct ledger *l = NULL;
+	struct notify t = common_notify(&a->session.common, a->session.state);
+	struct err e;
+
+	t.targets = &a->session.common.targets;
+	t.send_us = SEND_US;
+	if (ledger_load(a->session.state->dirfd, &l, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	common_notify_last(&t, l);
+	if (ledger_dirty(l) && ledger_save(l, a->session.state->dirfd, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+static void collect_print_sum(const struct collect_args *a)
+{
+	const struct collected *s = &a->sum;
+	char n[4][UNITS_OF_MAX];
+
+	printf("%s collected, %llu collected before, %llu damaged: %s, %llu known already; %s, "
+	       "%llu sightings\n",
+	       units_of(s->deltas, "delta", "deltas", n[0]), (unsigned long long)s->again,
+	       (unsigned long long)s->damaged, units_of(s->inputs, "new input", "new inputs", n[1]),
+	       (unsigned long long)s->known, units_of(s->crashes, "new crash", "new crashes", n[2]),
+	       (unsigned long long)s->sightings);
+	if (a->merged && s->fresh.n > 0)
+		printf("duplicate work: of %zu inputs for corpora the merges kept %llu, the "
+		       "others reach nothing more (%.0f %%)\n",
+		       s->fresh.n, (unsigned long long)a->kept,
+		       100.0 * (double)(s->fresh.n - a->kept) / (double)s->fresh.n);
+	if (s->damaged > 0)
+		printf("what is in %s is lost unless the shard gave it again%s\n",
+		       units_of(s->damaged, "damaged delta", "damaged deltas", n[3]),
+		       a->remove ? "; see damaged/deltas/ of the state directory" : "");
+}
+
+static int collect_work(struct collect_args *a)
+{
+	struct collect c = {
+	    .state = a->session.state, .paths = &a->paths, .report = on_delta, .arg = a};
+	struct generation_sum swapped = {0};
+	unsigned keep = config_run(a->session.common.config)->generations;
+	struct err e;
+	int r = EXIT_DONE, status;
+
+	if (generation_recover_all(a->session.state->dirfd, keep, &swapped, &e) < 0 ||
+	    collect_deltas(&c, &a->sum, &e) < 0)
+		return fail(EXIT_MACHINE, "collect: %s", e.msg);
+	if (a->remove)
+		r = remove_collected(a);
+	if (r == EXIT_DONE && a->sum.fresh.n > 0 && !a->no_merge)
+		r = collect_merge(a);
+	status = a->sum.deltas > 0 ? collect_notify(a) : EXIT_DONE;
+	collect_print_sum(a);
+	if (r == EXIT_DONE)
+		r = status;
+	return r == EXIT_DONE && a->sum.damaged > 0 ? EXIT_NOT_FUZZED : r;
+}
+
+static json_t *collect_json(const struct collect_args *a)
+{
+	const struct collected *s = &a->sum;
+
+	return json_pack("{s:O, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "deltas", a->deltas,
+			 "collected", (json_int_t)s->deltas, "again", (json_int_t)s->again,
+			 "damaged", (json_int_t)s->damaged, "inputs", (json_int_t)s->inputs,
+			 "known", (json_int_t)s->known, "crashes", (json_int_t)s->crashes,
+			 "sightings", (json_int_t)s->sightings, "kept",
+			 a->merged ? json_integer((json_int_t)a->kept) : json_null());
+}
+
+static int collect_load(struct collect_args *a, char *const *argv)
+{
+	struct session *s = &a->session;
+	int r = find_paths(a, argv);
+
+	if (r == EXIT_DONE)
+		r = session_load(s);
+	if (r == EXIT_DONE)
+		r = session_set(s, "run.workers", a->workers, "--workers");
+	if (r == EXIT_DONE)
+		r = session_set(s, "defaults.merge_time", a->time, "--time");
+	return r == EXIT_DONE ? session_wait(s) : r;
+}
+
+int command_collect(int argc, char **argv)
+{
+	struct collect_args a = {0};
+	int at = options_parse(argc, argv, "collect [OPTION]... DELTA...", specs,
+			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
+	json_t *j = NULL;
+	int begun, r;
+
+	if (at < 0)
+		return -1 - at;
+	begun = answer_begin(a.json);
+	a.deltas = json_array();
+	r = collect_load(&a, argv + at);
+	if (r == EXIT_DONE) {
+		r = collect_work(&a);
+		j = collect_json(&a);
+	}
+	json_decref(a.deltas);
+	strv_done(&a.paths);
+	collected_done(&a.sum);
+	session_close(&a.session);
+	free(a.filter);
+	return answer_end(begun, j, r);
+}
