@@ -36,6 +36,7 @@ int command_build(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_plan(int argc, char **argv);
 int command_collect(int argc, char **argv);
+int command_slurm(int argc, char **argv);
 int command_config(int argc, char **argv);
 int command_ci(int argc, char **argv);
 int command_coverage(int argc, char **argv);

@@ -13,6 +13,7 @@ const struct command commands[] = {
     {"list", "[OPTION]...", "list the targets, with warnings", command_list},
     {"plan", "--shards N [OPTION]...", "divide the targets among machines", command_plan},
     {"collect", "[OPTION]... DELTA...", "bring together what shards found", command_collect},
+    {"slurm", "submit | status | cancel", "rounds of shards as jobs of Slurm", command_slurm},
     {"config", "check | show TARGET | state",
      "check the configuration, show a target's values, or where state is", command_config},
     {"corpus", "SUBCOMMAND [OPTION]...", "show, merge, import and export corpora", command_corpus},

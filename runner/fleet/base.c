@@ -2,6 +2,7 @@
 #include "runner/fleet/base.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/memory.h"
 #include "base/sys.h"
@@ -217,7 +218,10 @@ int base_copy(struct state *s, const char *base, const struct fleet_plan *p, uns
 {
 	_autoclose_ int from = sys_openat(AT_FDCWD, base, O_RDONLY | O_DIRECTORY, 0);
 	struct copying c = {from, s->dirfd, &p->v[shard - 1], ret};
-	struct shard_id id = {.round = p->round, .shard = shard, .shards = p->shards};
+	struct shard_id id = {.round = p->round,
+			      .shard = shard,
+			      .shards = p->shards,
+			      .due = (clock_real_us() + p->time_us) / USEC_PER_SEC};
 	struct stat ours, theirs;
 	int r;
 

@@ -303,13 +303,23 @@ static void append_lists(json_t *to, json_t *from)
 	}
 }
 
+/* By how many edges a target's coverage grew. */
+static uint64_t edges_of(const json_t *slices)
+{
+	size_t n = json_array_size(slices);
+	uint64_t from = json_get_u64(json_array_get(slices, 0), "from");
+	uint64_t cov = n ? json_get_u64(json_array_get(slices, n - 1), "cov") : 0;
+
+	return cov > from ? cov - from : 0;
+}
+
 /* What the delta says, whatever came before it. */
 static json_t *fleet_line(const struct collecting *k)
 {
-	static const char *const keys[] = {"id",    "source", "seq",  "plan",  "round",
-					   "shard", "shards", "node", "until", "last"};
+	static const char *const keys[] = {"id",     "source", "seq",	"plan", "round", "shard",
+					   "shards", "node",   "until", "due",	"last"};
 	json_t *line = json_pack("{s:i}", "v", 1), *slices;
-	uint64_t us = 0;
+	uint64_t us = 0, edges = 0;
 	const char *target;
 	json_t *list;
 
@@ -320,8 +330,10 @@ static json_t *fleet_line(const struct collecting *k)
 	{
 		for (size_t i = 0; i < json_array_size(list); i++)
 			us += json_get_u64(json_array_get(list, i), "us");
+		edges += edges_of(list);
 	}
 	(void)json_object_set_new(line, "cpu_seconds", json_real((double)us / 1e6));
+	(void)json_object_set_new(line, "edges", json_integer((json_int_t)edges));
 	(void)json_object_set_new(line, "inputs",
 				  json_integer((json_int_t)(k->one->inputs + k->one->known)));
 	(void)json_object_set_new(line, "crashes", json_integer((json_int_t)k->seen));

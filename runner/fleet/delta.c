@@ -167,7 +167,7 @@ static bool facts_ok(const json_t *head)
 	       number_ok(head, "round", 1, FLEET_ROUND_MAX) &&
 	       number_ok(head, "shards", 1, SHARDS_MAX_COUNT) &&
 	       number_ok(head, "shard", 1, json_get_u64(head, "shards")) &&
-	       number_ok(head, "until", 1, UINT32_MAX) &&
+	       number_ok(head, "until", 1, UINT32_MAX) && number_ok(head, "due", 1, UINT32_MAX) &&
 	       json_is_boolean(json_object_get(head, "last")) &&
 	       fs_name_ok(slice_of(json_get_text(head, "node")));
 }

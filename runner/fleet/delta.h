@@ -21,7 +21,7 @@
  *	source, seq	the shard's state directory (16 hexadecimal digits), and the delta's number
  *	plan, round, shard, shards	as in the plan
  *	node		the machine's name
- *	until		Unix seconds
+ *	until, due	when it was made; when the shard should have ended.  Unix seconds
  *	last		the shard has ended by itself: no further delta comes
  *	inputs		{"corpus/png": [sha1, ...], ...}
  *	files		{"crashes/<name>/input": sha1, ...}, also known_crashes.json: ledger_since()

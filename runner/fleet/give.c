@@ -69,7 +69,8 @@ int shard_load(int state_dirfd, struct shard_id *ret, struct err *e)
 	*ret = (struct shard_id){.round = json_get_u64(j, "round"),
 				 .shard = (unsigned)json_get_u64(j, "shard"),
 				 .shards = (unsigned)json_get_u64(j, "shards"),
-				 .seq = json_get_u64(j, "seq")};
+				 .seq = json_get_u64(j, "seq"),
+				 .due = json_get_u64(j, "due")};
 	snprintf(ret->source, sizeof(ret->source), "%s", json_get_text(j, "source"));
 	snprintf(ret->plan, sizeof(ret->plan), "%s", json_get_text(j, "plan"));
 	if (strlen(ret->source) != DELTA_SOURCE - 1 || ret->shard == 0)
@@ -79,10 +80,11 @@ int shard_load(int state_dirfd, struct shard_id *ret, struct err *e)
 
 static int save_id(int change, const struct shard_id *id, struct err *e)
 {
-	_autojson_ json_t *j = json_pack(
-	    "{s:i, s:s, s:s, s:I, s:I, s:I, s:I}", "v", DELTA_VERSION, "source", id->source, "plan",
-	    id->plan, "round", (json_int_t)id->round, "shard", (json_int_t)id->shard, "shards",
-	    (json_int_t)id->shards, "seq", (json_int_t)id->seq);
+	_autojson_ json_t *j =
+	    json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "v", DELTA_VERSION, "source",
+		      id->source, "plan", id->plan, "round", (json_int_t)id->round, "shard",
+		      (json_int_t)id->shard, "shards", (json_int_t)id->shards, "seq",
+		      (json_int_t)id->seq, "due", (json_int_t)id->due);
 	_autofree_ char *text = NULL;
 	int r = json_print(j, 0, &text, e);
 
@@ -545,24 +547,39 @@ static int make_archive(struct making *m, struct err *e)
 	_autoclose_ int dir = -1, fd = -1;
 	int r = open_made(m->change, DELTAS, &dir, e);
 
-	snprintf(m->sum->name, sizeof(m->sum->name), "%s-%04llu" DELTA_SUFFIX, m->id.source,
-		 (unsigned long long)m->id.seq);
+	snprintf(m->sum->name, sizeof(m->sum->name), "r%llu-s%u-%s-%04llu%s" DELTA_SUFFIX,
+		 (unsigned long long)m->id.round, m->id.shard, m->id.source,
+		 (unsigned long long)m->id.seq, m->g->last ? "-last" : "");
 	if (r == 0)
 		r = fs_open_file(dir, m->sum->name, O_WRONLY | O_CREAT | O_TRUNC, 0644, &fd, e);
 	return r < 0 ? r : write_archive(m, fd, e);
 }
 
+/* As the batch engine calls the machine, else as it calls itself. */
+static const char *name_node(struct utsname *u)
+{
+	static const char *const variables[] = {"FUZZCELL_NODE", "SLURMD_NODENAME"};
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *name = getenv(variables[i]);
+
+		if (name && fs_name_ok(slice_of(name)))
+			return name;
+	}
+	return uname(u) == 0 && fs_name_ok(slice_of(u->nodename)) ? u->nodename : "node";
+}
+
 static void fill_facts(struct making *m)
 {
 	struct utsname u;
-	const char *node = uname(&u) == 0 && fs_name_ok(slice_of(u.nodename)) ? u.nodename : "node";
 
-	m->head = json_pack(
-	    "{s:i, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:s, s:I, s:b, s:{}, s:{}}", "v",
-	    DELTA_VERSION, "id", "", "source", m->id.source, "seq", (json_int_t)m->id.seq, "plan",
-	    m->id.plan, "round", (json_int_t)m->id.round, "shard", (json_int_t)m->id.shard,
-	    "shards", (json_int_t)m->id.shards, "node", node, "until",
-	    (json_int_t)(m->g->now_us / USEC_PER_SEC), "last", (int)m->g->last, "inputs", "files");
+	m->head =
+	    json_pack("{s:i, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:s, s:I, s:I, s:b, s:{}, s:{}}",
+		      "v", DELTA_VERSION, "id", "", "source", m->id.source, "seq",
+		      (json_int_t)m->id.seq, "plan", m->id.plan, "round", (json_int_t)m->id.round,
+		      "shard", (json_int_t)m->id.shard, "shards", (json_int_t)m->id.shards, "node",
+		      name_node(&u), "until", (json_int_t)(m->g->now_us / USEC_PER_SEC), "due",
+		      (json_int_t)m->id.due, "last", (int)m->g->last, "inputs", "files");
 }
 
 /* Whether there is something to give.  The last delta says at least that the shard has ended. */

@@ -25,6 +25,7 @@ struct shard_id {
 	uint64_t round;
 	unsigned shard, shards;
 	uint64_t seq; /* of the last delta */
+	uint64_t due; /* when the shard should have ended, Unix seconds */
 };
 /* -ENOENT: it is no shard's state directory. */
 MUST_CHECK int shard_load(int state_dirfd, struct shard_id *ret, struct err *e);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
+#include "runner/command/fleet/fleet.h"
 #include "runner/fleet/past.h"
 #include "runner/run/dispatch/dispatch.h"
 #include "runner/state/progress.h"
@@ -23,19 +24,18 @@
 
 struct plan_args {
 	struct session session;
-	const char *shards, *workers;
-	uint64_t time_us;
+	struct plan_wish wish;
 	bool json;
 };
 
 #define AT(member) OPTION_AT(struct plan_args, member)
 static const struct option_spec specs[] = {
     COMMON_OPTIONS(struct plan_args, session.common),
-    {"shards", "N", "divide the targets among N shards", AT(shards)},
+    {"shards", "N", "divide the targets among N shards", AT(wish.shards)},
     {"time", "TIME", "wall time of each shard (default: run.total_time, else one hour)",
-     OPTION_TIME, offsetof(struct plan_args, time_us)},
+     OPTION_TIME, offsetof(struct plan_args, wish.time_us)},
     {"workers", "N", "cells at once in each shard (default: run.workers, else one per CPU here)",
-     AT(workers)},
+     AT(wish.workers)},
     {"json", NULL, "print the plan that shards read", AT(json)},
 };
 
@@ -50,7 +50,7 @@ static bool is_of_binary(const struct progress *p, const struct target *t)
 	return t->binary && file_id_look(t->binary, &file) && file.size == p->build.binary.size;
 }
 
-static struct shards_target outlook(const struct plan_args *a, const struct plan_entry *entry)
+static struct shards_target outlook(const struct session *s, const struct plan_entry *entry)
 {
 	const struct target_config *cfg = &entry->cfg;
 	struct rule rule = dispatch_rule(cfg);
@@ -58,8 +58,8 @@ static struct shards_target outlook(const struct plan_args *a, const struct plan
 	char warning[200] = "";
 	struct rule_terms t;
 
-	if (a->session.state)
-		progress_load(a->session.state->dirfd, entry->target->name, &p, warning);
+	if (s->state)
+		progress_load(s->state->dirfd, entry->target->name, &p, warning);
 	if (*warning)
 		warn("%s", warning);
 	if (!is_of_binary(&p, entry->target) || cfg->plateau.forget)
@@ -77,31 +77,34 @@ static struct shards_target outlook(const struct plan_args *a, const struct plan
 
 /* --- the plan --------------------------------------------------------------------- */
 
-static int plan_number(const char *option, const char *text, uint64_t most, unsigned *ret)
+static int plan_number(const char *command, const char *option, const char *text, uint64_t most,
+		       unsigned *ret)
 {
 	struct slice in = slice_of(text);
 	uint64_t n;
 
 	if (!scan_u64(&in, 10, most, &n) || in.n > 0 || n == 0)
-		return fail(EXIT_USAGE, "plan: %s: '%s' is not a number from 1 to %llu", option,
-			    text, (unsigned long long)most);
+		return fail(EXIT_USAGE, "%s: %s: '%s' is not a number from 1 to %llu", command,
+			    option, text, (unsigned long long)most);
 	*ret = (unsigned)n;
 	return EXIT_DONE;
 }
 
-static int plan_size(struct plan_args *a, struct shards_spec *spec, uint64_t *ret_time_us)
+static int plan_size(const struct session *s, const struct plan_wish *w, struct shards_spec *spec,
+		     uint64_t *ret_time_us)
 {
-	const struct run_config *rc = config_run(a->session.common.config);
+	const struct run_config *rc = config_run(s->common.config);
 	int r;
 
-	if (!a->shards)
-		return fail(EXIT_USAGE, "plan: among how many shards? give --shards N");
-	r = plan_number("--shards", a->shards, SHARDS_MAX_COUNT, &spec->shards);
-	if (r == EXIT_DONE && a->workers)
-		r = plan_number("--workers", a->workers, FLEET_WORKERS_MAX, &spec->workers);
+	if (!w->shards)
+		return fail(EXIT_USAGE, "%s: among how many shards? give --shards N", w->command);
+	r = plan_number(w->command, "--shards", w->shards, SHARDS_MAX_COUNT, &spec->shards);
+	if (r == EXIT_DONE && w->workers)
+		r = plan_number(w->command, "--workers", w->workers, FLEET_WORKERS_MAX,
+				&spec->workers);
 	else if (r == EXIT_DONE)
 		r = machine_workers(rc->workers, &spec->workers);
-	*ret_time_us = a->time_us	       ? a->time_us
+	*ret_time_us = w->time_us	       ? w->time_us
 		       : rc->total_time_us > 0 ? rc->total_time_us
 					       : 3600 * USEC_PER_SEC;
 	spec->seconds = (double)(*ret_time_us - plan_reserve(*ret_time_us)) / (double)USEC_PER_SEC;
@@ -109,26 +112,26 @@ static int plan_size(struct plan_args *a, struct shards_spec *spec, uint64_t *re
 	return r;
 }
 
-static int plan_divide(struct plan_args *a, struct fleet_plan *ret)
+int plan_divide(const struct session *session, const struct plan_wish *wish, struct fleet_plan *ret)
 {
-	const struct plan *p = &a->session.plan;
+	const struct plan *p = &session->plan;
 	_autofree_ struct shards_target *targets = xcalloc(p->n + 1, sizeof(*targets));
 	_autofree_ uint64_t *memory = xcalloc(p->n + 1, sizeof(*memory));
 	struct shards_spec spec = {.targets = targets, .n = p->n};
-	uint64_t time_us = 0, round = 1;
+	uint64_t time_us = 0, round = wish->round ? wish->round : 1;
 	struct shards s;
 	struct err e;
-	int r = plan_size(a, &spec, &time_us);
+	int r = plan_size(session, wish, &spec, &time_us);
 
 	if (r == EXIT_DONE && p->n > SHARDS_TARGETS_MAX)
-		r = fail(EXIT_USAGE, "plan: more than %d targets", SHARDS_TARGETS_MAX);
-	if (r == EXIT_DONE && a->session.state &&
-	    fleet_past_round(a->session.state, &round, &e) < 0)
+		r = fail(EXIT_USAGE, "%s: more than %d targets", wish->command, SHARDS_TARGETS_MAX);
+	if (r == EXIT_DONE && session->state && !wish->round &&
+	    fleet_past_round(session->state, &round, &e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	if (r != EXIT_DONE)
 		return r;
 	for (size_t i = 0; i < p->n; i++) {
-		targets[i] = outlook(a, &p->v[i]);
+		targets[i] = outlook(session, &p->v[i]);
 		memory[i] = p->v[i].cfg.memory;
 	}
 	shards_divide(&spec, &s);
@@ -150,7 +153,7 @@ static void plan_print_share(const struct fleet_share *s, unsigned number)
 	       units_size(s->memory, memory), s->edges);
 }
 
-static void plan_print(const struct fleet_plan *p, size_t n)
+void plan_print(const struct fleet_plan *p, size_t n)
 {
 	char time[UNITS_MAX];
 
@@ -161,28 +164,32 @@ static void plan_print(const struct fleet_plan *p, size_t n)
 	       "edges");
 	for (unsigned i = 0; i < p->shards; i++)
 		plan_print_share(&p->v[i], i + 1);
-	printf("\nshared: targets that other shards fuzz, too; edges: expected new ones\n"
-	       "A shard runs: fuzzcell run --shard i/%u --plan FILE --base STATE, with FILE from "
+	printf("\nshared: targets that other shards fuzz, too; edges: expected new ones\n");
+}
+
+static void plan_print_how(const struct fleet_plan *p)
+{
+	printf("A shard runs: fuzzcell run --shard i/%u --plan FILE --base STATE, with FILE from "
 	       "--json.\n"
 	       "Without --shard it asks FUZZCELL_SHARD=i/%u, SLURM_ARRAY_TASK_ID (--array=1-%u), "
 	       "JOB_COMPLETION_INDEX (from 0).\n",
 	       p->shards, p->shards, p->shards);
 }
 
-static int plan_targets(struct plan_args *a)
+int plan_targets(struct session *s)
 {
-	int r = session_load(&a->session);
+	int r = session_load(s);
 
 	if (r == EXIT_DONE)
-		r = session_read_any(&a->session);
+		r = session_read_any(s);
 	if (r == EXIT_DONE)
-		r = session_recall(&a->session);
-	return r == EXIT_DONE ? session_plan(&a->session) : r;
+		r = session_recall(s);
+	return r == EXIT_DONE ? session_plan(s) : r;
 }
 
 int command_plan(int argc, char **argv)
 {
-	struct plan_args a = {0};
+	struct plan_args a = {.wish.command = "plan"};
 	int at = options_parse(argc, argv, "plan --shards N [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
 	struct fleet_plan p = {0};
@@ -194,11 +201,12 @@ int command_plan(int argc, char **argv)
 	if (at < argc)
 		return fail(EXIT_USAGE, "plan: unexpected '%s'", argv[at]);
 	begun = answer_begin(a.json);
-	r = plan_targets(&a);
+	r = plan_targets(&a.session);
 	if (r == EXIT_DONE)
-		r = plan_divide(&a, &p);
+		r = plan_divide(&a.session, &a.wish, &p);
 	if (r == EXIT_DONE) {
 		plan_print(&p, a.session.plan.n);
+		plan_print_how(&p);
 		j = fleet_plan_json(&p);
 	}
 	if (r == EXIT_DONE && a.session.common.targets.partial)

@@ -106,7 +106,7 @@ static int run_read_token(const struct run_args *a)
 static int run_load(struct run_args *a)
 {
 	struct session *s = &a->session;
-	char time[32];
+	char time[32], workers[32];
 	int r = run_read_token(a);
 
 	if (r == EXIT_DONE)
@@ -115,6 +115,8 @@ static int run_load(struct run_args *a)
 		r = session_load(s);
 	if (r == EXIT_DONE && *run_shard_time(&a->shard, time))
 		r = session_set(s, "run.total_time", time, "--plan");
+	if (r == EXIT_DONE && *run_shard_workers(&a->shard, workers))
+		r = session_set(s, "run.workers", workers, "--plan");
 	if (r == EXIT_DONE)
 		r = session_set(s, "run.workers", a->workers, "--workers");
 	if (r == EXIT_DONE)

@@ -87,6 +87,14 @@ const char *run_shard_time(const struct run_shard *s, char out[32])
 	return out;
 }
 
+const char *run_shard_workers(const struct run_shard *s, char out[32])
+{
+	*out = '\0';
+	if (s->number > 0)
+		snprintf(out, 32, "%u", s->plan.workers);
+	return out;
+}
+
 /* --- the targets --------------------------------------------------------------------- */
 
 static const struct fleet_piece *piece_of(const struct run_shard *s, const struct target *t)

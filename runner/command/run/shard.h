@@ -26,6 +26,8 @@ struct run_shard {
 int run_shard_read(struct run_shard *s, struct session *session);
 /* The run's total time in the configuration's form, with 32 bytes of room; "" if it is none. */
 const char *run_shard_time(const struct run_shard *s, char out[32]);
+/* The same for its workers. */
+const char *run_shard_workers(const struct run_shard *s, char out[32]);
 /* Leaves only the share in the session's plan. */
 int run_shard_select(struct run_shard *s);
 /* Copies the base into the state directory, which is open with its lock. */
