@@ -113,6 +113,7 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 -include tests/formats/formats.mk
 -include tests/web/web.mk
 -include tests/docker/docker.mk
+-include tests/slurm/slurm.mk
 -include tests/vm/vm.mk
 
 deps: ; ci/deps.sh build

@@ -7,7 +7,7 @@
 # gcc, unit tests (by clang, under ASan and UBSan), end-to-end tests in real cells on this machine
 # that take less than 5 seconds each, and notifications against a fake GitHub server.
 # `make check-all` is this and the rest: the slow end-to-end tests, the dashboard in a browser,
-# Docker, planted reports, the analysers, and virtual machines (the unified cgroup layout, systemd).
+# Docker, rounds under Slurm, planted reports, the analysers, and virtual machines (the unified cgroup layout, systemd).
 #
 # usage: [B=build] ci/check.sh TIER|PART...      TIER: soon, rest or all; PART: see part() below
 #
@@ -204,7 +204,7 @@ excerpt() {
 plan() {
 	case $1 in
 	soon) echo deps lint build unit agree e2e publish ;;
-	rest) echo deps-all analyse-start e2e-slow vm-start formats web docker reports systemd-start analyse-end vm-end systemd-end ;;
+	rest) echo deps-all analyse-start e2e-slow vm-start slurm formats web docker reports systemd-start analyse-end vm-end systemd-end ;;
 	all) plan soon && plan rest ;;
 	*) echo "$1" ;;
 	esac
@@ -235,6 +235,7 @@ part() {
 	publish) printed publish 1200 "$make" -s -j2 B="$B" publish-tests ;;
 	formats) printed formats 600 "$make" -s -j2 B="$B" formats-tests ;;
 	web) printed web 1800 "$make" -s -j2 B="$B" web-tests ;;
+	slurm) printed slurm 1500 "$make" -s -j2 B="$B" slurm-tests ;;
 	docker) printed docker 1800 "$make" -s -j2 B="$B" docker-tests ;;
 	vm-end) hear vm ;;
 	systemd-end) hear systemd ;;

@@ -29,8 +29,8 @@ check="$demo libcmocka-dev lld bats parallel jq clang-format shellcheck e2fsprog
 	nodejs prometheus bazel-bootstrap cmake ninja-build meson"
 # qemu, mmdebstrap: virtual machines.  chromium: the dashboard; the font is for its screenshots.
 # lintian: checks the Debian package.  afl++, golang-go: targets of
-# other engines.
-all="$check clang-tidy qemu-system-x86 mmdebstrap chromium fonts-dejavu-core npm lintian afl++ golang-go"
+# other engines.  slurm, munge: rounds of shards.  iproute2: a free port.
+all="$check slurmctld slurmd slurm-client munge iproute2 clang-tidy qemu-system-x86 mmdebstrap chromium fonts-dejavu-core npm lintian afl++ golang-go"
 # For crash reports of other clang versions, if the distribution has them.
 all="$all clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
 # For crash reports of libraries: libc++'s hardening, and libraries that report errors of their

@@ -22,7 +22,7 @@
  *	plan, round, shard, shards	as in the plan
  *	node		the machine's name
  *	until, due	when it was made; when the shard should have ended.  Unix seconds
- *	last		the shard has ended by itself: no further delta comes
+ *	last		the shard's run is over
  *	inputs		{"corpus/png": [sha1, ...], ...}
  *	files		{"crashes/<name>/input": sha1, ...}, also known_crashes.json: ledger_since()
  *	slices		{target: slices_since()}

@@ -10,6 +10,7 @@
 #include "base/pack.h"
 #include "base/strv.h"
 #include "base/sys.h"
+#include "runner/corpus/store.h"
 #include "runner/crash/ledger/fold.h"
 #include "runner/crash/vault.h"
 #include "runner/state/change.h"
@@ -35,6 +36,7 @@ DEFINE_CLEANUP(struct ledger *, ledger_free)
 #define DELTAS	     "deltas"
 
 enum { MODE_DIR = 0750, SHARD_FILE_MAX = 4096, INPUTS_FILE_MAX = 256 << 20 };
+#define LIVING_UNBACKED (UINT64_C(256) << 20) /* bytes of holes in a cell's files */
 
 static int open_made(int dirfd, const char *path, int *ret, struct err *e)
 {
@@ -107,6 +109,11 @@ static void inputs_done(struct inputs *i)
 	strv_done(&i->paths);
 	free(i->how);
 	*i = (struct inputs){0};
+}
+
+static bool begins(const char *path, const char *with)
+{
+	return strncmp(path, with, strlen(with)) == 0;
 }
 
 static int by_path(const void *x, const void *y)
@@ -241,6 +248,73 @@ static json_t *part(struct making *m, const char *name)
 	return json_object_get(m->head, name);
 }
 
+/* --- inputs of living cells ------------------------------------------------------------- */
+
+/* A cell may live for a whole turn, and leaves its inputs in work/<run>/<target>/corpus until its
+ * end.  They are copied to change/living/<target>, and stand for files of the corpus. */
+#define LIVING "change/living"
+
+/* The cell can write the directory: nothing in it is trusted. */
+static int list_cell(struct making *m, int corpus, const char *target, struct err *e)
+{
+	_autofree_ char *path = xasprintf(LIVING "/%s", target);
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(corpus, ".");
+	struct store_seen seen = {.unbacked_max = LIVING_UNBACKED};
+	struct store_sum got = {0};
+	const struct dirent *ent;
+	_autoclose_ int to = -1;
+	int r = open_made(m->state, path, &to, e);
+
+	while (r == 0 && d && (ent = sys_readdir(d))) {
+		_autofree_ char *known = xasprintf("corpus/%s/%s", target, ent->d_name);
+		char hex[STORE_NAME];
+		size_t at;
+
+		if (has_path(&m->old.paths, known, &at))
+			continue;
+		r = store_entry(corpus, ent->d_name, to, &seen, &got, hex, e);
+		if (r == 0 && *hex)
+			strv_pushf(&m->now, "corpus/%s/%s", target, hex);
+	}
+	return r;
+}
+
+static int list_cells(struct making *m, const char *run, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(m->state, run);
+	const struct dirent *ent;
+	int r = 0;
+
+	while (r == 0 && d && (ent = sys_readdir(d))) {
+		_autofree_ char *path = xasprintf("%s/%s/corpus", run, ent->d_name);
+		_autoclose_ int corpus = -1;
+		struct err gone;
+
+		if (names_target_ok(slice_of(ent->d_name)) &&
+		    fs_open_dir(m->state, path, &corpus, &gone) == 0)
+			r = list_cell(m, corpus, ent->d_name, e);
+	}
+	return r;
+}
+
+static int list_living(struct making *m, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(m->state, "work");
+	const struct dirent *ent;
+	int r = 0;
+
+	while (r == 0 && d && (ent = sys_readdir(d))) {
+		_autofree_ char *run = xasprintf("work/%s", ent->d_name);
+
+		r = list_cells(m, run, e);
+	}
+	if (m->now.n > 1)
+		qsort(m->now.v, m->now.n, sizeof(char *), by_path);
+	return r;
+}
+
+/* --- files of a delta ------------------------------------------------------------------- */
+
 /* Links a file into objects/, so that it stays while the archive is written.  False: it is gone. */
 static int add_object(struct making *m, const char *path, const char *sha1, bool *ret_there,
 		      struct err *e)
@@ -249,7 +323,11 @@ static int add_object(struct making *m, const char *path, const char *sha1, bool
 	if (sys_linkat(m->state, path, m->objects, sha1) == 0 || errno == EEXIST)
 		return 0;
 	if (errno == ENOENT) {
-		*ret_there = false;
+		_autofree_ char *living = xasprintf(LIVING "%s", path + strcspn(path, "/"));
+
+		*ret_there =
+		    begins(path, "corpus/") &&
+		    (sys_linkat(m->state, living, m->objects, sha1) == 0 || errno == EEXIST);
 		return 0;
 	}
 	/* Another file system, or a file with too many links. */
@@ -295,11 +373,6 @@ static int add_file(struct making *m, int dirfd, const char *at, const char *pat
 	return r;
 }
 
-static bool begins(const char *path, const char *with)
-{
-	return strncmp(path, with, strlen(with)) == 0;
-}
-
 /* Whether a path goes into the delta, and what is known of it then.  A failure that waits for
  * triage is given when it has waited for a whole interval: the shard triages most of them itself,
  * and none is to count twice. */
@@ -329,8 +402,9 @@ static int add_new_paths(struct making *m, struct err *e)
 		bool due = is_due(m, path, &how);
 		size_t at;
 
-		if (!due && has_path(&m->old.paths, path, &at))
-			continue;
+		if ((!due && has_path(&m->old.paths, path, &at)) ||
+		    (i > 0 && strcmp(path, m->now.v[i - 1]) == 0))
+			continue; /* known, or listed twice */
 		m->news.how[m->news.paths.n] = how;
 		strv_push(&m->news.paths, path);
 		if (due)
@@ -595,6 +669,8 @@ static int make_delta(struct making *m, struct err *e)
 
 	if (r == 0)
 		r = list_all(m->state, &m->now, e);
+	if (r == 0)
+		r = list_living(m, e);
 	if (r == 0)
 		r = add_new_paths(m, e);
 	if (r == 0)

@@ -16,6 +16,8 @@
  *				as they were at the last delta
  *	deltas/			deltas that were not delivered yet
  *
+ * Inputs of a living cell are given, too: it may live for longer than an interval.
+ *
  * A delta and these files appear at once (runner/state/change.h), so that nothing is given twice
  * or not at all, whenever the machine dies.  All functions block, and need the state's lock. */
 

@@ -149,6 +149,7 @@ struct submit {
 	struct session session;
 	struct plan_wish wish;
 	const char *rounds;
+	uint64_t interval_us;
 	bool continuous, json;
 	char *const *more; /* sbatch's options for both jobs */
 	struct fleet_plan plan;
@@ -166,6 +167,8 @@ static const struct option_spec specs[] = {
      OPTION_TIME, offsetof(struct submit, wish.time_us)},
     {"workers", "N", "cells at once in each shard, and its CPUs (default: run.workers)",
      AT(wish.workers)},
+    {"delta-interval", "TIME", "each shard makes a delta so often (default: 5m)", OPTION_TIME,
+     offsetof(struct submit, interval_us)},
     {"rounds", "N", "submit so many rounds, one after the other (default: 1)", AT(rounds)},
     {"continuous", NULL, "submit rounds until `fuzzcell slurm cancel`", AT(continuous)},
     {"json", NULL, "print JSON", AT(json)},
@@ -208,6 +211,13 @@ static void add_paths(const struct submit *a, struct buf *b)
 	add_option(b, "--targets", a->targets);
 }
 
+static void add_interval(const struct submit *a, struct buf *b)
+{
+	if (a->interval_us > 0)
+		buf_printf(b, " --delta-interval %llums",
+			   (unsigned long long)(a->interval_us / USEC_PER_MSEC));
+}
+
 /* On a node: the shard's state is on its local disk, and stays there until all is delivered. */
 static void shard_script(const struct submit *a, struct buf *b)
 {
@@ -222,6 +232,7 @@ static void shard_script(const struct submit *a, struct buf *b)
 	shell_quote(a->dir, b);
 	buf_puts(b, "/deltas");
 	add_paths(a, b);
+	add_interval(a, b);
 	buf_puts(b, " &\n"
 		    "pid=$!\n"
 		    "trap 'kill -TERM \"$pid\"' TERM INT\n"
@@ -252,6 +263,7 @@ static void next_script(const struct submit *a, struct buf *b)
 	add_option(b, "--filter", a->session.common.filter);
 	buf_printf(b, " --shards %u --workers %u --time %llus", a->plan.shards, a->plan.workers,
 		   (unsigned long long)(a->plan.time_us / USEC_PER_SEC));
+	add_interval(a, b);
 	if (a->continuous)
 		buf_puts(b, " --continuous");
 	else

@@ -10,6 +10,7 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
+#include "runner/command/crash/crash.h"
 #include "runner/command/fleet/fleet.h"
 #include "runner/fleet/delta.h"
 #include "runner/fleet/past.h"
@@ -20,9 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTPUT_MAX = 16 << 20, LINES = 100000, SHOWN = 3 };
+enum { OUTPUT_MAX = 16 << 20, LINES = 100000, SHOWN = 3, SOURCES_MAX = 16 };
 
 /* --- what is known of a round -------------------------------------------------------------- */
+
+/* A state directory of a shard: it has another one when it began anew. */
+struct source {
+	char id[DELTA_SOURCE], node[64];
+	uint64_t until; /* of its newest delta */
+	bool last;
+};
 
 struct shard_row {
 	char state[24]; /* Slurm's word in small letters; else ended, delivered, lost */
@@ -31,6 +39,8 @@ struct shard_row {
 	bool last;		     /* its last one is among them */
 	uint64_t until, inputs, edges, crashes;
 	double cpu_seconds;
+	struct source sources[SOURCES_MAX]; /* those with collected deltas */
+	size_t n_sources;
 };
 
 struct round_view {
@@ -46,6 +56,25 @@ static void view_done(struct round_view *w)
 	*w = (struct round_view){0};
 }
 
+static void add_source(struct shard_row *s, const json_t *line)
+{
+	const char *id = json_get_text(line, "source");
+	size_t i = 0;
+
+	while (i < s->n_sources && strcmp(s->sources[i].id, id) != 0)
+		i++;
+	if (i == SOURCES_MAX)
+		return;
+	if (i == s->n_sources)
+		snprintf(s->sources[s->n_sources++].id, DELTA_SOURCE, "%s", id);
+	s->sources[i].last |= json_is_true(json_object_get(line, "last"));
+	if (json_get_u64(line, "until") >= s->sources[i].until) {
+		s->sources[i].until = json_get_u64(line, "until");
+		snprintf(s->sources[i].node, sizeof(s->sources[i].node), "%s",
+			 json_get_text(line, "node"));
+	}
+}
+
 static void add_lines(struct round_view *w, const json_t *lines)
 {
 	for (size_t i = 0; i < json_array_size(lines); i++) {
@@ -58,6 +87,7 @@ static void add_lines(struct round_view *w, const json_t *lines)
 			continue;
 		s = &w->v[shard - 1];
 		s->collected++;
+		add_source(s, j);
 		s->last |= json_is_true(json_object_get(j, "last"));
 		s->inputs += json_get_u64(j, "inputs");
 		s->edges += json_get_u64(j, "edges");
@@ -215,6 +245,37 @@ static void print_row(const struct shard_row *s, unsigned number, uint64_t now)
 	       (unsigned long long)s->crashes);
 }
 
+/* Whether the machine died with what it found after its newest delta. */
+static bool died(const struct shard_row *s, const struct source *from)
+{
+	bool over = strcmp(s->state, "ended") == 0 || strcmp(s->state, "lost") == 0;
+
+	return over && !from->last;
+}
+
+static void print_died(const struct shard_row *s, unsigned number)
+{
+	for (size_t i = 0; i < s->n_sources; i++) {
+		char at[32];
+
+		if (died(s, &s->sources[i]))
+			printf("shard %u died on %s: what it found there after %s is lost\n",
+			       number, s->sources[i].node, crash_time(s->sources[i].until, at));
+	}
+}
+
+static json_t *died_json(const struct shard_row *s)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < s->n_sources; i++)
+		if (died(s, &s->sources[i]))
+			(void)json_array_append_new(
+			    all, json_pack("{s:o, s:I}", "node", answer_text(s->sources[i].node),
+					   "until", (json_int_t)s->sources[i].until));
+	return all;
+}
+
 static void print_round(const struct round_view *w)
 {
 	uint64_t now = clock_real_us() / USEC_PER_SEC, edges = 0;
@@ -233,10 +294,11 @@ static void print_round(const struct round_view *w)
 	       "collected", "waiting", "last delta", "CPU time", "inputs", "edges", "crashes");
 	for (unsigned i = 0; i < w->r.shards; i++)
 		print_row(&w->v[i], i + 1, now);
+	for (unsigned i = 0; i < w->r.shards; i++)
+		print_died(&w->v[i], i + 1);
 	if (lost > 0)
-		printf("%u of %u shards never came back: what they found after their last delta "
-		       "is lost (slurm/%llu/shard-*.log)\n",
-		       lost, w->r.shards, (unsigned long long)w->r.round);
+		printf("%u of %u shards never came back (slurm/%llu/shard-*.log)\n", lost,
+		       w->r.shards, (unsigned long long)w->r.round);
 	putchar('\n');
 }
 
@@ -248,13 +310,13 @@ static json_t *round_json(const struct round_view *w)
 		const struct shard_row *s = &w->v[i];
 
 		(void)json_array_append_new(
-		    shards,
-		    json_pack("{s:I, s:s, s:o, s:I, s:I, s:I, s:f, s:I, s:I, s:I}", "shard",
-			      (json_int_t)i + 1, "state", s->state, "node", answer_text(s->node),
-			      "collected", (json_int_t)s->collected, "waiting",
-			      (json_int_t)s->waiting, "until", (json_int_t)s->until, "cpu_seconds",
-			      s->cpu_seconds, "inputs", (json_int_t)s->inputs, "edges",
-			      (json_int_t)s->edges, "crashes", (json_int_t)s->crashes));
+		    shards, json_pack("{s:I, s:s, s:o, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}",
+				      "shard", (json_int_t)i + 1, "state", s->state, "node",
+				      answer_text(s->node), "collected", (json_int_t)s->collected,
+				      "waiting", (json_int_t)s->waiting, "until",
+				      (json_int_t)s->until, "cpu_seconds", s->cpu_seconds, "inputs",
+				      (json_int_t)s->inputs, "edges", (json_int_t)s->edges,
+				      "crashes", (json_int_t)s->crashes, "died", died_json(s)));
 	}
 	return json_pack("{s:I, s:s, s:I, s:I, s:s, s:I, s:o}", "round", (json_int_t)w->r.round,
 			 "plan", w->r.plan, "array", (json_int_t)w->r.array, "collect",

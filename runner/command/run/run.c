@@ -444,7 +444,7 @@ static int run_and_notify(struct run_args *a, struct run_opts *o, bool *ret_keep
 		r = EXIT_INTERNAL;
 	books_close(o->books);
 	a->ended = !interrupted && !*ret_keep;
-	if (run_shard_end(&a->shard, a->ended) != EXIT_DONE)
+	if (run_shard_end(&a->shard) != EXIT_DONE)
 		r = EXIT_INTERNAL;
 	return note_done(a, interrupted || *ret_keep, r);
 }

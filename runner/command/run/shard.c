@@ -238,7 +238,7 @@ void run_shard_second(struct run_shard *s)
 		on_given(s, SLICE(""), e.msg);
 }
 
-int run_shard_end(struct run_shard *s, bool ended)
+int run_shard_end(struct run_shard *s)
 {
 	char n[2][UNITS_OF_MAX];
 	struct given got;
@@ -248,7 +248,7 @@ int run_shard_end(struct run_shard *s, bool ended)
 		return EXIT_DONE;
 	if (s->task)
 		task_finish(s->task, clock_mono_us() + WAIT_US);
-	if (give(s, ended, &got, &e) < 0)
+	if (give(s, true, &got, &e) < 0)
 		return fail(EXIT_INTERNAL, "the shard's last delta could not be made: %s", e.msg);
 	printf("last delta of shard %u: %s, %s; in %s%s\n", s->number,
 	       units_of(got.inputs, "input", "inputs", n[0]),

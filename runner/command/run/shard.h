@@ -34,8 +34,8 @@ int run_shard_select(struct run_shard *s);
 int run_shard_begin(struct run_shard *s);
 /* Makes a delta if it is time for one. Call it once a second. */
 void run_shard_second(struct run_shard *s);
-/* Makes the last delta. ended: the run ended by itself. */
-int run_shard_end(struct run_shard *s, bool ended);
+/* Makes the last delta: the run is over. */
+int run_shard_end(struct run_shard *s);
 void run_shard_done(struct run_shard *s);
 
 #endif

@@ -2,6 +2,7 @@
 /* Prometheus's text format, version 0.0.4. */
 #include "base/cleanup.h"
 #include "runner/coverage/shelf.h"
+#include "runner/fleet/past.h"
 #include "runner/serve/model/model.h"
 
 #include <string.h>
@@ -395,6 +396,29 @@ static void service(struct serve_site *s, struct buf *out)
 	      (double)s->limits.disk_reserve);
 }
 
+/* The newest round of shards; nothing if there was none. */
+static void round_of_shards(struct serve_site *s, struct buf *out)
+{
+	struct fleet_round r;
+	struct err ignored;
+
+	if (fleet_past_newest(s->state, &r, &ignored) < 0 || r.round == 0)
+		return;
+	gauge(out, "fuzzcell_round", "The number of the newest round of shards.", (double)r.round);
+	gauge(out, "fuzzcell_round_shards", "Its shards.", r.shards);
+	gauge(out, "fuzzcell_round_shards_ended", "Its shards that gave their last delta.",
+	      r.ended);
+	gauge(out, "fuzzcell_round_nodes", "Machines that gave deltas of it.", r.nodes);
+	gauge(out, "fuzzcell_round_due_time_seconds", "When its last shard should have ended.",
+	      (double)r.due);
+	gauge(out, "fuzzcell_round_delta_time_seconds", "When its newest delta was made.",
+	      (double)r.until);
+	gauge(out, "fuzzcell_round_cpu_seconds", "CPU time of its cells.", r.cpu_seconds);
+	gauge(out, "fuzzcell_round_edges", "Edges that its shards gained, each by itself.",
+	      (double)r.edges);
+	gauge(out, "fuzzcell_round_inputs", "Inputs in its deltas.", (double)r.inputs);
+}
+
 static int everything(struct serve_site *site, struct buf *out, struct err *e)
 {
 	_autobase_ struct model_base b = {0};
@@ -416,6 +440,7 @@ static int everything(struct serve_site *site, struct buf *out, struct err *e)
 	model_metrics_crashes(&b, out);
 	service_health(&b, out);
 	service(site, out);
+	round_of_shards(site, out);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model of the overview. */
 #include "runner/coverage/shelf.h"
+#include "runner/fleet/past.h"
 #include "runner/serve/model/model.h"
 
 #include "base/cleanup.h"
@@ -32,6 +33,29 @@ json_t *outbox_part(struct serve_site *s)
 	make_number(m, "pending", outbox_count(o));
 	make_time(m, "oldest", oldest);
 	return take_ptr(&m);
+}
+
+/* The newest round of shards; null: there was none. */
+static json_t *round_part(struct serve_site *s)
+{
+	struct fleet_round r;
+	struct err ignored;
+	json_t *m;
+
+	if (fleet_past_newest(s->state, &r, &ignored) < 0 || r.round == 0)
+		return json_null();
+	m = json_object();
+	make_number(m, "round", r.round);
+	make_number(m, "shards", r.shards);
+	make_number(m, "ended", r.ended);
+	make_number(m, "nodes", r.nodes);
+	make_number(m, "edges", r.edges);
+	make_number(m, "inputs", r.inputs);
+	make_number(m, "crashes", r.crashes);
+	make_set(m, "cpu_seconds", json_real(r.cpu_seconds));
+	make_time(m, "due", r.due);
+	make_time(m, "newest_delta", r.until);
+	return m;
 }
 
 enum { FINDINGS_SHOWN = 20 };
@@ -165,6 +189,7 @@ int model_overview(struct serve_site *s, const char *name, json_t **ret, struct 
 	if (r < 0)
 		return r;
 	make_set(m, "outbox", outbox_part(s));
+	make_set(m, "round", round_part(s));
 	*ret = take_ptr(&m);
 	return 0;
 }

@@ -125,6 +125,23 @@ static void outbox_tile(struct page *p, const json_t *outbox)
 		  oldest ? below : "nothing waits");
 }
 
+/* Only with several machines. */
+static void round_tile(struct page *p, const json_t *round)
+{
+	char title[40], value[2 * UNIT_TEXT], below[80], text[3][UNIT_TEXT];
+
+	if (!round)
+		return;
+	snprintf(title, sizeof(title), "Shards of round %s",
+		 unit_text(UNIT_EXACT, field_or_0(round, "round"), text[0]));
+	snprintf(value, sizeof(value), "%s/%s",
+		 unit_text(UNIT_EXACT, field_or_0(round, "ended"), text[0]),
+		 unit_text(UNIT_EXACT, field_or_0(round, "shards"), text[1]));
+	snprintf(below, sizeof(below), "have ended, on %s machines",
+		 unit_text(UNIT_EXACT, field_or_0(round, "nodes"), text[2]));
+	page_tile(p, title, value, below);
+}
+
 static void page_overview_tiles(struct page *p, const json_t *m)
 {
 	const json_t *live = field_object(m, "live");
@@ -146,6 +163,7 @@ static void page_overview_tiles(struct page *p, const json_t *m)
 	crash_tile(p, field_object(m, "crash_counts"));
 	page_tile_of(p, "Runs", m, "runs_total", UNIT_EXACT, "in the history");
 	outbox_tile(p, field_object(m, "outbox"));
+	round_tile(p, field_object(m, "round"));
 	page_tiles_end(p);
 }
 

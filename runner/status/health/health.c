@@ -38,6 +38,7 @@
 #define AT_DISK_NEAR	   2   /* multiple of the reserve */
 #define AT_OUTBOX_S	   86400
 #define AT_CHECKS_S	   86400
+#define AT_SHARD_LATE_S	   3600
 #define AT_FETCHES_FAILED  3
 #define AT_FETCH_FAILED_S  3600
 
@@ -149,6 +150,8 @@ static const struct {
     [HEALTH_DISK_LOW] = {"disk-low", "make room, or lower run.disk_reserve"},
     [HEALTH_RUN_LOST] = {"run-lost", "look in the journal for what killed fuzzcell; the next start "
 				     "saves what it left"},
+    [HEALTH_SHARD_LOST] = {"shard-lost", "look in the batch engine's log of the shard; what it "
+					 "delivered before is not lost (docs/fleet.md)"},
     [HEALTH_TRIGGER_FAILING] = {"trigger-failing", "fuzzcell trigger --dry-run says what it would "
 						   "do, and trigger.log what it did"},
     [HEALTH_DAMAGED] = {"damaged", "inspect the file, repair or remove it; if it happens "
@@ -766,6 +769,19 @@ static void judge_run(const struct health_service *s, struct health *h)
 			   s->lost_left ? "; what it left is not saved yet" : "");
 }
 
+static void judge_fleet(const struct health_service *s, struct health *h)
+{
+	char late[UNITS_MAX];
+
+	if (s->fleet.ended < s->fleet.shards && s->now > s->fleet.due + AT_SHARD_LATE_S)
+		health_add(
+		    h, HEALTH_SHARD_LOST, HEALTH_WARNING,
+		    "%u of %u shards of round %llu never came back; the round was due to end "
+		    "%s ago",
+		    s->fleet.shards - s->fleet.ended, s->fleet.shards,
+		    (unsigned long long)s->fleet.round, health_age(s->now, s->fleet.due, late));
+}
+
 static void judge_trigger(const struct health_service *s, struct health *h)
 {
 	char old[UNITS_MAX], why[HEALTH_TEXT_MAX], n[UNITS_OF_MAX];
@@ -809,6 +825,7 @@ void health_judge_service(const struct health_service *s, struct health *ret)
 	judge_outbox(s, ret);
 	judge_disk(s, ret);
 	judge_run(s, ret);
+	judge_fleet(s, ret);
 	judge_trigger(s, ret);
 	judge_files(s, ret);
 	health_sort(ret);

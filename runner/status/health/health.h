@@ -66,6 +66,7 @@ enum health_code {
 	HEALTH_OUTBOX_STUCK,
 	HEALTH_DISK_LOW,
 	HEALTH_RUN_LOST,
+	HEALTH_SHARD_LOST,
 	HEALTH_TRIGGER_FAILING,
 	HEALTH_DAMAGED,
 	HEALTH_NAME_UNKNOWN,
@@ -124,6 +125,10 @@ struct health_service {
 	} disk;
 	const char *lost_run; /* the last run, if it did not complete; else NULL */
 	bool lost_left;	      /* its results are not saved yet */
+	struct {
+		uint64_t round, due; /* 0: there was no round; when its last shard was due */
+		unsigned shards, ended;
+	} fleet;
 	struct {
 		uint64_t fetch_failures, fetch_since, run_failures;
 		const char *why; /* or NULL */

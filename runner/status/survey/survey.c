@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sys.h"
+#include "runner/fleet/past.h"
 #include "runner/publish/outbox/outbox.h"
 #include "runner/state/fuzzed.h"
 #include "runner/state/history.h"
@@ -264,6 +265,19 @@ static void count_damaged(const struct state *s, const char *path, const char *w
 			note_damaged(ret, where, ent->d_name);
 }
 
+static void read_fleet(const struct state *s, struct survey *ret)
+{
+	struct fleet_round r;
+	struct err ignored;
+
+	if (fleet_past_newest(s, &r, &ignored) < 0)
+		return;
+	ret->service.fleet.round = r.round;
+	ret->service.fleet.due = r.due;
+	ret->service.fleet.shards = r.shards;
+	ret->service.fleet.ended = r.ended;
+}
+
 void survey_service(const struct state *s, const struct survey_opts *o, struct survey *ret)
 {
 	ret->service = (struct health_service){.now = o->now};
@@ -271,6 +285,7 @@ void survey_service(const struct state *s, const struct survey_opts *o, struct s
 	read_disk(s, o, ret);
 	if (survey_lost_run(s, ret->lost, &ret->service.lost_left))
 		ret->service.lost_run = ret->lost;
+	read_fleet(s, ret);
 	read_trigger(s, o, ret);
 	read_ledger(s, o, ret);
 	read_runs(s, ret);

@@ -69,6 +69,21 @@ static void a_disk_is_low(void **state)
 	nothing(&s);
 }
 
+static void shards_that_never_came_back(void **state)
+{
+	struct health_service s = {
+	    .now = NOW, .fleet = {.round = 7, .due = NOW - 3600, .shards = 8, .ended = 6}};
+
+	(void)state;
+	nothing(&s);
+	s.fleet.due--;
+	assert_string_equal(only(&s, HEALTH_SHARD_LOST)->reason,
+			    "2 of 8 shards of round 7 never came back; the round was due to end "
+			    "1h00m ago");
+	s.fleet.ended = 8;
+	nothing(&s);
+}
+
 static void runs_and_triggers(void **state)
 {
 	struct health_service s = {.now = NOW, .lost_run = "20261122-190000"};
@@ -117,6 +132,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_facts_give_no_finding),
     cmocka_unit_test(an_outbox_is_stuck),
     cmocka_unit_test(a_disk_is_low),
+    cmocka_unit_test(shards_that_never_came_back),
     cmocka_unit_test(runs_and_triggers),
     cmocka_unit_test(files_and_names),
 };

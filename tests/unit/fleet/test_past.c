@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "runner/fleet/past.h"
+#include "tests/unit/scratch_dir.h"
+
+static struct state *s;
+
+static void opened(void)
+{
+	struct err e;
+
+	assert_int_equal(state_open(dir.path, STATE_LOCK, &s, &e), 0);
+}
+
+static void lines(const char *text)
+{
+	int stats = openat(dir.fd, "stats", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	scratch_write(stats, FLEET_HISTORY, text);
+	close(stats);
+}
+
+static void nothing_is_no_round(void **state)
+{
+	struct fleet_round r;
+	uint64_t next;
+	struct err e;
+
+	(void)state;
+	opened();
+	assert_int_equal(fleet_past_newest(s, &r, &e), 0);
+	assert_int_equal(r.round, 0);
+	assert_int_equal(fleet_past_round(s, &next, &e), 0);
+	assert_int_equal(next, 1);
+	state_close(s);
+}
+
+#define PLAN "\"plan\": \"0123456789abcdef\", \"round\": 4, \"shards\": 3"
+
+static void the_newest_round_counts(void **state)
+{
+	struct fleet_round r;
+	uint64_t next;
+	struct err e;
+
+	(void)state;
+	opened();
+	lines(
+	    "{\"plan\": \"aaaaaaaaaaaaaaaa\", \"round\": 3, \"shards\": 9, \"shard\": 9, "
+	    "\"until\": 99, \"edges\": 7}\n"
+	    "{" PLAN ", \"shard\": 1, \"node\": \"n1\", \"until\": 10, \"due\": 50, \"edges\": 5, "
+	    "\"inputs\": 2, \"cpu_seconds\": 1.5, \"last\": false}\n"
+	    "not JSON\n"
+	    "{" PLAN ", \"shard\": 2, \"node\": \"n1\", \"until\": 20, \"due\": 60, \"edges\": 1, "
+	    "\"last\": true}\n"
+	    "{" PLAN ", \"shard\": 1, \"node\": \"n2\", \"until\": 15, \"due\": 55, \"last\": "
+	    "true}\n"
+	    "{" PLAN ", \"shard\": 77, \"until\": 1}\n");
+	assert_int_equal(fleet_past_newest(s, &r, &e), 0);
+	assert_int_equal(r.round, 4);
+	assert_int_equal(r.shards, 3);
+	assert_int_equal(r.gave, 2);
+	assert_int_equal(r.ended, 2);
+	assert_int_equal(r.nodes, 2);
+	assert_int_equal(r.due, 60);
+	assert_int_equal(r.until, 20);
+	assert_int_equal(r.edges, 6);
+	assert_int_equal(r.inputs, 2);
+	assert_true(r.cpu_seconds > 1.4 && r.cpu_seconds < 1.6);
+	assert_int_equal(fleet_past_round(s, &next, &e), 0);
+	assert_int_equal(next, 5);
+	state_close(s);
+}
+
+/* Nothing in the file can make it read or write elsewhere. */
+static void wrong_numbers_are_ignored(void **state)
+{
+	struct fleet_round r;
+	struct err e;
+
+	(void)state;
+	opened();
+	lines("{\"round\": 1, \"shards\": 1000000000, \"shard\": 5}\n"
+	      "{\"round\": 2, \"shards\": -1, \"shard\": 5}\n[]\n{}\n");
+	assert_int_equal(fleet_past_newest(s, &r, &e), 0);
+	assert_int_equal(r.round, 0);
+	state_close(s);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
+static const struct CMUnitTest tests[] = {
+    WITH(nothing_is_no_round),
+    WITH(the_newest_round_counts),
+    WITH(wrong_numbers_are_ignored),
+};
+
+UNIT_MAIN(tests)
