@@ -113,11 +113,22 @@ stop() {
 	done
 }
 
-# The node's slurmd, and everything in its jobs.
+# The node's slurmd, and everything in its jobs.  The parents of the jobs come first: they would
+# report that a job failed, which a dead node does not.
 processes_of() { # NODE
 	local p text
 
 	cat "$dir/$1.pid" 2>/dev/null
+	for p in $(jobs_of "$1"); do
+		text=$(ps -o ppid= -p "$p") || continue
+		[[ $(ps -o comm= -p "$text") != slurmstepd* ]] || echo "$text"
+	done
+	jobs_of "$1"
+}
+
+jobs_of() { # NODE
+	local p text
+
 	for p in /proc/[0-9]*; do
 		text=$({ tr '\0' '\n' <"$p/environ"; } 2>/dev/null) || continue
 		if grep -qx "SLURMD_NODENAME=$1" <<<"$text" && grep -qx "SLURM_CONF=$SLURM_CONF" <<<"$text"; then
