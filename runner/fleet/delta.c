@@ -169,7 +169,7 @@ static bool facts_ok(const json_t *head)
 	       number_ok(head, "shard", 1, json_get_u64(head, "shards")) &&
 	       number_ok(head, "until", 1, UINT32_MAX) && number_ok(head, "due", 1, UINT32_MAX) &&
 	       json_is_boolean(json_object_get(head, "last")) &&
-	       fs_name_ok(slice_of(json_get_text(head, "node")));
+	       names_target_ok(slice_of(json_get_text(head, "node")));
 }
 
 static int check_inputs(json_t *all, size_t *io_n, struct err *e)

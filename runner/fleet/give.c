@@ -637,10 +637,10 @@ static const char *name_node(struct utsname *u)
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		const char *name = getenv(variables[i]);
 
-		if (name && fs_name_ok(slice_of(name)))
+		if (name && names_target_ok(slice_of(name)))
 			return name;
 	}
-	return uname(u) == 0 && fs_name_ok(slice_of(u->nodename)) ? u->nodename : "node";
+	return uname(u) == 0 && names_target_ok(slice_of(u->nodename)) ? u->nodename : "node";
 }
 
 static void fill_facts(struct making *m)
