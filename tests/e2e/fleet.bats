@@ -277,6 +277,19 @@ gave() { # NUMBER
 	[ "$(jq -s 'length' "$STATE/stats/run_history.jsonl")" -eq 2 ]
 }
 
+@test "the options in deploy/ are those of the commands" {
+	local deploy=$BATS_TEST_DIRNAME/../../deploy word
+
+	for c in run plan collect; do
+		"$FUZZCELL" help "$c"
+	done >"$WORK/help"
+	for word in $(grep -ohE -- '--[a-z][a-z-]+' "$deploy"/kubernetes/*.yaml; grep -hE 'fuzzcell (run|plan|collect)' -A1 \
+		"$deploy"/github/*.yml | grep -oE -- '--[a-z][a-z-]+'); do
+		grep -qE -- "$word( |$)" "$WORK/help" || [[ $word == --preserve-env ]] || [[ $word == --create ]] ||
+			[[ $word == --gzip ]] || [[ $word == --file ]]
+	done
+}
+
 @test "a shard refuses what is not its own, and is not green when a target is missing" {
 	cd "$WORK"
 	cp "$ROUND/plan.json" .

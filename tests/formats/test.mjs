@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: test.mjs DRIVE DIR    DRIVE writes a result in all formats; DIR is for files
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -150,6 +150,52 @@ if (existsSync(join(root, 'action.yml'))) {
   check('gitlab-ci.yml is valid', validGitlab(gitlab), JSON.stringify(validGitlab.errors));
   gitlab['fuzz change'].artifacts.when = 'sometimes';
   check('a mistake in gitlab-ci.yml is noticed', !validGitlab(gitlab));
+}
+
+// The files for batch engines: Kubernetes' published schemas, as types (which know every key) and as
+// validators (which know every value).
+const resources = { Job: 'batch/v1', CronJob: 'batch/v1', PersistentVolumeClaim: 'v1' };
+const ofKind = async (kind) => (await import(
+  join(packages, `node_modules/kubernetes-models/${resources[kind]}/${kind}.js`)))[kind];
+
+function hasTypes(resource) {
+  const { kind } = resource;
+  writeFileSync(join(packages, 'resource.ts'), `import type { I${kind} } from 'kubernetes-models/${resources[kind]}/${kind}';
+export const resource: I${kind} = ${JSON.stringify(resource)};\n`);
+  const r = spawnSync('node', ['node_modules/typescript/bin/tsc', '--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext',
+    '--moduleResolution', 'nodenext', '--target', 'es2022', 'resource.ts'], { cwd: packages, encoding: 'utf8' });
+  return r.status === 0 ? '' : r.stdout || String(r.error);
+}
+
+async function valueErrors(resource) {
+  try {
+    new (await ofKind(resource.kind))(resource).validate();
+    return '';
+  } catch (e) {
+    return e.message;
+  }
+}
+
+const deploy = join(root, 'deploy');
+if (existsSync(deploy)) {
+  const compose = yaml(join(root, 'compose.yaml')).services.fuzzcell;
+  for (const file of readdirSync(join(deploy, 'kubernetes'))) {
+    const resource = yaml(join(deploy, 'kubernetes', file));
+    check(`${file} has the keys and types of Kubernetes`, hasTypes(resource) === '', hasTypes(resource));
+    const errors = await valueErrors(resource);
+    check(`${file} has values of Kubernetes`, errors === '', errors);
+    const pod = (resource.spec.jobTemplate?.spec ?? resource.spec).template?.spec;
+    for (const c of [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])]) {
+      const { capabilities, allowPrivilegeEscalation, readOnlyRootFilesystem } = c.securityContext;
+      check(`${file}: ${c.name} has the rights of compose.yaml`, allowPrivilegeEscalation === false &&
+        readOnlyRootFilesystem === compose.read_only && String(capabilities.drop) === String(compose.cap_drop) &&
+        String([...capabilities.add].sort()) === String([...compose.cap_add].sort()));
+    }
+    resource.spec.completionMod = 'Indexed';
+    check(`a mistake in ${file} is noticed`, hasTypes(resource) !== '');
+  }
+  for (const file of readdirSync(join(deploy, 'github')))
+    check(`${file} is valid`, validWorkflow(yaml(join(deploy, 'github', file))), JSON.stringify(validWorkflow.errors));
 }
 
 console.log(`1..${count}`);

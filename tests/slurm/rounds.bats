@@ -83,21 +83,25 @@ edges() { # STATE: "target edges", measured
 		jq -r '.targets[] | "\(.target) \(.edges)"' | sort
 }
 
-# The shards that run on this node end with it, and with its disk.
+# The shards that run on this node end with it, and with its disk.  DEAD: their numbers.
 node_dies() { # NODE
 	local task
-	local -a tasks
 
-	mapfile -t tasks < <(tasks_of "$1")
-	[ "${#tasks[@]}" -gt 0 ]
+	mapfile -t DEAD < <(tasks_of "$1")
+	[ "${#DEAD[@]}" -gt 0 ]
 	"$CLUSTER" kill "$WORK/cluster" "$1"
-	for task in "${tasks[@]}"; do
+	for task in "${DEAD[@]}"; do
 		rm -rf "$WORK"/tmp/fuzzcell-*-"$task"
 	done
 }
 
-requeued() { # NODE
-	[ -z "$(tasks_of "$1")" ]
+# Slurm has noticed, and put them into its queue again.
+requeued() { # ARRAY
+	local task
+
+	for task in "${DEAD[@]}"; do
+		[ "$(squeue -h -r -j "$1_$task" -o %T)" = PENDING ] || return 1
+	done
 }
 
 @test "three rounds lose nothing but the last minutes of a node that died" {
@@ -119,8 +123,11 @@ requeued() { # NODE
 	array=$(status | jq '.rounds[0].array')
 	scancel "${array}_$(tasks_of n4 | head -n 1)"
 	node_dies n2
-	wait_until 120 requeued n2
+	wait_until 180 requeued "$array"
 	"$CLUSTER" node "$WORK/cluster" n2
+	for task in "${DEAD[@]}"; do
+		scontrol update JobId="${array}_$task" StartTime=now # else two minutes later
+	done
 	wait_until 900 over 3
 	kill "$KEEPER"
 	KEEPER=

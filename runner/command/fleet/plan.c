@@ -6,8 +6,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file_id.h"
+#include "base/fs.h"
 #include "base/memory.h"
 #include "base/scan.h"
+#include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
@@ -16,8 +18,11 @@
 #include "runner/run/dispatch/dispatch.h"
 #include "runner/state/progress.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A target with less time would hardly get beyond its seeds. */
 #define LEAST_S 30.0
@@ -25,6 +30,7 @@
 struct plan_args {
 	struct session session;
 	struct plan_wish wish;
+	const char *output;
 	bool json;
 };
 
@@ -36,7 +42,8 @@ static const struct option_spec specs[] = {
      OPTION_TIME, offsetof(struct plan_args, wish.time_us)},
     {"workers", "N", "cells at once in each shard (default: run.workers, else one per CPU here)",
      AT(wish.workers)},
-    {"json", NULL, "print the plan that shards read", AT(json)},
+    {"o,output", "FILE", "write the plan that shards read", AT(output)},
+    {"json", NULL, "print it", AT(json)},
 };
 
 /* --- what is known of a target ---------------------------------------------------- */
@@ -170,10 +177,28 @@ void plan_print(const struct fleet_plan *p, size_t n)
 static void plan_print_how(const struct fleet_plan *p)
 {
 	printf("A shard runs: fuzzcell run --shard i/%u --plan FILE --base STATE, with FILE from "
-	       "--json.\n"
+	       "--output.\n"
 	       "Without --shard it asks FUZZCELL_SHARD=i/%u, SLURM_ARRAY_TASK_ID (--array=1-%u), "
 	       "JOB_COMPLETION_INDEX (from 0).\n",
 	       p->shards, p->shards, p->shards);
+}
+
+/* The file appears complete: shards may begin at any time. */
+static int plan_write(const char *path, const json_t *j)
+{
+	const char *slash = strrchr(path, '/');
+	_autofree_ char *parent =
+	    slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+	_autoclose_ int dir = sys_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0);
+	_autofree_ char *text = NULL;
+	struct err e;
+
+	if (dir < 0)
+		return fail(EXIT_USAGE, "plan: --output %s: %s", path, strerror(errno));
+	if (json_print(j, 1, &text, &e) < 0 ||
+	    fs_replace(dir, slash ? slash + 1 : path, slice_of(text), &e) < 0)
+		return fail(EXIT_MACHINE, "plan: --output: %s", e.msg);
+	return EXIT_DONE;
 }
 
 int plan_targets(struct session *s)
@@ -208,6 +233,7 @@ int command_plan(int argc, char **argv)
 		plan_print(&p, a.session.plan.n);
 		plan_print_how(&p);
 		j = fleet_plan_json(&p);
+		r = a.output ? plan_write(a.output, j) : EXIT_DONE;
 	}
 	if (r == EXIT_DONE && a.session.common.targets.partial)
 		r = EXIT_NOT_FUZZED;
