@@ -385,10 +385,13 @@ int slurm_status(int argc, char **argv)
 
 struct cancel_args {
 	struct session session;
+	bool json;
+	json_t *rounds; /* those that were cancelled */
 };
 
 static const struct option_spec cancel_specs[] = {
     STATE_OPTIONS(struct cancel_args, session.common),
+    {"json", NULL, "print JSON", OPTION_AT(struct cancel_args, json)},
 };
 
 static int cancel_array(const struct slurm_round *r, struct err *e)
@@ -401,12 +404,12 @@ static int cancel_array(const struct slurm_round *r, struct err *e)
 }
 
 /* The job that collects still runs: what was delivered is not lost. */
-static int cancel_rounds(const struct state *s, const uint64_t *rounds, size_t n)
+static int cancel_rounds(const struct cancel_args *a, const uint64_t *rounds, size_t n)
 {
+	const struct state *s = a->session.state;
 	_autobuf_ struct buf queue = BUF_INIT(OUTPUT_MAX);
 	_autojson_ json_t *lines = json_array();
 	_autoclose_ int dir = -1;
-	unsigned cancelled = 0;
 	struct err e;
 
 	if (fs_open_dir(s->dirfd, "slurm", &dir, &e) < 0 ||
@@ -421,9 +424,9 @@ static int cancel_rounds(const struct state *s, const uint64_t *rounds, size_t n
 			return fail(EXIT_MACHINE, "slurm cancel: %s", e.msg);
 		printf("round %llu is cancelled; job %llu collects what was delivered\n",
 		       (unsigned long long)w.r.round, (unsigned long long)w.r.collect);
-		cancelled++;
+		(void)json_array_append_new(a->rounds, json_integer((json_int_t)w.r.round));
 	}
-	if (cancelled == 0)
+	if (json_array_size(a->rounds) == 0)
 		printf("no round is in Slurm's queue; no further one is submitted\n");
 	return EXIT_DONE;
 }
@@ -434,14 +437,17 @@ int slurm_cancel(int argc, char **argv)
 	int at = options_parse(argc, argv, "slurm cancel [OPTION]...", cancel_specs,
 			       sizeof(cancel_specs) / sizeof(cancel_specs[0]), NULL, &a);
 	_autofree_ uint64_t *rounds = NULL;
+	json_t *j = NULL;
 	size_t n = 0;
 	struct err e;
-	int r;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "slurm cancel: unexpected '%s'", argv[at]);
+	begun = answer_begin(a.json);
+	a.rounds = json_array();
 	r = session_load(&a.session);
 	if (r == EXIT_DONE)
 		r = session_read(&a.session);
@@ -450,7 +456,10 @@ int slurm_cancel(int argc, char **argv)
 	if (r == EXIT_DONE && n == 0)
 		r = fail(EXIT_USAGE, "slurm cancel: no round was submitted");
 	if (r == EXIT_DONE)
-		r = cancel_rounds(a.session.state, rounds, n);
+		r = cancel_rounds(&a, rounds, n);
+	if (r == EXIT_DONE)
+		j = json_pack("{s:O}", "cancelled", a.rounds);
+	json_decref(a.rounds);
 	session_close(&a.session);
-	return r;
+	return answer_end(begun, j, r);
 }
