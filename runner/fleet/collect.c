@@ -319,7 +319,7 @@ static json_t *fleet_line(const struct collecting *k)
 	static const char *const keys[] = {"id",     "source", "seq",	"plan", "round", "shard",
 					   "shards", "node",   "until", "due",	"last"};
 	json_t *line = json_pack("{s:i}", "v", 1), *slices;
-	uint64_t us = 0, edges = 0;
+	uint64_t us = 0, edges = 0, inputs = k->one->inputs + k->one->known;
 	const char *target;
 	json_t *list;
 
@@ -334,8 +334,7 @@ static json_t *fleet_line(const struct collecting *k)
 	}
 	(void)json_object_set_new(line, "cpu_seconds", json_real((double)us / 1e6));
 	(void)json_object_set_new(line, "edges", json_integer((json_int_t)edges));
-	(void)json_object_set_new(line, "inputs",
-				  json_integer((json_int_t)(k->one->inputs + k->one->known)));
+	(void)json_object_set_new(line, "inputs", json_integer((json_int_t)inputs));
 	(void)json_object_set_new(line, "crashes", json_integer((json_int_t)k->seen));
 	(void)json_object_set_new(line, "sightings", json_integer((json_int_t)k->one->sightings));
 	return line;

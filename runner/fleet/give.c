@@ -359,7 +359,7 @@ static int add_file(struct making *m, int dirfd, const char *at, const char *pat
 {
 	_autofree_ char *text = NULL;
 	char sha1[DIGEST_SHA1_HEX];
-	size_t n;
+	size_t n = 0;
 	int r = fs_read(dirfd, at, VAULT_BYTES_MAX, &text, &n, e);
 
 	if (r < 0)
@@ -455,7 +455,7 @@ static int add_crashes(struct making *m, struct err *e)
 	CLEANUP(ledger_free_p) struct ledger *now = NULL, *then = NULL, *news = NULL;
 	_autofree_ char *text = NULL, *all = NULL;
 	char sha1[DIGEST_SHA1_HEX];
-	size_t n;
+	size_t n = 0;
 	int r = ledger_load(m->state, &now, e);
 
 	if (r == 0)
@@ -508,7 +508,7 @@ static int add_progress(struct making *m, const char *file, struct err *e)
 	struct progress *now = xcalloc(2, sizeof(*now)), *then = now + 1;
 	char warning[200];
 	json_t *slices;
-	size_t n;
+	size_t n = 0;
 	int r;
 
 	progress_load(m->state, target, now, warning);
@@ -540,7 +540,7 @@ static int add_history(struct making *m, const char *name, struct err *e)
 	_autofree_ char *path = xasprintf("stats/%s", name), *text = NULL;
 	_autojson_ json_t *lines = json_array();
 	struct err ignored;
-	size_t n;
+	size_t n = 0;
 	int r = fs_read(m->state, path, INPUTS_FILE_MAX, &text, &n, e);
 
 	if (r < 0)

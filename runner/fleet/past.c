@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "runner/state/history.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +38,19 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Bits of what a shard gave. */
-enum { GAVE = 1, ENDED = 2 };
+struct seen {
+	bool gave, ended;
+};
 
-static void add_line(const json_t *j, struct fleet_round *io, char *seen, json_t *nodes)
+static void add_line(const json_t *j, struct fleet_round *io, struct seen *seen, json_t *nodes)
 {
 	uint64_t shard = json_get_u64(j, "shard");
 
 	if (json_get_u64(j, "round") != io->round ||
 	    strcmp(json_get_text(j, "plan"), io->plan) != 0 || shard < 1 || shard > io->shards)
 		return;
-	seen[shard - 1] |= GAVE | (json_is_true(json_object_get(j, "last")) ? ENDED : 0);
+	seen[shard - 1].gave = true;
+	seen[shard - 1].ended |= json_is_true(json_object_get(j, "last"));
 	io->due = later(io->due, json_get_u64(j, "due"));
 	io->until = later(io->until, json_get_u64(j, "until"));
 	io->inputs += json_get_u64(j, "inputs");
@@ -60,7 +63,7 @@ static void add_line(const json_t *j, struct fleet_round *io, char *seen, json_t
 int fleet_past_newest(const struct state *s, struct fleet_round *ret, struct err *e)
 {
 	_autojson_ json_t *lines = NULL, *nodes = json_object();
-	_autofree_ char *seen = NULL;
+	_autofree_ struct seen *seen = NULL;
 	const json_t *newest;
 	uint64_t damaged;
 	int r = history_last(s, FLEET_HISTORY, LINES, &lines, &damaged, e);
@@ -72,12 +75,12 @@ int fleet_past_newest(const struct state *s, struct fleet_round *ret, struct err
 	ret->round = json_get_u64(newest, "round");
 	ret->shards = (unsigned)json_get_u64(newest, "shards");
 	snprintf(ret->plan, sizeof(ret->plan), "%s", json_get_text(newest, "plan"));
-	seen = xcalloc(ret->shards, 1);
+	seen = xcalloc(ret->shards, sizeof(*seen));
 	for (size_t i = 0; i < json_array_size(lines); i++)
 		add_line(json_array_get(lines, i), ret, seen, nodes);
 	for (unsigned i = 0; i < ret->shards; i++) {
-		ret->gave += (seen[i] & GAVE) != 0;
-		ret->ended += (seen[i] & ENDED) != 0;
+		ret->gave += seen[i].gave;
+		ret->ended += seen[i].ended;
 	}
 	ret->nodes = (unsigned)json_object_size(nodes);
 	return 0;

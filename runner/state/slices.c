@@ -262,7 +262,7 @@ static int by_time(const void *x, const void *y)
 static json_t *sorted(const json_t *slices)
 {
 	size_t n = json_array_size(slices);
-	json_t **v = xcalloc(n + 1, sizeof(*v));
+	json_t **v = xcalloc(n + 1, sizeof(json_t *));
 	json_t *ret = json_array();
 
 	for (size_t i = 0; i < n; i++)

@@ -120,8 +120,8 @@ processes_of() { # NODE
 
 	cat "$dir/$1.pid" 2>/dev/null
 	for p in $(jobs_of "$1"); do
-		text=$(ps -o ppid= -p "$p") || continue
-		[[ $(ps -o comm= -p "$text") != slurmstepd* ]] || echo "$text"
+		text=$(awk '/^PPid:/ { print $2 }' "/proc/$p/status" 2>/dev/null) || continue
+		! grep -qs '^slurmstepd' "/proc/$text/comm" || echo "$text"
 	done
 	jobs_of "$1"
 }

@@ -119,31 +119,31 @@ static int plan_size(const struct session *s, const struct plan_wish *w, struct 
 	return r;
 }
 
-int plan_divide(const struct session *session, const struct plan_wish *wish, struct fleet_plan *ret)
+int plan_divide(const struct session *s, const struct plan_wish *wish, struct fleet_plan *ret)
 {
-	const struct plan *p = &session->plan;
+	const struct plan *p = &s->plan;
 	_autofree_ struct shards_target *targets = xcalloc(p->n + 1, sizeof(*targets));
 	_autofree_ uint64_t *memory = xcalloc(p->n + 1, sizeof(*memory));
 	struct shards_spec spec = {.targets = targets, .n = p->n};
 	uint64_t time_us = 0, round = wish->round ? wish->round : 1;
-	struct shards s;
+	struct shards divided;
 	struct err e;
-	int r = plan_size(session, wish, &spec, &time_us);
+	int r = plan_size(s, wish, &spec, &time_us);
 
 	if (r == EXIT_DONE && p->n > SHARDS_TARGETS_MAX)
 		r = fail(EXIT_USAGE, "%s: more than %d targets", wish->command, SHARDS_TARGETS_MAX);
-	if (r == EXIT_DONE && session->state && !wish->round &&
-	    fleet_past_round(session->state, &round, &e) < 0)
+	if (r == EXIT_DONE && s->state && !wish->round &&
+	    fleet_past_round(s->state, &round, &e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	if (r != EXIT_DONE)
 		return r;
 	for (size_t i = 0; i < p->n; i++) {
-		targets[i] = outlook(session, &p->v[i]);
+		targets[i] = outlook(s, &p->v[i]);
 		memory[i] = p->v[i].cfg.memory;
 	}
-	shards_divide(&spec, &s);
-	fleet_plan_make(&s, &spec, memory, round, time_us, ret);
-	shards_done(&s);
+	shards_divide(&spec, &divided);
+	fleet_plan_make(&divided, &spec, memory, round, time_us, ret);
+	shards_done(&divided);
 	return EXIT_DONE;
 }
 
@@ -160,13 +160,13 @@ static void plan_print_share(const struct fleet_share *s, unsigned number)
 	       units_size(s->memory, memory), s->edges);
 }
 
-void plan_print(const struct fleet_plan *p, size_t n)
+void plan_print(const struct fleet_plan *p, size_t targets)
 {
 	char time[UNITS_MAX];
 
 	printf("round %llu, plan %s: %zu targets, %u shards of %s with %u cells at once\n\n",
-	       (unsigned long long)p->round, p->id, n, p->shards, units_time(p->time_us, time),
-	       p->workers);
+	       (unsigned long long)p->round, p->id, targets, p->shards,
+	       units_time(p->time_us, time), p->workers);
 	printf("%5s  %7s  %6s  %9s  %8s  %8s\n", "shard", "targets", "shared", "CPU time", "memory",
 	       "edges");
 	for (unsigned i = 0; i < p->shards; i++)

@@ -366,13 +366,13 @@ static int submit_array(struct submit *a, struct err *e)
 {
 	_autostrv_ struct strv o = {0};
 	const struct fleet_plan *p = &a->plan;
+	unsigned long long minutes = (p->time_us + AFTER_US) / (60 * USEC_PER_SEC) + 1;
 
 	strv_pushf(&o, "--job-name=fuzzcell-r%llu", (unsigned long long)p->round);
 	strv_pushf(&o, "--array=1-%u", p->shards);
 	strv_pushf(&o, "--cpus-per-task=%u", p->workers);
 	strv_pushf(&o, "--mem=%lluM", (unsigned long long)megabytes(p));
-	strv_pushf(&o, "--time=%llu",
-		   (unsigned long long)((p->time_us + AFTER_US) / (60 * USEC_PER_SEC) + 1));
+	strv_pushf(&o, "--time=%llu", minutes);
 	strv_push(&o, "--requeue");
 	strv_push(&o, "--open-mode=append");
 	strv_push(&o, "--signal=B:TERM@90"); /* to deliver the last delta */

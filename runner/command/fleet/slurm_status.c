@@ -16,6 +16,7 @@
 #include "runner/fleet/past.h"
 #include "runner/state/history.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +140,7 @@ static void lower(char *to, size_t room, struct slice word)
 	size_t n = word.n < room - 1 ? word.n : room - 1;
 
 	for (size_t i = 0; i < n; i++)
-		to[i] = word.p[i] >= 'A' && word.p[i] <= 'Z' ? (char)(word.p[i] | 0x20) : word.p[i];
+		to[i] = (char)tolower((unsigned char)word.p[i]);
 	to[n] = '\0';
 }
 

@@ -147,6 +147,17 @@ static int not_built(const struct run_args *a)
 	return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
 }
 
+/* A shard also leaves out what is not in its share. */
+static int add_other_builds(struct run_args *a)
+{
+	struct session *s = &a->session;
+	struct err e;
+
+	if (plan_add_builds(s->common.config, 1u << ROLE_FUZZ, NULL, NULL, &s->plan, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	return run_shard_select(&a->shard);
+}
+
 /* Builds and finds the targets. Takes the lock first: two builds would overwrite each other. Opens
  * the machine first: processes that a build leaves running (Bazel's server) must not block the
  * control groups. */
@@ -156,7 +167,6 @@ static int build_and_plan(struct run_args *a)
 	bool build = builds_wanted(s) && !a->no_build && (a->build || !a->dry_run);
 	struct builds b = {0};
 	size_t n_sources;
-	struct err e;
 	int r = build ? session_machine(s) : EXIT_DONE;
 
 	if (build && r == EXIT_DONE)
@@ -168,11 +178,8 @@ static int build_and_plan(struct run_args *a)
 	if (a->broken && b.nothing == n_sources)
 		return not_built(a);
 	r = session_plan(s);
-	if (r == EXIT_DONE &&
-	    plan_add_builds(s->common.config, 1u << ROLE_FUZZ, NULL, NULL, &s->plan, &e) < 0)
-		r = fail(EXIT_USAGE, "%s", e.msg);
 	if (r == EXIT_DONE)
-		r = run_shard_select(&a->shard);
+		r = add_other_builds(a);
 	if (a->broken && (r == EXIT_USAGE || (r == EXIT_DONE && runnable(&s->plan) == 0)))
 		return not_built(a);
 	/* Also if nothing is built first. */

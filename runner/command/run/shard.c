@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* A node that dies loses what it found in this time. */
-#define INTERVAL_US (5 * 60 * USEC_PER_SEC)
+#define INTERVAL_US (300 * USEC_PER_SEC)
 #define WAIT_US	    (600 * USEC_PER_SEC)
 
 /* --- the beginning ------------------------------------------------------------------ */
@@ -111,7 +111,7 @@ static const struct fleet_piece *piece_of(const struct run_shard *s, const struc
 /* Other shards fuzz the target, too: this one gives it no more than its part. */
 static void limit_to(const struct fleet_piece *p, struct target_config *cfg)
 {
-	if (p->parts < 2)
+	if (!p || p->parts < 2)
 		return;
 	if (!cfg->plateau.cap_us || cfg->plateau.cap_us > p->us)
 		cfg->plateau.cap_us = p->us ? p->us : 1;

@@ -441,15 +441,12 @@ static int join_entry(const struct fold *f, struct record *n, const struct known
 
 /* --- folding a record ---------------------------------------------------------- */
 
-static int make_record(struct fold *f, const char *signature, struct record **ret, struct err *e)
+/* NULL: *e has the error. */
+static struct record *make_record(struct fold *f, const char *signature, struct err *e)
 {
-	int r = ledger_check_signature(signature, e);
-
-	if (r == 0)
-		r = ledger_reserve(f->l, signature, e);
-	if (r == 0)
-		*ret = ledger_record_new(signature);
-	return r;
+	if (ledger_check_signature(signature, e) < 0 || ledger_reserve(f->l, signature, e) < 0)
+		return NULL;
+	return ledger_record_new(signature);
 }
 
 /* The sightings of a merged record count in the crash, too. */
@@ -471,25 +468,18 @@ static int join_head(struct record *head, const struct known_crash *from, struct
 
 static bool has_bug_or_place(const struct record *n)
 {
-	for (size_t i = 0; n && i < n->c.n_by; i++)
+	for (size_t i = 0; i < n->c.n_by; i++)
 		if (*n->c.by[i]->bug || *n->c.by[i]->place)
 			return true;
 	return false;
 }
 
-static int join_record(struct fold *f, const struct record *from, struct err *e)
+/* All entries of `from`, in the record n and in the crash that n is merged into. */
+static int join_entries(const struct fold *f, struct record *n, struct record *head,
+			const struct record *from, struct err *e)
 {
-	CLEANUP(ledger_record_free_p) struct record *made = NULL;
-	struct record *n = ledger_exact(f->l, from->c.signature),
-		      *head = ledger_head(f->l, from->c.signature);
-	bool described = has_bug_or_place(n);
 	int r = 0;
 
-	if (!n && head)
-		n = head; /* an alias without a record */
-	if (!n)
-		r = make_record(f, from->c.signature, &made, e);
-	n = n ? n : made;
 	for (size_t i = 0; r == 0 && i < from->c.n_by; i++) {
 		const struct known_crash *c = from->c.by[i];
 
@@ -499,19 +489,39 @@ static int join_record(struct fold *f, const struct record *from, struct err *e)
 		if (r == 0)
 			ledger_add(&f->sum->sightings, c->count);
 	}
-	if (n && n->c.n_by > 0) {
+	if (n->c.n_by > 0)
 		ledger_summarize(n);
-		n->changed = f->l->dirty = true;
-	}
+	n->changed = f->l->dirty = true;
 	if (head && head != n) {
 		ledger_summarize(head);
 		head->changed = true;
 	}
-	if (r == 0 && !described && has_bug_or_place(n))
-		f->fresh[f->n_fresh++] = n;
-	if (r == 0 && made)
-		ledger_insert(f->l, take_ptr(&made));
 	return r;
+}
+
+static int join_record(struct fold *f, const struct record *from, struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *made = NULL;
+	struct record *head = ledger_head(f->l, from->c.signature);
+	struct record *n = ledger_exact(f->l, from->c.signature);
+	bool described;
+	int r;
+
+	if (!n)
+		n = head; /* an alias without a record */
+	if (!n)
+		n = made = make_record(f, from->c.signature, e);
+	if (!n)
+		return err_code(e);
+	described = has_bug_or_place(n);
+	r = join_entries(f, n, head, from, e);
+	if (r < 0)
+		return r;
+	if (!described && has_bug_or_place(n))
+		f->fresh[f->n_fresh++] = n;
+	if (made)
+		ledger_insert(f->l, take_ptr(&made));
+	return 0;
 }
 
 /* --- merging what is one crash --------------------------------------------------- */
