@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A Slurm of its own on this machine: munged, slurmctld, and four slurmd as the nodes n1 to n4, of two
-# CPUs each.  It needs root, and the packages slurmctld, slurmd, slurm-client and munge.
+# A Slurm of its own on this machine: munged, slurmctld, and four slurmd as the nodes n1 to n4, of four
+# CPUs each, whatever the machine has.  It needs root, and the packages slurmctld, slurmd,
+# slurm-client and munge.
 #
-# usage: tests/slurm/cluster.sh start DIR    then SLURM_CONF=DIR/slurm.conf
-#        tests/slurm/cluster.sh stop DIR     ends what start began
+# usage: tests/slurm/cluster.sh start DIR       then SLURM_CONF=DIR/slurm.conf
+#        tests/slurm/cluster.sh stop DIR        ends what start began
 #        tests/slurm/cluster.sh kill DIR NODE   the node dies: kill -9 of all of its processes
-#        tests/slurm/cluster.sh node DIR NODE   it comes back
 set -eu -o pipefail
 
-what=${1:?start, stop, kill or node}
+what=${1:?start, stop or kill}
 dir=$(realpath -m "${2:?a directory}")
 export SLURM_CONF=$dir/slurm.conf
 
@@ -41,7 +41,7 @@ configure() {
 
 	host=$(hostname -s)
 	base=$(free_ports)
-	mkdir -p "$dir"/{state,n1,n2,n3,n4}
+	mkdir -p "$dir/state"
 	head -c 1024 /dev/urandom >"$dir/munge.key"
 	chmod 400 "$dir/munge.key"
 	cat >"$SLURM_CONF" <<-END
@@ -62,20 +62,17 @@ configure() {
 		ProctrackType=proctrack/linuxproc
 		TaskPlugin=task/none
 		SelectType=select/cons_tres
-		SelectTypeParameters=CR_CPU_Memory
+		SelectTypeParameters=CR_CPU_Memory,CR_LLN
+		SlurmdParameters=config_overrides
 		SchedulerParameters=batch_sched_delay=0,sched_interval=2
 		SlurmdTimeout=8
 		KillWait=20
 		MinJobAge=600
 		ReturnToService=2
 		MpiDefault=none
-		NodeName=n[1-4] NodeHostname=$host NodeAddr=127.0.0.1 Port=$((base + 1))-$((base + 4)) CPUs=2 RealMemory=16000 State=UNKNOWN
+		NodeName=n[1-4] NodeHostname=$host NodeAddr=127.0.0.1 Port=$((base + 1))-$((base + 4)) CPUs=4 RealMemory=16000 State=UNKNOWN
 		PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 	END
-}
-
-node() {
-	slurmd -f "$SLURM_CONF" -N "$1"
 }
 
 idle() { # NODES
@@ -88,7 +85,8 @@ start() {
 		--log-file="$dir/munge.log" --seed-file="$dir/munge.seed"
 	slurmctld -f "$SLURM_CONF"
 	for n in n1 n2 n3 n4; do
-		node "$n"
+		mkdir "$dir/$n"
+		slurmd -f "$SLURM_CONF" -N "$n"
 	done
 	wait_until 60 idle 4
 }
@@ -145,6 +143,5 @@ kill)
 		kill -9 "$p" 2>/dev/null || true
 	done
 	;;
-node) node "$3" ;;
 *) exit 2 ;;
 esac

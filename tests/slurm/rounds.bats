@@ -124,7 +124,6 @@ requeued() { # ARRAY
 	scancel "${array}_$(tasks_of n4 | head -n 1)"
 	node_dies n2
 	wait_until 180 requeued "$array"
-	"$CLUSTER" node "$WORK/cluster" n2
 	for task in "${DEAD[@]}"; do
 		scontrol update JobId="${array}_$task" StartTime=now # else two minutes later
 	done
