@@ -204,7 +204,7 @@ excerpt() {
 plan() {
 	case $1 in
 	soon) echo deps lint build unit agree e2e publish ;;
-	rest) echo deps-all analyse-start e2e-slow vm-start slurm formats web docker reports systemd-start analyse-end vm-end systemd-end ;;
+	rest) echo deps-all analyse-start e2e-slow slurm vm-start formats web docker reports systemd-start analyse-end vm-end systemd-end ;;
 	all) plan soon && plan rest ;;
 	*) echo "$1" ;;
 	esac

@@ -110,7 +110,7 @@ requeued() { # ARRAY
 	cp -r "$STATE" "$WORK/before"
 	keep_deltas 3>&- &
 	KEEPER=$!
-	"$FUZZCELL" slurm submit --shards 8 --workers 1 --time "$((50 * TIMES))s" --delta-interval 4s \
+	"$FUZZCELL" slurm submit --shards 8 --workers 1 --time "$((60 * TIMES))s" --delta-interval 4s \
 		--rounds 3 --state-dir "$STATE" --targets "$WORK/t"
 	wait_until 120 all_gave 1
 	# A delta is cut in half, one comes twice, a shard is cancelled, a node dies.
