@@ -65,9 +65,14 @@ known() {
 	accepted
 	wait "$PID" || true
 	PID=
+	# A round of which one shard has given something.
+	printf '{"plan": "0123456789abcdef", "round": 1, "shards": 2, "shard": 1, "node": "n1", "until": 1, "due": 4000000000}\n' \
+		>"$STATE/stats/fleet.jsonl"
 	metrics
 	accepted
 	cat "$WORK/metrics"
+	grep -qx 'fuzzcell_round_shards 2' "$WORK/metrics"
+	grep -qx 'fuzzcell_round_shards_ended 0' "$WORK/metrics"
 	grep -qx 'fuzzcell_up 1' "$WORK/metrics"
 	grep -qx 'fuzzcell_run_active 0' "$WORK/metrics"
 	grep -qx 'fuzzcell_runs_total 1' "$WORK/metrics"
