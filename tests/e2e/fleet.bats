@@ -57,9 +57,10 @@ collect() { # NAME DELTA...
 	"$FUZZCELL" collect --state-dir "$state" --no-merge "$@"
 }
 
-# No difference but the lock, which has a process number.
+# No difference but the lock, which has a process number, and which of its signatures names a crash.
 same() { # NAME NAME
-	diff -rq --exclude lock "$WORK/$1" "$WORK/$2"
+	diff -rq --exclude lock --exclude known_crashes.json --exclude record.json "$WORK/$1" "$WORK/$2" &&
+		diff <(counts "$WORK/$1") <(counts "$WORK/$2")
 }
 
 # "signature target count" of each target of a crash, with the smallest of its signatures: of two
@@ -67,7 +68,7 @@ same() { # NAME NAME
 counts() { # STATE
 	jq -r 'to_entries[] | select(.value.state and (.value.merged_into // "") == "") |
 		([.key] + (.value.aliases // []) | min) as $s |
-		(.value.found_by // [.value])[] | "\($s) \(.fuzzer) \(.count)"' "$1/known_crashes.json" | sort
+		(.value.found_by // [.value])[] | "\($s) \(.fuzzer) \(.count)"' "$1/known_crashes.json" 2>/dev/null | sort
 }
 
 @test "each shard fuzzes its share, and what it has is what a collector gets" {
