@@ -10,6 +10,7 @@
 #include "base/pack.h"
 #include "base/strv.h"
 #include "base/sys.h"
+#include "runner/corpus/measure/shard.h"
 #include "runner/corpus/store.h"
 #include "runner/crash/ledger/fold.h"
 #include "runner/crash/vault.h"
@@ -144,7 +145,8 @@ static int list_dir(int state, const char *path, struct strv *io, struct err *e)
 		size_t n = strlen(ent->d_name);
 		const char *sha1 = n >= 40 ? ent->d_name + n - 40 : "";
 
-		if (triage ? delta_file_ok(file, sha1) : n == 40 && sha1 == ent->d_name)
+		/* A user may have put files with other names there. */
+		if (triage ? delta_file_ok(file, sha1) : candidates_name_ok(ent->d_name))
 			strv_push(io, file);
 	}
 	return errno ? err_sys(e, "list '%s'", path) : 0;
