@@ -503,28 +503,32 @@ static int list_files(int state, const char *path, const char *ending, struct st
 	return 0;
 }
 
+/* What is kept is what is compared: the run may write the file meanwhile. */
 static int add_progress(struct making *m, const char *file, struct err *e)
 {
 	_autofree_ char *target = xstrndup(file, strlen(file) - strlen(".json"));
-	_autofree_ char *path = xasprintf("stats/progress/%s", file), *text = NULL, *copy = NULL;
-	struct progress *now = xcalloc(2, sizeof(*now)), *then = now + 1;
+	_autofree_ char *path = xasprintf("stats/progress/%s", file), *text = NULL;
+	_autofree_ struct progress *now = xcalloc(1, sizeof(*now)),
+				   *then = xcalloc(1, sizeof(*now));
+	_autoclose_ int kept = -1;
+	_autojson_ json_t *slices = NULL;
 	char warning[200];
-	json_t *slices;
 	size_t n = 0;
-	int r;
+	int r = fs_read(m->state, path, PROGRESS_FILE_MAX, &text, &n, e);
 
-	progress_load(m->state, target, now, warning);
-	progress_load(m->then, target, then, warning);
-	slices = slices_since(then, now, m->g->now_us);
-	free(now);
-	if (json_array_size(slices) > 0)
-		(void)json_object_set(part(m, "slices"), target, slices);
-	json_decref(slices);
-	r = fs_read(m->state, path, PROGRESS_FILE_MAX, &text, &n, e);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	copy = xasprintf(SHARD "/%s", path);
-	return put_file(m->change, copy, (struct slice){text, n}, e);
+	r = open_made(m->change, SHARD, &kept, e);
+	if (r == 0)
+		r = put_file(kept, path, (struct slice){text, n}, e);
+	if (r < 0)
+		return r;
+	progress_load(kept, target, now, warning);
+	progress_load(m->then, target, then, warning);
+	slices = slices_since(then, now, m->g->now_us);
+	if (json_array_size(slices) > 0)
+		(void)json_object_set(part(m, "slices"), target, slices);
+	return 0;
 }
 
 static int add_all_progress(struct making *m, struct err *e)
@@ -771,8 +775,7 @@ int shard_begin(struct state *s, struct shard_id *io, struct err *e)
 	return r;
 }
 
-/* --- delivering ----------------------------------------------------------------------------------
- */
+/* --- delivering -------------------------------------------------------------------------- */
 
 int give_deliver(struct state *s, const char *dir, uint64_t *ret_n, struct err *e)
 {

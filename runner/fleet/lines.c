@@ -15,7 +15,7 @@ enum { FILE_MAX = 512 << 20, TIME = 15 };
 
 struct line {
 	char *text;	 /* without its newline */
-	char time[TIME]; /* YYYYMMDDhhmmss; "": not known */
+	char time[TIME]; /* YYYYMMDDhhmmss; "": not known, it comes first */
 };
 
 struct all {
@@ -66,9 +66,6 @@ static void push(struct all *a, char *text, const json_t *j)
 	}
 	a->v[a->n] = (struct line){.text = text};
 	find_time(j, a->v[a->n].time);
-	/* A line without a time stays behind the one before it. */
-	if (!*a->v[a->n].time && a->n > 0)
-		memcpy(a->v[a->n].time, a->v[a->n - 1].time, TIME);
 	a->n++;
 }
 

@@ -12,9 +12,11 @@ setup() {
 }
 
 teardown() {
-	"$CLUSTER" stop "$WORK/cluster" || cat "$WORK"/cluster/*.log
-	kill -9 "${SERVER:-}" "${KEEPER:-}" 2>/dev/null || true
-	e2e_teardown
+	local stopped=0
+
+	"$CLUSTER" stop "$WORK/cluster" || { stopped=1; cat "$WORK"/cluster/*.log; }
+	kill -9 "${SERVER:-}" "${KEEPER:-}" 2>/dev/null || true # they may have ended
+	e2e_teardown && [ "$stopped" = 0 ]
 }
 
 # Twelve targets: four of libraries, and eight planted ones.
