@@ -407,6 +407,8 @@ static int add_new_paths(struct making *m, struct err *e)
 		if ((!due && has_path(&m->old.paths, path, &at)) ||
 		    (i > 0 && strcmp(path, m->now.v[i - 1]) == 0))
 			continue; /* known, or listed twice */
+		if (due && m->sum->inputs >= DELTA_INPUTS_MAX / 2)
+			continue; /* a collector would refuse more: the next delta has them */
 		m->news.how[m->news.paths.n] = how;
 		strv_push(&m->news.paths, path);
 		if (due)
