@@ -164,6 +164,7 @@ quick() {
 
 slow() {
 	check 'gcc build' built B="$B" all
+	check 'measuring programs build' built B="$B" bench-programs
 	check 'no fault points in the product' no_fault_points
 	check 'gcc -fanalyzer' analyse
 	check 'clang-tidy' tidy

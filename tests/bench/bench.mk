@@ -7,6 +7,9 @@ $B/bench/%: $B/o/tests/bench/%.o $(OBJ)
 
 $B/bench/sample $B/bench/start: $B/o/tests/bench/host.o
 
+# All of them, so that CI notices when one no longer compiles.
+bench-programs: $(addprefix $B/bench/,parse sample schedule serve start whole words)
+
 # The cost of sampling 64 cells once a second; fails above half a per cent of a core.  Needs root
 # and crun.  SAMPLES=n: number of samples; CELLS=n.
 bench-sample: $B/bench/sample
@@ -54,4 +57,4 @@ bench-cover: all $(if $(TARGETS),,fuzz-targets)
 # The cost of fuzzing past a known crash; takes some minutes.  RUNS=, STAGES=.
 bench-behind: all ; B=$B tests/bench/behind.sh
 
-.PHONY: bench-behind bench-cover bench-dictionary bench-minimize bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve
+.PHONY: bench-programs bench-behind bench-cover bench-dictionary bench-minimize bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve

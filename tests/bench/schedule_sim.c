@@ -184,6 +184,7 @@ static void obey(struct sim *s, const struct fleet_order *o)
 		s->cells[o->target].does = FLEET_OUT;
 		break;
 	case FLEET_REST_ON:
+	case FLEET_TRY: /* without strategies there is none */
 	case FLEET_NOTHING:
 		break;
 	}
