@@ -3,7 +3,7 @@
  * runner/policy on a simulated machine.  docs/scheduling.md explains the tables.
  *
  * usage: schedule [--seed=N] [--replicates=N] [--hours=N] [--targets=N] [--curves=DIR]
- *                 [--quick] [--sensitivity] [--short]
+ *                 [--quick] [--sensitivity] [--short] [--shards]
  *
  * The tables are reproducible for a seed.  Only the last table, the cost of deciding, is measured
  * on this machine. */
@@ -36,6 +36,8 @@ static bool option(struct schedule_options *o, const char *arg)
 		o->sensitivity = true;
 	} else if (strcmp(arg, "--short") == 0) {
 		o->only_short = true;
+	} else if (strcmp(arg, "--shards") == 0) {
+		o->only_shards = true;
 	} else if (strncmp(arg, "--curves=", 9) == 0) {
 		o->curves = arg + 9;
 	} else if (number(arg, "--seed=", UINT32_MAX, &v)) {
@@ -70,12 +72,17 @@ int main(int argc, char **argv)
 	       (unsigned long long)o.seed, o.replicates, o.hours, o.targets);
 	if (o.only_short)
 		return schedule_short(&o) ? 0 : 1;
+	if (o.only_shards) {
+		schedule_shards(&o);
+		return 0;
+	}
 	schedule_run_mode(&o);
 	schedule_continuous(&o);
 	if (o.sensitivity)
 		schedule_sensitivity(&o);
 	if (!schedule_short(&o) || !schedule_replay(&o))
 		return 1;
+	schedule_shards(&o);
 	schedule_cost(&o);
 	return 0;
 }

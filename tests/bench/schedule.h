@@ -11,7 +11,7 @@ struct schedule_options {
 	unsigned replicates; /* fleets of each mix in continuous mode */
 	unsigned hours;	     /* simulated hours of each fleet */
 	unsigned targets;    /* in run mode */
-	bool quick, sensitivity, only_short;
+	bool quick, sensitivity, only_short, only_shards;
 	const char *curves; /* directory of recorded curves */
 };
 
@@ -19,6 +19,7 @@ void schedule_run_mode(const struct schedule_options *o);
 void schedule_continuous(const struct schedule_options *o);
 void schedule_sensitivity(const struct schedule_options *o);
 bool schedule_short(const struct schedule_options *o);
+void schedule_shards(const struct schedule_options *o);
 bool schedule_replay(const struct schedule_options *o);
 void schedule_cost(const struct schedule_options *o);
 

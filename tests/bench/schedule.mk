@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Included by the top Makefile.  `make bench-schedule` compares the scheduling policies on invented
-# and on recorded fleets.  It uses the product's objects of runner/policy, which need no other room.
-# SEED=n REPLICATES=n HOURS=n; QUICK=1: takes seconds; SENSITIVITY=1: also other parameters.
-SCHEDULE := $(patsubst %.c,$B/o/%.o,$(wildcard tests/bench/schedule*.c runner/policy/*.c))
-$B/bench/schedule: $(SCHEDULE)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(LDHARD) -o $@ $^ -lm
+# and on recorded fleets.
+# SEED=n REPLICATES=n HOURS=n; QUICK=1: takes seconds; SENSITIVITY=1: also other parameters;
+# SHARDS=1: only the part about many machines.
+$B/bench/schedule: $(patsubst %.c,$B/o/%.o,$(wildcard tests/bench/schedule_*.c))
 
 bench-schedule: $B/bench/schedule
 	$B/bench/schedule $(if $(QUICK),--quick) $(if $(SENSITIVITY),--sensitivity) \
-		$(if $(SEED),--seed=$(SEED)) $(if $(REPLICATES),--replicates=$(REPLICATES)) \
+		$(if $(SHARDS),--shards) $(if $(SEED),--seed=$(SEED)) $(if $(REPLICATES),--replicates=$(REPLICATES)) \
 		$(if $(HOURS),--hours=$(HOURS))
 
 # The same for real targets in real cells, outside of CI: an hour and a half for each mix on two
@@ -36,4 +34,10 @@ bench-strategies: all
 bench-ensemble: all
 	FUZZCELL=$B/fuzzcell tests/bench/ensemble.sh $(or $(FLEET),$B/fleet-engines) $(or $(OUT),$B/fleet-ensemble)
 
-.PHONY: bench-ensemble bench-schedule bench-fleet bench-days bench-strategies
+# Shards against one machine in real cells, on targets of the same fleet: two hours.  FLEET=, OUT=,
+# SHARDS=4, TIME=seconds of a shard, REPEATS= and others: see tests/bench/shards.sh.
+bench-shards: all
+	$(if $(FLEET),,tests/fleet/build.sh $B/fleet)
+	FUZZCELL=$B/fuzzcell tests/bench/shards.sh $(or $(FLEET),$B/fleet) $(or $(OUT),$B/fleet-shards)
+
+.PHONY: bench-shards bench-ensemble bench-schedule bench-fleet bench-days bench-strategies

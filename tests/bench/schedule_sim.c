@@ -95,7 +95,7 @@ static struct fleet_news news_of(const struct sim *s, size_t i)
 	const struct sim_cell *c = &s->cells[i];
 	struct fleet_news n = {
 	    .fuzzes = c->overhead_s <= 0,
-	    .cov = w->base + c->edges,
+	    .cov = w->base + w->corpus + c->edges,
 	    .edges_total = w->edges_total,
 	    .max_len = MAX_LEN,
 	    .runs = (uint64_t)c->runs,
@@ -117,7 +117,8 @@ static void launch(struct sim *s, size_t i)
 	struct sim_cell *c = &s->cells[i];
 
 	c->reading = (struct effective_reading){.at_us = s->now_s * (uint64_t)US};
-	c->overhead_s = s->policy->scale * (START_S + (double)c->edges / START_EDGES_PER_S);
+	c->overhead_s = s->policy->scale *
+			(START_S + (double)(s->world->v[i].corpus + c->edges) / START_EDGES_PER_S);
 	c->runs = 0;
 	s->starts++;
 	fleet_launched(&s->fleet.v[i], c->reading.at_us);

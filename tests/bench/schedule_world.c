@@ -61,49 +61,68 @@ static struct times times_for(size_t n)
 	return (struct times){.v = room_for(n, sizeof(double))};
 }
 
-/* n species, each found at its own rate, from a given moment on. */
-static void add_species(struct times *t, struct chance *c, size_t n, double from, double low,
+static void room_for_edges(struct world_target *t, size_t n)
+{
+	t->edges = times_for(n);
+	t->species = room_for(n, sizeof(*t->species));
+}
+
+static void add_edge(struct world_target *t, double at, double mean)
+{
+	t->species[t->edges.n] = (struct world_species){(float)mean, t->n_gates};
+	t->edges.v[t->edges.n++] = at;
+}
+
+/* n species, each found at its own rate, from a given moment on: when the last gate opens. */
+static void add_species(struct world_target *t, struct chance *c, size_t n, double from, double low,
 			double high)
 {
-	for (size_t i = 0; i < n; i++)
-		t->v[t->n++] = from + chance_exponential(c) * log_between(c, low, high);
+	for (size_t i = 0; i < n; i++) {
+		double part = chance_exponential(c), mean = log_between(c, low, high);
+
+		add_edge(t, from + part * mean, mean);
+	}
 }
 
 /* The rates are a power of the rank, so most edges are found late. */
-static void add_ranked(struct times *t, struct chance *c, size_t n, double low, double high)
+static void add_ranked(struct world_target *t, struct chance *c, size_t n, double low, double high)
 {
 	double power = log(high / low) / log((double)n);
 
-	for (size_t i = 0; i < n; i++)
-		t->v[t->n++] = chance_exponential(c) * low * pow((double)(i + 1), power);
+	for (size_t i = 0; i < n; i++) {
+		double mean = low * pow((double)(i + 1), power);
+
+		add_edge(t, chance_exponential(c) * mean, mean);
+	}
 }
 
 static void quick(struct world_target *t, struct chance *c)
 {
 	size_t n = count_between(c, 200, 2000);
 
-	t->edges = times_for(n);
-	add_species(&t->edges, c, n, 0, 0.01, 5 * MINUTE);
+	room_for_edges(t, n);
+	add_species(t, c, n, 0, 0.01, 5 * MINUTE);
 }
 
 static void logarithmic(struct world_target *t, struct chance *c)
 {
 	size_t n = count_between(c, 1500, 15000);
 
-	t->edges = times_for(n);
+	room_for_edges(t, n);
 	if (chance_uniform(c) < 0.5)
-		add_species(&t->edges, c, n, 0, 0.01, 1e6);
+		add_species(t, c, n, 0, 0.01, 1e6);
 	else
-		add_ranked(&t->edges, c, n, 0.01, 1e6);
+		add_ranked(t, c, n, 0.01, 1e6);
 }
 
 /* Half of the gates are ladders of four steps.  Each step is equally likely at any time. */
-static double opens(struct chance *c, double low, double high, bool ladder)
+static double opens(struct world_target *t, struct chance *c, double low, double high, bool ladder)
 {
 	double mean = log_between(c, low, high), sum = 0;
-	int steps = ladder ? 4 : 1;
+	unsigned steps = ladder ? WORLD_STEPS_MAX : 1;
 
-	for (int i = 0; i < steps; i++)
+	t->gates[t->n_gates++] = (struct world_gate){mean, steps};
+	for (unsigned i = 0; i < steps; i++)
 		sum += chance_exponential(c) * mean / steps;
 	return sum;
 }
@@ -114,11 +133,11 @@ static void gates(struct world_target *t, struct chance *c)
 	bool ladder = chance_uniform(c) < 0.5;
 	double at = 0;
 
-	t->edges = times_for(first + n * 600);
-	add_species(&t->edges, c, first, 0, 0.01, 5 * MINUTE);
+	room_for_edges(t, first + n * 600);
+	add_species(t, c, first, 0, 0.01, 5 * MINUTE);
 	for (size_t i = 0; i < n; i++) {
-		at += opens(c, 5 * MINUTE, 6 * HOUR, ladder);
-		add_species(&t->edges, c, count_between(c, 50, 600), at, 0.01, 10 * MINUTE);
+		at += opens(t, c, 5 * MINUTE, 6 * HOUR, ladder);
+		add_species(t, c, count_between(c, 50, 600), at, 0.01, 10 * MINUTE);
 	}
 }
 
@@ -126,10 +145,10 @@ static void blooms(struct world_target *t, struct chance *c)
 {
 	size_t first = count_between(c, 50, 400), then = count_between(c, 1500, 8000);
 
-	t->edges = times_for(first + then);
-	add_species(&t->edges, c, first, 0, 0.01, MINUTE);
-	t->opens_s = opens(c, 20 * MINUTE, 10 * HOUR, false);
-	add_species(&t->edges, c, then, t->opens_s, 0.01, 1e5);
+	room_for_edges(t, first + then);
+	add_species(t, c, first, 0, 0.01, MINUTE);
+	t->opens_s = opens(t, c, 20 * MINUTE, 10 * HOUR, false);
+	add_species(t, c, then, t->opens_s, 0.01, 1e5);
 }
 
 static void add_bug(struct times *bugs, struct chance *c, double edge)
@@ -152,7 +171,11 @@ static void commit(struct world_commit *m, struct chance *c, double day)
 
 	m->at_s = day + between(c, 0, DAY);
 	m->edges = times_for(n);
-	add_species(&m->edges, c, n, 0, 0.1, HOUR);
+	for (size_t i = 0; i < n; i++) {
+		double part = chance_exponential(c);
+
+		m->edges.v[m->edges.n++] = part * log_between(c, 0.1, HOUR);
+	}
 	sort(&m->edges);
 	m->bugs = times_for(1);
 	if (chance_uniform(c) < 0.5)
@@ -211,6 +234,7 @@ void world_done(struct world *w)
 			free(t->commits[k].bugs.v);
 		}
 		free(t->commits);
+		free(t->species);
 		free(t->edges.v);
 		free(t->bugs.v);
 	}

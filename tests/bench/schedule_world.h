@@ -33,11 +33,26 @@ struct world_commit {
 	struct times edges, bugs;
 };
 
+/* How a target of the first four types finds its edges: each after mean_s CPU-seconds in the mean,
+ * as soon as its gate is open; gates open one after the other, in steps.  The times of an invented
+ * target are drawn from these; another fuzzer of the same target would draw others. */
+struct world_species {
+	float mean_s;
+	unsigned gate; /* 0: open from the beginning */
+};
+struct world_gate {
+	double mean_s;
+	unsigned steps;
+};
+enum { WORLD_GATES_MAX = 8, WORLD_STEPS_MAX = 4 }; /* steps: of a gate */
+
 struct world_target {
 	enum world_type type;
 	char name[64];
 	char version[64];
-	uint64_t base;	      /* edges that its seeds reach */
+	uint64_t base; /* edges that its seeds reach */
+	uint64_t
+	    corpus; /* edges that its first inputs reach beyond that: reading them takes time */
 	uint64_t edges_total; /* of the binary */
 	struct times edges, bugs;
 	double opens_s;	   /* WORLD_BLOOMS: when its gate opens */
@@ -45,6 +60,9 @@ struct world_target {
 	double recorded_s; /* length of the record; later findings are unknown */
 	struct world_commit *commits;
 	size_t n_commits;
+	struct world_species *species; /* as many as edges */
+	struct world_gate gates[WORLD_GATES_MAX];
+	unsigned n_gates;
 };
 
 struct world {
