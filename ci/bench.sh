@@ -15,6 +15,7 @@
 #   9. parser: its speed for real crash reports
 #  10. coverage: the report of ten thousand inputs, against running them bare
 #  11. engines: as 1, for AFL++ and Go where they are installed
+#  12. shards: a plan for many, and collecting what they give, against unpacking it
 #
 # usage: [B=build] [PAIRS=21] [RUNS=400000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
@@ -287,7 +288,50 @@ engines() {
 	B=$B tests/bench/engines.sh
 }
 
-for part in throughput start idle triage merge dashboard live memory parser coverage engines; do
+# timed COMMAND...: its seconds; what it prints goes to $tmp/out.
+timed() {
+	local begin
+	begin=$(now)
+	"$@" >"$tmp/out" || {
+		cat "$tmp/out"
+		exit 1
+	}
+	calc %.1f "$(now) - $begin"
+}
+
+# Unpacks a sixteenth of the deltas: removing the files of all takes minutes on some disks.
+unpack() {
+	local delta
+	for delta in "$tmp"/deltas/*0.delta.tar.gz; do
+		mkdir "$tmp/unpacked/${delta##*/}"
+		tar xzf "$delta" -C "$tmp/unpacked/${delta##*/}"
+	done
+}
+
+shards() {
+	local i deltas=${DELTAS:-512} bare took
+	echo '12. shards (aims: a plan in 1 s, collecting in 600 s)'
+	copies 3000 >"$tmp/manifest.json"
+	state '"memory": "256MiB"'
+	printf '   a plan of 3000 targets for 512 shards: %s s\n' "$(timed "$B/fuzzcell" plan --shards 512 \
+		--state-dir "$tmp/state" --targets "$tmp/manifest.json" -o "$tmp/plan.json")"
+	mkdir "$tmp/deltas" "$tmp/unpacked" "$tmp/thirty"
+	"$B/bench/deltas" "$tmp/deltas" "$deltas" 1000 30
+	for i in {0..29}; do
+		ln "$tmp/targets/healthy_fuzzer" "$tmp/thirty/t${i}_fuzzer"
+	done
+	bare=$(calc %.1f "16 * $(timed unpack)")
+	state '"memory": "512MiB"'
+	took=$(timed "$B/fuzzcell" collect --no-merge --state-dir "$tmp/state" "$tmp/deltas")
+	printf '   collecting %d deltas of 1000 new inputs: %s s; tar would unpack them in %s s; ratio %s\n' \
+		"$deltas" "$took" "$bare" "$(calc %.2f "$took / $bare")"
+	printf '   collecting them again: %s s\n' \
+		"$(timed "$B/fuzzcell" collect --no-merge --state-dir "$tmp/state" "$tmp/deltas")"
+	printf '   merging the corpora of 30 targets: %s s\n' \
+		"$(timed "$B/fuzzcell" corpus minimize --time 1h --state-dir "$tmp/state" --targets "$tmp/thirty")"
+}
+
+for part in throughput start idle triage merge dashboard live memory parser coverage engines shards; do
 	n=$((${n:-0} + 1))
 	[[ ${ONLY:-$n} != "$n" ]] || "$part"
 done

@@ -39,7 +39,7 @@ vm: all targets
 		-- bats --tap -T --filter-tags "!host" $(VM_TESTS)
 
 lint:  ; B=$B ci/lint.sh
-bench: all targets examples $B/bench/start $B/bench/serve $B/bench/parse $B/bench/whole $B/fuzz/libfuzzer_line_fuzzer ; B=$B ci/bench.sh
+bench: all targets examples $B/bench/deltas $B/bench/start $B/bench/serve $B/bench/parse $B/bench/whole $B/fuzz/libfuzzer_line_fuzzer ; B=$B ci/bench.sh
 check: ; @B=$B ci/check.sh soon
 check-all: ; @B=$B ci/check.sh all
 demo:  ; B=$B ci/demo.sh

@@ -8,7 +8,7 @@ $B/bench/%: $B/o/tests/bench/%.o $(OBJ)
 $B/bench/sample $B/bench/start: $B/o/tests/bench/host.o
 
 # All of them, so that CI notices when one no longer compiles.
-bench-programs: $(addprefix $B/bench/,parse sample schedule serve start whole words)
+bench-programs: $(addprefix $B/bench/,deltas parse sample schedule serve start whole words)
 
 # The cost of sampling 64 cells once a second; fails above half a per cent of a core.  Needs root
 # and crun.  SAMPLES=n: number of samples; CELLS=n.
