@@ -474,6 +474,26 @@ static bool has_bug_or_place(const struct record *n)
 	return false;
 }
 
+/* In the order in which the targets found the crash, as ledger_note() has them. */
+static int by_first_sight(const void *x, const void *y)
+{
+	const struct known_crash *a = *(struct known_crash *const *)x,
+				 *b = *(struct known_crash *const *)y;
+	int r = strcmp(a->first_seen.run, b->first_seen.run);
+
+	if (a->first_seen.time != b->first_seen.time)
+		return a->first_seen.time < b->first_seen.time ? -1 : 1;
+	return r ? r : strcmp(a->fuzzer, b->fuzzer);
+}
+
+static void summarize(struct record *n)
+{
+	if (n->c.n_by > 1)
+		qsort(n->c.by, n->c.n_by, sizeof(struct known_crash *), by_first_sight);
+	if (n->c.n_by > 0)
+		ledger_summarize(n);
+}
+
 /* All entries of `from`, in the record n and in the crash that n is merged into. */
 static int join_entries(const struct fold *f, struct record *n, struct record *head,
 			const struct record *from, struct err *e)
@@ -489,11 +509,10 @@ static int join_entries(const struct fold *f, struct record *n, struct record *h
 		if (r == 0)
 			ledger_add(&f->sum->sightings, c->count);
 	}
-	if (n->c.n_by > 0)
-		ledger_summarize(n);
+	summarize(n);
 	n->changed = f->l->dirty = true;
 	if (head && head != n) {
-		ledger_summarize(head);
+		summarize(head);
 		head->changed = true;
 	}
 	return r;
@@ -570,7 +589,7 @@ static void join_merged(struct record *head, const struct record *n)
 		if (to)
 			join_times(&to->c, n->c.by[i]);
 	}
-	ledger_summarize(head);
+	summarize(head);
 }
 
 /* Two crashes with an issue each stay two, and so do those that are too many. */

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shards begin with a base, fuzz and give deltas; whoever collects them in whatever order, in one
+ * call or in several, some of them twice, has the same state in the end. */
+#include "tests/unit/unit.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/memory.h"
+#include "runner/crash/ledger/ledger.h"
+#include "runner/crash/vault.h"
+#include "runner/fleet/base.h"
+#include "runner/fleet/collect.h"
+#include "runner/fleet/give.h"
+#include "runner/policy/chance.h"
+#include "runner/state/fuzzed.h"
+#include "runner/state/progress.h"
+#include "tests/unit/scratch.h"
+
+#include <dirent.h>
+
+enum {
+	ROUNDS = 60,
+	SHARDS = 3,
+	STEPS = 3,
+	DELTAS = SHARDS * STEPS,
+	ORDERS = 4,
+	TARGETS = 3,
+	NOW_S = 1700000000
+};
+
+#define BUILD "da39a3ee5e6b4b0d3255bfef95601890afd80709"
+
+static const char *const targets[TARGETS] = {"a_fuzzer", "b_fuzzer", "b_fuzzer@memory"};
+static const char *const signatures[] = {"0000000000000001", "0000000000000002", "odd one"};
+
+static struct scratch dir;
+static struct chance chance;
+static uint64_t now_s;
+
+static unsigned pick(unsigned n)
+{
+	return (unsigned)(chance_uniform(&chance) * n) % n;
+}
+
+static const char *in_dir(const char *format, unsigned n)
+{
+	static char paths[4][64];
+	static unsigned next;
+	char name[24];
+
+	snprintf(name, sizeof(name), "%s%u", format, n);
+	snprintf(paths[next %= 4], sizeof(paths[0]), "%s/%s", dir.path, name);
+	return paths[next++];
+}
+
+static struct state *open_state(const char *path)
+{
+	struct state *s;
+	struct err e;
+
+	if (state_open(path, STATE_LOCK, &s, &e) < 0)
+		fail_msg("%s", e.msg);
+	return s;
+}
+
+/* --- what a shard does ---------------------------------------------------------------- */
+
+/* From a small pool, so that two shards find the same. */
+static void add_inputs(struct state *s, const char *target)
+{
+	int corpus;
+	struct err e;
+
+	assert_int_equal(state_open_corpus(s, target, &corpus, &e), 0);
+	for (unsigned n = pick(4); n > 0; n--) {
+		char text[20], name[DIGEST_SHA1_HEX];
+
+		snprintf(text, sizeof(text), "input %u", pick(40));
+		digest_sha1_hex(slice_of(text), name);
+		scratch_write(corpus, name, text);
+	}
+	close(corpus);
+}
+
+static void spend_time(struct state *s, const char *target)
+{
+	struct progress p;
+	char warning[200];
+	struct err e;
+
+	progress_load(s->dirfd, target, &p, warning);
+	assert_string_equal(warning, "");
+	if (!*p.build.id) {
+		memcpy(p.build.id, BUILD, sizeof(p.build.id));
+		curve_begin(&p.curve, 10);
+		p.edges_total = 1000;
+	}
+	(void)curve_show(&p.curve, p.curve.cov + pick(3));
+	curve_spend(&p.curve, (1 + pick(100)) * USEC_PER_SEC, 300 * USEC_PER_SEC);
+	curve_count(&p.curve, 1 + pick(1000));
+	p.health.turns++;
+	assert_int_equal(progress_save(s->dirfd, target, &p, &e), 0);
+}
+
+static void save_crash(struct state *s, const char *signature, const char *target,
+		       struct crash_sighting *io)
+{
+	static char input[40], report[80], meta[80], place[VAULT_PLACE], path[VAULT_PATH],
+	    sha1[DIGEST_SHA1_HEX];
+	struct vault_item item = {.signature = slice_of(signature), .target = target};
+	struct err e;
+
+	snprintf(input, sizeof(input), "%.*s%u", (int)pick(6), "longer", pick(3));
+	io->crash_type = pick(2) ? "SEGV" : "ABRT"; /* the parser reads it in the report */
+	snprintf(report, sizeof(report), "%s %u of %s", io->crash_type, pick(3), input);
+	snprintf(meta, sizeof(meta), "{\"target\": \"%s\"}", target);
+	item.file[VAULT_INPUT] = slice_of(input);
+	item.file[VAULT_META] = slice_of(meta);
+	item.file[VAULT_REPORT] = slice_of(report);
+	if (vault_save(s->dirfd, &item, place, &e) < 0)
+		fail_msg("%s", e.msg);
+	vault_path(place, VAULT_INPUT, path);
+	digest_sha1_hex(slice_of(input), sha1);
+	io->crash_file = path;
+	io->input_sha1 = sha1;
+	io->input_bytes = strlen(input);
+	io->tries = 3;
+	io->hits = 1 + pick(3);
+}
+
+static void find_crash(struct state *s, struct ledger *l, const char *run, const char *target)
+{
+	const char *signature = signatures[pick(3)];
+	struct crash_sighting x = {.signature = signature,
+				   .target = target,
+				   .build_of = strchr(target, '@') ? "b_fuzzer" : NULL,
+				   .run = run,
+				   .time = now_s += pick(20),
+				   .count = 1 + pick(5),
+				   .severity = "high"};
+	const struct known_crash *c = ledger_find(l, signature);
+	struct ledger_noted noted;
+	bool has = false;
+	struct err e;
+
+	for (size_t i = 0; c && i < c->n_by; i++)
+		has |= strcmp(c->by[i]->fuzzer, target) == 0;
+	if (!has || pick(3) == 0) /* triage keeps the first, or finds a better one */
+		save_crash(s, signature, target, &x);
+	assert_int_equal(ledger_note(l, &x, &noted, &e), 0);
+}
+
+static void write_history(struct state *s, const char *run)
+{
+	_autojson_ json_t *line =
+	    json_pack("{s:s, s:I, s:i}", "run", run, "ended", (json_int_t)now_s, "n", (int)pick(9));
+	struct err e;
+
+	assert_int_equal(state_append_history(s, NULL, "run_history.jsonl", line, &e), 0);
+	assert_int_equal(state_append_history(s, NULL, "targets/a_fuzzer.jsonl", line, &e), 0);
+}
+
+static void fuzz(struct state *s, unsigned machine, unsigned step)
+{
+	struct fuzzed_target fuzzed[TARGETS];
+	struct ledger *l;
+	char run[40];
+	struct err e;
+
+	snprintf(run, sizeof(run), "20260101-00000%u-%u", step, machine);
+	assert_int_equal(ledger_load(s->dirfd, &l, &e), 0);
+	for (unsigned i = 0; i < TARGETS; i++) {
+		fuzzed[i] = (struct fuzzed_target){.name = targets[i], .fuzzed = pick(2) > 0};
+		if (pick(3) == 0)
+			continue;
+		add_inputs(s, targets[i]);
+		spend_time(s, targets[i]);
+		for (unsigned n = pick(3); n > 0; n--)
+			find_crash(s, l, run, targets[i]);
+	}
+	if (ledger_dirty(l) && ledger_save(l, s->dirfd, &e) < 0)
+		fail_msg("%s", e.msg);
+	ledger_free(l);
+	write_history(s, run);
+	assert_int_equal(fuzzed_note(s, fuzzed, TARGETS, now_s, &e), 0);
+}
+
+static void make_base(const char *path, unsigned round)
+{
+	struct state *s = open_state(path);
+
+	chance_seed(&chance, round);
+	now_s = NOW_S;
+	if (pick(3) > 0)
+		fuzz(s, 9, 0);
+	state_close(s);
+}
+
+static struct fleet_plan make_plan(void)
+{
+	struct fleet_plan p = {.round = 1, .workers = 1, .time_us = USEC_PER_SEC, .shards = SHARDS};
+
+	snprintf(p.id, sizeof(p.id), "0123456789abcdef");
+	p.v = xcalloc(SHARDS, sizeof(*p.v));
+	for (unsigned i = 0; i < SHARDS; i++) {
+		p.v[i].v = xcalloc(TARGETS, sizeof(*p.v[i].v));
+		for (; p.v[i].n < 2; p.v[i].n++) /* names of main builds: partners come with them */
+			p.v[i].v[p.v[i].n].target = xstrdup(targets[p.v[i].n]);
+	}
+	return p;
+}
+
+static void run_shard(const struct fleet_plan *p, unsigned number)
+{
+	struct state *s = open_state(in_dir("shard-", number));
+	struct base_sum got;
+	struct err e;
+	uint64_t n;
+
+	if (base_copy(s, in_dir("base-", 0), p, number, &got, &e) < 0)
+		fail_msg("%s", e.msg);
+	now_s = NOW_S + 1000 + pick(50);
+	for (unsigned step = 0; step < STEPS; step++) {
+		struct give g = {.state = s, .last = step == STEPS - 1, .now_us = 0};
+		struct given given;
+
+		fuzz(s, number, step);
+		g.now_us = now_s * USEC_PER_SEC;
+		if (give_delta(&g, &given, &e) < 0)
+			fail_msg("%s", e.msg);
+	}
+	assert_int_equal(give_deliver(s, in_dir("deltas-", 0), &n, &e), 0);
+	state_close(s);
+}
+
+/* --- what a state has ------------------------------------------------------------------ */
+
+static int by_text(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static void sort(struct strv *v)
+{
+	if (v->n > 1)
+		qsort(v->v, v->n, sizeof(char *), by_text);
+}
+
+static void list_files(int dirfd, const char *path, struct strv *ret)
+{
+	int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fdopendir(fd);
+	const struct dirent *ent;
+
+	assert_non_null(d);
+	while ((ent = readdir(d))) {
+		_autofree_ char *file = NULL;
+
+		if (ent->d_name[0] == '.')
+			continue;
+		file = xasprintf("%s%s%s", *path == '.' ? "" : path, *path == '.' ? "" : "/",
+				 ent->d_name);
+		if (ent->d_type == DT_DIR)
+			list_files(dirfd, file, ret);
+		else
+			strv_push(ret, file);
+	}
+	(void)closedir(d);
+}
+
+static void put_file(int dirfd, const char *path, struct buf *out)
+{
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+
+	assert_int_equal(fs_read(dirfd, path, 1 << 20, &text, &n, &e), 0);
+	buf_printf(out, "%s: %s\n", path, text);
+}
+
+/* The target's files, wherever they are: the first target that came has the crash's own place. */
+static void put_entry(int dirfd, const struct known_crash *c, struct buf *out)
+{
+	static const enum vault_file files[] = {VAULT_INPUT, VAULT_MINIMIZED, VAULT_REPORT};
+
+	buf_printf(out, "  %s %s count %llu first %llu %s last %llu %s, %s, %llu/%llu, sha1 %s\n",
+		   c->fuzzer, ledger_state_name(c->state), (unsigned long long)c->count,
+		   (unsigned long long)c->first_seen.time, c->first_seen.run,
+		   (unsigned long long)c->last_seen.time, c->last_seen.run, c->build_of,
+		   (unsigned long long)c->reproduction.hits,
+		   (unsigned long long)c->reproduction.tries, c->input_sha1);
+	for (size_t i = 0; i < c->n_runs; i++)
+		buf_printf(out, "    %s %llu\n", c->runs[i].run,
+			   (unsigned long long)c->runs[i].count);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		_autofree_ char *text = NULL;
+		struct err none;
+		size_t n;
+
+		if (vault_read(dirfd, slice_of(c->signature), c->fuzzer, files[i], &text, &n,
+			       &none) == 0)
+			buf_printf(out, "    %s: %s\n", vault_file_name(files[i]), text);
+	}
+}
+
+static void put_crashes(int dirfd, struct buf *out)
+{
+	struct ledger *l;
+	struct err e;
+
+	assert_int_equal(ledger_load(dirfd, &l, &e), 0);
+	assert_string_equal(ledger_warning(l), "");
+	for (size_t s = 0; s < sizeof(signatures) / sizeof(signatures[0]); s++) {
+		const struct known_crash *c = ledger_find(l, signatures[s]);
+
+		if (c)
+			buf_printf(out, "%s: %llu, %s, led by %s, %s\n", signatures[s],
+				   (unsigned long long)c->count, ledger_state_name(c->state),
+				   c->fuzzer, c->crash_type);
+		for (size_t i = 0; c && i < c->n_by; i++)
+			put_entry(dirfd, c->by[i], out);
+	}
+	ledger_free(l);
+}
+
+static char *describe(const char *path)
+{
+	_autobuf_ struct buf out = BUF_INIT(1 << 22);
+	_autostrv_ struct strv files = {0};
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	list_files(fd, ".", &files);
+	sort(&files);
+	for (size_t i = 0; i < files.n; i++)
+		if (strcmp(files.v[i], "lock") != 0 && strcmp(files.v[i], LEDGER_NAME) != 0 &&
+		    strncmp(files.v[i], "crashes/", 8) != 0)
+			put_file(fd, files.v[i], &out);
+	put_crashes(fd, &out);
+	close(fd);
+	return xstrdup(buf_str(&out));
+}
+
+/* --- collecting -------------------------------------------------------------------------- */
+
+static void collect(const char *path, const struct strv *paths)
+{
+	struct state *s = open_state(path);
+	struct collect c = {.state = s, .paths = paths};
+	struct collected got;
+	struct err e;
+
+	if (collect_deltas(&c, &got, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_int_equal(got.damaged, 0);
+	collected_done(&got);
+	state_close(s);
+}
+
+/* In a random order, in several calls, and some of them twice. */
+static void collect_all(const char *path, const struct strv *all)
+{
+	unsigned order[DELTAS];
+	_autostrv_ struct strv call = {0};
+
+	assert_true(all->n <= DELTAS);
+	for (unsigned i = 0; i < all->n; i++)
+		order[i] = i;
+	for (unsigned i = (unsigned)all->n; i > 1; i--) {
+		unsigned at = pick(i), last = order[i - 1];
+
+		order[i - 1] = order[at];
+		order[at] = last;
+	}
+	for (unsigned i = 0; i < all->n; i++) {
+		strv_push(&call, all->v[order[i]]);
+		if (pick(4) == 0)
+			strv_push(&call, all->v[order[pick(i + 1)]]);
+		if (pick(3) > 0 && i + 1 < all->n)
+			continue;
+		collect(path, &call);
+		strv_done(&call);
+		call = (struct strv){0};
+	}
+}
+
+static void differ(unsigned round, const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	while (n > 0 && a[n - 1] != '\n')
+		n--;
+	fail_msg("round %u: '%.*s' is not '%.*s'", round, (int)strcspn(a + n, "\n"), a + n,
+		 (int)strcspn(b + n, "\n"), b + n);
+}
+
+static void one_round(unsigned round)
+{
+	_autofree_ char *want = NULL;
+	_autostrv_ struct strv deltas = {0}, names = {0};
+	struct fleet_plan p = make_plan();
+	struct err e;
+
+	make_base(in_dir("base-", 0), round);
+	assert_int_equal(fs_mkdirs(AT_FDCWD, in_dir("deltas-", 0), 0700, &e), 0);
+	for (unsigned i = 1; i <= SHARDS; i++)
+		run_shard(&p, i);
+	list_files(dir.fd, "deltas-0", &names);
+	sort(&names);
+	assert_true(names.n >= SHARDS);
+	for (size_t i = 0; i < names.n; i++)
+		strv_pushf(&deltas, "%s/%s", dir.path, names.v[i]);
+	for (unsigned i = 1; i <= ORDERS; i++) {
+		_autofree_ char *got = NULL;
+
+		make_base(in_dir("base-", i), round);
+		chance_seed(&chance, round * 100 + i);
+		collect_all(in_dir("base-", i), &deltas);
+		got = describe(in_dir("base-", i));
+		if (!want)
+			want = xstrdup(got);
+		if (strcmp(got, want) != 0)
+			differ(round, got, want);
+	}
+	fleet_plan_done(&p);
+}
+
+/* In memory if possible: all that states write is synchronised to the disk. */
+static void the_order_does_not_matter(void **state)
+{
+	const char *rounds = getenv("FUZZCELL_TEST_ROUNDS");
+	unsigned n = rounds ? (unsigned)strtoul(rounds, NULL, 10) : ROUNDS;
+
+	(void)state;
+	for (unsigned round = 0; round < n; round++) {
+		dir = (struct scratch)SCRATCH_INIT;
+		if (access("/dev/shm", W_OK) == 0)
+			snprintf(dir.path, sizeof(dir.path), "/dev/shm/fuzzcell-unit.XXXXXX");
+		scratch_make(&dir);
+		one_round(round);
+		scratch_remove(&dir);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_order_does_not_matter),
+};
+
+UNIT_MAIN(tests)
