@@ -2,88 +2,142 @@
 #include "runner/fleet/past.h"
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "runner/state/history.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LINES = 10000 };
 
-/* --- the newest round ---------------------------------------------------------------- */
-
-/* Of the plans with the highest number the newest one: a plan may have been made twice. */
-static const json_t *newest_line(const json_t *lines)
-{
-	const json_t *ret = NULL;
-
-	for (size_t i = 0; i < json_array_size(lines); i++) {
-		const json_t *j = json_array_get(lines, i);
-
-		if (json_get_u64(j, "shards") < 1 || json_get_u64(j, "shards") > SHARDS_MAX_COUNT)
-			continue;
-		if (!ret || json_get_u64(j, "round") > json_get_u64(ret, "round") ||
-		    (json_get_u64(j, "round") == json_get_u64(ret, "round") &&
-		     json_get_u64(j, "until") >= json_get_u64(ret, "until")))
-			ret = j;
-	}
-	return ret;
-}
-
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-struct seen {
-	bool gave, ended;
-};
+/* --- a round ------------------------------------------------------------------------- */
 
-static void add_line(const json_t *j, struct fleet_round *io, struct seen *seen, json_t *nodes)
+void fleet_past_add(struct fleet_past_shard *io, const json_t *line)
 {
-	uint64_t shard = json_get_u64(j, "shard");
-
-	if (json_get_u64(j, "round") != io->round ||
-	    strcmp(json_get_text(j, "plan"), io->plan) != 0 || shard < 1 || shard > io->shards)
+	io->deltas++;
+	io->ended |= json_is_true(json_object_get(line, "last"));
+	io->inputs += json_get_u64(line, "inputs");
+	io->edges += json_get_u64(line, "edges");
+	io->crashes += json_get_u64(line, "crashes");
+	io->cpu_seconds += json_number_value(json_object_get(line, "cpu_seconds"));
+	if (json_get_u64(line, "until") < io->until)
 		return;
-	seen[shard - 1].gave = true;
-	seen[shard - 1].ended |= json_is_true(json_object_get(j, "last"));
-	io->due = later(io->due, json_get_u64(j, "due"));
-	io->until = later(io->until, json_get_u64(j, "until"));
-	io->inputs += json_get_u64(j, "inputs");
-	io->edges += json_get_u64(j, "edges");
-	io->crashes += json_get_u64(j, "crashes");
-	io->cpu_seconds += json_number_value(json_object_get(j, "cpu_seconds"));
-	(void)json_object_set_new(nodes, json_get_text(j, "node"), json_true());
+	io->until = json_get_u64(line, "until");
+	snprintf(io->node, sizeof(io->node), "%s", json_get_text(line, "node"));
+}
+
+static bool is_of(const json_t *line, const struct fleet_round *r)
+{
+	return json_get_u64(line, "round") == r->round &&
+	       strcmp(json_get_text(line, "plan"), r->plan) == 0;
+}
+
+static void sum_up(struct fleet_round *r)
+{
+	_autojson_ json_t *nodes = json_object();
+
+	for (unsigned i = 0; i < r->shards; i++) {
+		const struct fleet_past_shard *s = &r->v[i];
+
+		r->ended += s->ended;
+		r->until = later(r->until, s->until);
+		r->inputs += s->inputs;
+		r->edges += s->edges;
+		r->crashes += s->crashes;
+		r->cpu_seconds += s->cpu_seconds;
+		if (s->deltas > 0)
+			(void)json_object_set_new(nodes, s->node, json_true());
+	}
+	r->nodes = (unsigned)json_object_size(nodes);
+}
+
+static void fill(struct fleet_round *r, const json_t *lines)
+{
+	r->v = xcalloc(r->shards, sizeof(*r->v));
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		const json_t *j = json_array_get(lines, i);
+		uint64_t shard = json_get_u64(j, "shard");
+
+		if (!is_of(j, r) || shard < 1 || shard > r->shards)
+			continue;
+		r->due = later(r->due, json_get_u64(j, "due"));
+		fleet_past_add(&r->v[shard - 1], j);
+	}
+	sum_up(r);
+}
+
+void fleet_round_done(struct fleet_round *r)
+{
+	free(r->v);
+	*r = (struct fleet_round){0};
+}
+
+/* --- the newest rounds --------------------------------------------------------------- */
+
+/* Newest first: the highest number; a plan may have been made twice for a number. */
+static bool is_newer(const struct fleet_round *a, const struct fleet_round *b)
+{
+	return a->round != b->round ? a->round > b->round : a->until > b->until;
+}
+
+/* Keeps the newest rounds in order; until: of the newest line. */
+static void note_round(const json_t *line, struct fleet_round *v, size_t max, size_t *io_n)
+{
+	struct fleet_round r = {.round = json_get_u64(line, "round"),
+				.shards = (unsigned)json_get_u64(line, "shards"),
+				.until = json_get_u64(line, "until")};
+	size_t i = 0;
+
+	if (r.round == 0 || json_get_u64(line, "shards") < 1 ||
+	    json_get_u64(line, "shards") > SHARDS_MAX_COUNT)
+		return;
+	snprintf(r.plan, sizeof(r.plan), "%s", json_get_text(line, "plan"));
+	while (i < *io_n && !is_of(line, &v[i]))
+		i++;
+	if (i < *io_n)
+		r.until = later(r.until, v[i].until);
+	else if (*io_n < max)
+		++*io_n;
+	else if (is_newer(&r, &v[max - 1]))
+		i = max - 1; /* the oldest one goes */
+	else
+		return;
+	for (; i > 0 && is_newer(&r, &v[i - 1]); i--)
+		v[i] = v[i - 1];
+	v[i] = r;
+}
+
+int fleet_past_rounds(const struct state *s, size_t max, struct fleet_round *ret, size_t *ret_n,
+		      struct err *e)
+{
+	_autojson_ json_t *lines = NULL;
+	uint64_t damaged;
+	int r = history_last(s, FLEET_HISTORY, LINES, &lines, &damaged, e);
+
+	*ret_n = 0;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < json_array_size(lines); i++)
+		note_round(json_array_get(lines, i), ret, max, ret_n);
+	for (size_t i = 0; i < *ret_n; i++) {
+		ret[i].until = 0;
+		fill(&ret[i], lines);
+	}
+	return 0;
 }
 
 int fleet_past_newest(const struct state *s, struct fleet_round *ret, struct err *e)
 {
-	_autojson_ json_t *lines = NULL, *nodes = json_object();
-	_autofree_ struct seen *seen = NULL;
-	const json_t *newest;
-	uint64_t damaged;
-	int r = history_last(s, FLEET_HISTORY, LINES, &lines, &damaged, e);
+	size_t n;
 
 	*ret = (struct fleet_round){0};
-	newest = r == 0 ? newest_line(lines) : NULL;
-	if (!newest)
-		return r;
-	ret->round = json_get_u64(newest, "round");
-	ret->shards = (unsigned)json_get_u64(newest, "shards");
-	snprintf(ret->plan, sizeof(ret->plan), "%s", json_get_text(newest, "plan"));
-	seen = xcalloc(ret->shards, sizeof(*seen));
-	for (size_t i = 0; i < json_array_size(lines); i++)
-		add_line(json_array_get(lines, i), ret, seen, nodes);
-	for (unsigned i = 0; i < ret->shards; i++) {
-		ret->gave += seen[i].gave;
-		ret->ended += seen[i].ended;
-	}
-	ret->nodes = (unsigned)json_object_size(nodes);
-	return 0;
+	return fleet_past_rounds(s, 1, ret, &n, e);
 }
 
 int fleet_past_round(const struct state *s, uint64_t *ret, struct err *e)

@@ -21,8 +21,9 @@
  * the root ("" or "../"). */
 typedef int page_fn(const json_t *model, struct buf *out, struct err *e);
 
-/* At the root: index.html, crashes.html, runs.html, health.html, targets.html, targets-2.html. */
-page_fn page_overview, page_crashes, page_runs, page_health, page_targets;
+/* At the root: index.html, crashes.html, runs.html, rounds.html, health.html, targets.html,
+ * targets-2.html. */
+page_fn page_overview, page_crashes, page_runs, page_rounds, page_health, page_targets;
 /* One level below: targets/<target>.html, crashes/<name>.html, runs/<id>.html. */
 page_fn page_target, page_crash, page_run;
 
@@ -41,7 +42,8 @@ const struct serve_asset *serve_asset_at(size_t i);
  * of targets ("" is the first).  -ENOENT: the object does not exist. */
 typedef int model_fn(struct serve_site *site, const char *name, json_t **ret, struct err *e);
 model_fn model_overview, model_targets, model_targets_page, model_target, model_series,
-    model_growth, model_coverage, model_crashes, model_crash, model_runs, model_run, model_health;
+    model_growth, model_coverage, model_crashes, model_crash, model_runs, model_run, model_rounds,
+    model_health;
 
 /* The same as Prometheus text. */
 MUST_CHECK int serve_metrics(struct serve_site *site, struct buf *out, struct err *e);

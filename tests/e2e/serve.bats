@@ -258,7 +258,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	SERVER=$!
 	wait_until 30 grep -q ' shows ' "$WORK/served"
 	URL=$(sed -n 's/ shows .*//p' "$WORK/served")
-	for path in '' crashes.html runs.html health.html targets/healthy_fuzzer.html metrics healthz \
+	for path in '' crashes.html runs.html rounds.html health.html targets/healthy_fuzzer.html metrics healthz \
 		"runs/$RUN.html" api/v1/health.json; do
 		ok "$path"
 	done

@@ -138,7 +138,7 @@ async function onDisk(browser, state) {
     const to = join(work, 'export');
     exported(program, state, to);
     const context = await browser.context('light');
-    for (const path of ['index.html', 'targets/healthy_fuzzer.html', 'crashes.html', 'health.html', 'runs.html']) {
+    for (const path of ['index.html', 'targets/healthy_fuzzer.html', 'crashes.html', 'health.html', 'runs.html', 'rounds.html']) {
       const { page, wrong } = await browser.open(context, `file://${to}/${path}`);
       for (const [caption, pixels] of await drawn(page)) equal(pixels > 20, true, `${caption} on a disk`);
       await browser.shot(page, shot('disk', 'light', path));

@@ -35,11 +35,10 @@ struct source {
 
 struct shard_row {
 	char state[24]; /* Slurm's word in small letters; else ended, delivered, lost */
-	char node[64];
-	unsigned collected, waiting; /* deltas */
-	bool last;		     /* its last one is among them */
-	uint64_t until, inputs, edges, crashes;
-	double cpu_seconds;
+	char node[64];	/* where it runs; "": it does not */
+	struct fleet_past_shard past;
+	unsigned waiting;		    /* deltas that were not collected yet */
+	bool last;			    /* its last one is among them */
 	struct source sources[SOURCES_MAX]; /* those with collected deltas */
 	size_t n_sources;
 };
@@ -87,17 +86,8 @@ static void add_lines(struct round_view *w, const json_t *lines)
 		    json_get_u64(j, "round") != w->r.round || shard < 1 || shard > w->r.shards)
 			continue;
 		s = &w->v[shard - 1];
-		s->collected++;
+		fleet_past_add(&s->past, j);
 		add_source(s, j);
-		s->last |= json_is_true(json_object_get(j, "last"));
-		s->inputs += json_get_u64(j, "inputs");
-		s->edges += json_get_u64(j, "edges");
-		s->crashes += json_get_u64(j, "crashes");
-		s->cpu_seconds += json_number_value(json_object_get(j, "cpu_seconds"));
-		if (json_get_u64(j, "until") >= s->until) {
-			s->until = json_get_u64(j, "until");
-			snprintf(s->node, sizeof(s->node), "%s", json_get_text(j, "node"));
-		}
 	}
 }
 
@@ -191,9 +181,9 @@ static void take_jobs(struct round_view *w, const struct buf *queue)
 		if (*s->state)
 			continue;
 		snprintf(s->state, sizeof(s->state), "%s",
-			 !s->last     ? "lost"
-			 : s->waiting ? "delivered"
-				      : "ended");
+			 !s->last && !s->past.ended ? "lost"
+			 : s->waiting		    ? "delivered"
+						    : "ended");
 	}
 }
 
@@ -233,17 +223,23 @@ static const struct option_spec status_specs[] = {
     {"json", NULL, "print JSON", OPTION_AT(struct status_args, json)},
 };
 
+static const char *node_of(const struct shard_row *s)
+{
+	return *s->node ? s->node : s->past.node;
+}
+
 static void print_row(const struct shard_row *s, unsigned number, uint64_t now)
 {
+	const struct fleet_past_shard *p = &s->past;
 	char ago[UNITS_MAX] = "-", cpu[UNITS_MAX];
 
-	if (s->until > 0)
-		units_time((now > s->until ? now - s->until : 0) * USEC_PER_SEC, ago);
+	if (p->until > 0)
+		units_time((now > p->until ? now - p->until : 0) * USEC_PER_SEC, ago);
 	printf("%7u  %-11s  %-12s  %9u  %7u  %11s  %9s  %7llu  %7llu  %7llu\n", number, s->state,
-	       *s->node ? s->node : "-", s->collected, s->waiting, ago,
-	       units_time((uint64_t)(s->cpu_seconds * USEC_PER_SEC), cpu),
-	       (unsigned long long)s->inputs, (unsigned long long)s->edges,
-	       (unsigned long long)s->crashes);
+	       *node_of(s) ? node_of(s) : "-", p->deltas, s->waiting, ago,
+	       units_time((uint64_t)(p->cpu_seconds * USEC_PER_SEC), cpu),
+	       (unsigned long long)p->inputs, (unsigned long long)p->edges,
+	       (unsigned long long)p->crashes);
 }
 
 /* Whether the machine died with what it found after its newest delta. */
@@ -284,7 +280,7 @@ static void print_round(const struct round_view *w)
 
 	for (unsigned i = 0; i < w->r.shards; i++) {
 		lost += strcmp(w->v[i].state, "lost") == 0;
-		edges += w->v[i].edges;
+		edges += w->v[i].past.edges;
 	}
 	printf("round %llu: array job %llu, collecting job %llu%s%s%s; the shards gained %llu "
 	       "edges\n",
@@ -311,13 +307,14 @@ static json_t *round_json(const struct round_view *w)
 		const struct shard_row *s = &w->v[i];
 
 		(void)json_array_append_new(
-		    shards, json_pack("{s:I, s:s, s:o, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}",
-				      "shard", (json_int_t)i + 1, "state", s->state, "node",
-				      answer_text(s->node), "collected", (json_int_t)s->collected,
-				      "waiting", (json_int_t)s->waiting, "until",
-				      (json_int_t)s->until, "cpu_seconds", s->cpu_seconds, "inputs",
-				      (json_int_t)s->inputs, "edges", (json_int_t)s->edges,
-				      "crashes", (json_int_t)s->crashes, "died", died_json(s)));
+		    shards,
+		    json_pack("{s:I, s:s, s:o, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}", "shard",
+			      (json_int_t)i + 1, "state", s->state, "node", answer_text(node_of(s)),
+			      "collected", (json_int_t)s->past.deltas, "waiting",
+			      (json_int_t)s->waiting, "until", (json_int_t)s->past.until,
+			      "cpu_seconds", s->past.cpu_seconds, "inputs",
+			      (json_int_t)s->past.inputs, "edges", (json_int_t)s->past.edges,
+			      "crashes", (json_int_t)s->past.crashes, "died", died_json(s)));
 	}
 	return json_pack("{s:I, s:s, s:I, s:I, s:s, s:I, s:o}", "round", (json_int_t)w->r.round,
 			 "plan", w->r.plan, "array", (json_int_t)w->r.array, "collect",

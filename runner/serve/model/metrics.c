@@ -417,6 +417,7 @@ static void round_of_shards(struct serve_site *s, struct buf *out)
 	gauge(out, "fuzzcell_round_edges", "Edges that its shards gained, each by itself.",
 	      (double)r.edges);
 	gauge(out, "fuzzcell_round_inputs", "Inputs in its deltas.", (double)r.inputs);
+	fleet_round_done(&r);
 }
 
 static int everything(struct serve_site *site, struct buf *out, struct err *e)

@@ -2,6 +2,7 @@
 #ifndef RUNNER_SERVE_MODEL_MODEL_H
 #define RUNNER_SERVE_MODEL_MODEL_H
 
+#include "runner/fleet/past.h"
 #include "runner/serve/internal.h"
 #include "runner/serve/model/json.h"
 #include "runner/serve/model/site.h"
@@ -19,6 +20,8 @@ enum {
 	MODEL_SAMPLE = 60, /* points within a page */
 	MODEL_TREND = 8,   /* runs in a target's row */
 	MODEL_RUN_TARGETS = 400,
+	MODEL_ROUNDS = 20,
+	MODEL_SHARDS = 1024, /* of all rounds */
 };
 
 /* Data that all rows share; freed by base_done(). */
@@ -51,6 +54,7 @@ void target_facts_done(struct model_target *t);
 
 json_t *row_target(struct model_base *b, const char *name, const struct model_target *t);
 json_t *row_run(struct serve_site *s, const json_t *line);
+json_t *row_round(const struct fleet_round *r); /* without its shards */
 /* The row of the living run; NULL: no run lives. */
 json_t *row_live(struct serve_site *s);
 MUST_CHECK int row_crash(const struct known_crash *c, json_t **ret, struct err *e);

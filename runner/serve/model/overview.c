@@ -44,17 +44,8 @@ static json_t *round_part(struct serve_site *s)
 
 	if (fleet_past_newest(s->state, &r, &ignored) < 0 || r.round == 0)
 		return json_null();
-	m = json_object();
-	make_number(m, "round", r.round);
-	make_number(m, "shards", r.shards);
-	make_number(m, "ended", r.ended);
-	make_number(m, "nodes", r.nodes);
-	make_number(m, "edges", r.edges);
-	make_number(m, "inputs", r.inputs);
-	make_number(m, "crashes", r.crashes);
-	make_set(m, "cpu_seconds", json_real(r.cpu_seconds));
-	make_time(m, "due", r.due);
-	make_time(m, "newest_delta", r.until);
+	m = row_round(&r);
+	fleet_round_done(&r);
 	return m;
 }
 

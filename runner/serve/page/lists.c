@@ -342,13 +342,6 @@ size_t page_runs_table(struct page *p, const char *id, const json_t *runs)
 
 enum { HEALTH_SHOWN = 400, FINDINGS_ALL = 320, PAGES_MAX = 1000 };
 
-static void title(struct page *p, const char *text, const char *lead)
-{
-	html_element(&p->h, "h1", NULL, text);
-	if (lead)
-		html_element(&p->h, "p", "lead", lead);
-}
-
 int page_crashes(const json_t *model, struct buf *out, struct err *e)
 {
 	static const char *const states[] = {"new",   "regressed", "known",
@@ -363,7 +356,7 @@ int page_crashes(const json_t *model, struct buf *out, struct err *e)
 	char text[UNIT_TEXT];
 	size_t n = 0;
 
-	title(&p, "Crashes", "What failed, once for each cause. Open ones come first.");
+	page_title(&p, "Crashes", "What failed, once for each cause. Open ones come first.");
 	page_tiles(&p, "counts");
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		page_tile(&p, states[i], unit_text(UNIT_EXACT, field_or_0(counts, states[i]), text),
@@ -386,7 +379,7 @@ int page_runs(const json_t *model, struct buf *out, struct err *e)
 	const json_t *list = field_list(model, "runs");
 	size_t n = 0;
 
-	title(&p, "Runs", "The newest first.");
+	page_title(&p, "Runs", "The newest first.");
 	if (json_array_size(list) > 0)
 		n = page_runs_table(&p, "runs", list);
 	else
@@ -472,9 +465,9 @@ int page_health(const json_t *model, struct buf *out, struct err *e)
 	size_t n = json_array_size(targets), shown = n < HEALTH_SHOWN ? n : HEALTH_SHOWN;
 	char text[UNIT_TEXT];
 
-	title(&p, "Health",
-	      "Problems, their causes, and what to do. fuzzcell doctor also "
-	      "checks this machine.");
+	page_title(&p, "Health",
+		   "Problems, their causes, and what to do. fuzzcell doctor also "
+		   "checks this machine.");
 	page_tiles(&p, "counts");
 	page_tile(&p, "Errors", unit_text(UNIT_EXACT, field_or_0(counts, "error"), text),
 		  "targets");
@@ -545,7 +538,7 @@ int page_targets(const json_t *model, struct buf *out, struct err *e)
 	struct page p = page_begin(&about, out, e);
 	const json_t *list = field_list(model, "targets");
 
-	title(&p, "Targets", NULL);
+	page_title(&p, "Targets", NULL);
 	other_pages(&p, model);
 	if (json_array_size(list) > 0)
 		(void)page_targets_table(&p, list);

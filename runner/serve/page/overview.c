@@ -165,6 +165,11 @@ static void page_overview_tiles(struct page *p, const json_t *m)
 	outbox_tile(p, field_object(m, "outbox"));
 	round_tile(p, field_object(m, "round"));
 	page_tiles_end(p);
+	if (field_object(m, "round")) {
+		html_open(&p->h, "p");
+		page_to(p, "rounds.html", "All rounds");
+		html_close(&p->h);
+	}
 }
 
 static void page_overview_findings(struct page *p, const json_t *health)

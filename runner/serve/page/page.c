@@ -386,6 +386,13 @@ int page_end(struct page *p)
 
 /* --- sections ------------------------------------------------------------- */
 
+void page_title(struct page *p, const char *text, const char *lead)
+{
+	html_element(&p->h, "h1", NULL, text);
+	if (lead)
+		html_element(&p->h, "p", "lead", lead);
+}
+
 void page_section(struct page *p, const char *id, const char *title)
 {
 	html_open(&p->h, "section");

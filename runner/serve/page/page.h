@@ -79,6 +79,8 @@ void page_verdict(struct page *p, const json_t *health);
 
 /* --- parts --------------------------------------------------------------------------- */
 
+/* The page's heading, and a line below it or NULL. */
+void page_title(struct page *p, const char *text, const char *lead);
 /* <section> with a heading.  id: for links, and for parts that are updated during a run. */
 void page_section(struct page *p, const char *id, const char *title);
 void page_section_end(struct page *p);

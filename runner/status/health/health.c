@@ -38,7 +38,6 @@
 #define AT_DISK_NEAR	   2   /* multiple of the reserve */
 #define AT_OUTBOX_S	   86400
 #define AT_CHECKS_S	   86400
-#define AT_SHARD_LATE_S	   3600
 #define AT_FETCHES_FAILED  3
 #define AT_FETCH_FAILED_S  3600
 
@@ -773,7 +772,7 @@ static void judge_fleet(const struct health_service *s, struct health *h)
 {
 	char late[UNITS_MAX];
 
-	if (s->fleet.ended < s->fleet.shards && s->now > s->fleet.due + AT_SHARD_LATE_S)
+	if (s->fleet.ended < s->fleet.shards && s->now > s->fleet.due + HEALTH_SHARD_LATE_S)
 		health_add(
 		    h, HEALTH_SHARD_LOST, HEALTH_WARNING,
 		    "%u of %u shards of round %llu never came back; the round was due to end "

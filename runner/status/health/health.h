@@ -74,6 +74,9 @@ enum health_code {
 };
 const char *health_code_name(enum health_code c); /* "startup-crash", ... */
 
+/* A shard that has not ended so long after its round was due is lost. */
+#define HEALTH_SHARD_LATE_S 3600
+
 enum { HEALTH_REASON_MAX = 400, HEALTH_FINDINGS_MAX = 32 };
 
 struct health_finding {

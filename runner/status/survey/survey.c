@@ -276,6 +276,7 @@ static void read_fleet(const struct state *s, struct survey *ret)
 	ret->service.fleet.due = r.due;
 	ret->service.fleet.shards = r.shards;
 	ret->service.fleet.ended = r.ended;
+	fleet_round_done(&r);
 }
 
 void survey_service(const struct state *s, const struct survey_opts *o, struct survey *ret)

@@ -60,7 +60,11 @@ static void the_newest_round_counts(void **state)
 	assert_int_equal(fleet_past_newest(s, &r, &e), 0);
 	assert_int_equal(r.round, 4);
 	assert_int_equal(r.shards, 3);
-	assert_int_equal(r.gave, 2);
+	assert_int_equal(r.v[0].deltas, 2);
+	assert_string_equal(r.v[0].node, "n2");
+	assert_int_equal(r.v[0].edges, 5);
+	assert_int_equal(r.v[1].until, 20);
+	assert_int_equal(r.v[2].deltas, 0);
 	assert_int_equal(r.ended, 2);
 	assert_int_equal(r.nodes, 2);
 	assert_int_equal(r.due, 60);
@@ -70,6 +74,33 @@ static void the_newest_round_counts(void **state)
 	assert_true(r.cpu_seconds > 1.4 && r.cpu_seconds < 1.6);
 	assert_int_equal(fleet_past_round(s, &next, &e), 0);
 	assert_int_equal(next, 5);
+	fleet_round_done(&r);
+	state_close(s);
+}
+
+/* A plan was made twice with the number 6, and the lines are in no order. */
+static void rounds_are_in_order(void **state)
+{
+	static const char *const plans[] = {"6b", "6a", "5", "4"};
+	struct fleet_round v[4];
+	struct err e;
+	size_t n;
+
+	(void)state;
+	opened();
+	lines("{\"plan\": \"4\", \"round\": 4, \"shards\": 1, \"shard\": 1, \"until\": 40}\n"
+	      "{\"plan\": \"3\", \"round\": 3, \"shards\": 1, \"shard\": 1, \"until\": 99}\n"
+	      "{\"plan\": \"6b\", \"round\": 6, \"shards\": 2, \"shard\": 2, \"until\": 60}\n"
+	      "{\"plan\": \"6a\", \"round\": 6, \"shards\": 1, \"shard\": 1, \"until\": 61}\n"
+	      "{\"plan\": \"5\", \"round\": 5, \"shards\": 1, \"shard\": 1, \"until\": 50}\n"
+	      "{\"plan\": \"6b\", \"round\": 6, \"shards\": 2, \"shard\": 1, \"until\": 62}\n"
+	      "{\"plan\": \"2\", \"round\": 2, \"shards\": 1, \"shard\": 1, \"until\": 20}\n");
+	assert_int_equal(fleet_past_rounds(s, 4, v, &n, &e), 0);
+	assert_int_equal(n, 4);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(v[i].plan, plans[i]);
+		fleet_round_done(&v[i]);
+	}
 	state_close(s);
 }
 
@@ -92,6 +123,7 @@ static void wrong_numbers_are_ignored(void **state)
 static const struct CMUnitTest tests[] = {
     WITH(nothing_is_no_round),
     WITH(the_newest_round_counts),
+    WITH(rounds_are_in_order),
     WITH(wrong_numbers_are_ignored),
 };
 

@@ -244,6 +244,27 @@ static void test_lost_run(void **state)
 	has_not("/runs/" SITE_RUN ".html", "0 not fuzzed");
 }
 
+/* Of round 7 shard 1 ended and shard 2 died; a machine's name is text. */
+static void test_rounds(void **state)
+{
+	(void)state;
+	has("/rounds.html", "No delta was collected yet.");
+	scratch_write(
+	    dir.fd, "stats/fleet.jsonl",
+	    "{\"plan\": \"p\", \"round\": 7, \"shards\": 2, \"shard\": 1, \"due\": 60, "
+	    "\"until\": 50, \"node\": \"<b>\", \"edges\": 5, \"last\": true}\n"
+	    "{\"plan\": \"p\", \"round\": 7, \"shards\": 2, \"shard\": 2, \"due\": 60, "
+	    "\"until\": 40, \"node\": \"n2\", \"edges\": 3}\n"
+	    "{\"plan\": 5, \"round\": 8, \"shards\": 1, \"shard\": \"x\", \"node\": []}\n");
+	has("/rounds.html", "Shards of round 7");
+	has("/rounds.html", "&lt;b&gt;");
+	has("/rounds.html", ">lost</span>");
+	has("/", "href=\"rounds.html\"");
+	has("/api/v1/rounds.json", "\"state\": \"lost\"");
+	has("/api/v1/rounds.json", "\"edges\": 8");
+	has_not("/rounds.html", "<b>");
+}
+
 /* Holds the run's lock until it is killed. */
 static pid_t hold_the_lock(void)
 {
@@ -416,11 +437,14 @@ static void test_changes_meanwhile(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_strategies),   CASE(test_checks),	    CASE(test_killed_run),
-    CASE(test_long_report),  CASE(test_many_runs),  CASE(test_large_run),
-    CASE(test_many_targets), CASE(test_unreadable), CASE(test_replaced),
-    CASE(test_damaged),	     CASE(test_lost_run),   CASE(test_silent_run),
-    CASE(test_no_dead_link), CASE(test_no_file),    CASE(test_changes_meanwhile),
+    CASE(test_strategies),   CASE(test_checks),
+    CASE(test_killed_run),   CASE(test_long_report),
+    CASE(test_many_runs),    CASE(test_large_run),
+    CASE(test_many_targets), CASE(test_unreadable),
+    CASE(test_replaced),     CASE(test_damaged),
+    CASE(test_lost_run),     CASE(test_silent_run),
+    CASE(test_rounds),	     CASE(test_no_dead_link),
+    CASE(test_no_file),	     CASE(test_changes_meanwhile),
 };
 
 UNIT_MAIN(tests)

@@ -10,6 +10,7 @@ static void test_every_path(void **state)
 					    "/index.html",
 					    "/crashes.html",
 					    "/runs.html",
+					    "/rounds.html",
 					    "/health.html",
 					    "/targets/z_fuzzer.html",
 					    "/targets/a.b%40c.html",
