@@ -545,18 +545,13 @@ static int join_record(struct fold *f, const struct record *from, struct err *e)
 
 /* --- merging what is one crash --------------------------------------------------- */
 
-static const char *target_of(const struct known_crash *c)
-{
-	return *c->build_of ? c->build_of : c->fuzzer;
-}
-
 /* As ledger_note() decides it for a first sighting. */
 static bool is_one_bug(const struct known_crash *a, const struct known_crash *b)
 {
 	if (*a->bug && strcmp(a->bug, b->bug) == 0)
 		return true;
 	if (!*a->place || strcmp(a->place, b->place) != 0 || strcmp(a->fuzzer, b->fuzzer) == 0 ||
-	    strcmp(target_of(a), target_of(b)) != 0)
+	    !ledger_same_target(a, b))
 		return false;
 	return !*a->caller || !*b->caller || strcmp(a->caller, b->caller) == 0;
 }
