@@ -440,7 +440,7 @@ int fs_copy(int from_dirfd, const char *from, int to_dirfd, const char *to, size
 
 /* --- directories ----------------------------------------------------------------- */
 
-static int fs_make_dir(int dirfd, const char *path, mode_t mode, struct err *e)
+static int make_one_dir(int dirfd, const char *path, mode_t mode, struct err *e)
 {
 	struct stat st;
 
@@ -463,12 +463,12 @@ int fs_mkdirs(int dirfd, const char *path, mode_t mode, struct err *e)
 		return err_set(e, ENOENT, "make a directory without a name");
 	for (at = p + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';
-		r = fs_make_dir(dirfd, p, mode, e);
+		r = make_one_dir(dirfd, p, mode, e);
 		if (r < 0)
 			return r;
 		*at = '/';
 	}
-	return fs_make_dir(dirfd, p, mode, e);
+	return make_one_dir(dirfd, p, mode, e);
 }
 
 int fs_open_dir(int dirfd, const char *path, int *ret_fd, struct err *e)
@@ -479,6 +479,13 @@ int fs_open_dir(int dirfd, const char *path, int *ret_fd, struct err *e)
 		return err_sys(e, "open directory '%s'", path);
 	*ret_fd = fd;
 	return 0;
+}
+
+int fs_make_dir(int dirfd, const char *path, mode_t mode, int *ret_fd, struct err *e)
+{
+	int r = fs_mkdirs(dirfd, path, mode, e);
+
+	return r < 0 ? r : fs_open_dir(dirfd, path, ret_fd, e);
 }
 
 char *fs_find_above(const char *dir, const char *name)

@@ -55,6 +55,8 @@ MUST_CHECK int fs_mkdirs(int dirfd, const char *path, mode_t mode, struct err *e
 
 /* Opens a directory; close() it.  A symlink as the last component is not followed. */
 MUST_CHECK int fs_open_dir(int dirfd, const char *path, int *ret_fd, struct err *e);
+/* The same, after fs_mkdirs(). */
+MUST_CHECK int fs_make_dir(int dirfd, const char *path, mode_t mode, int *ret_fd, struct err *e);
 
 /* Gives the owner all permissions on the directory.  No symlink is followed. */
 MUST_CHECK int fs_unlock_dir(int dirfd, const char *path, struct err *e);

@@ -51,10 +51,8 @@ static int fresh_dir(int dirfd, const char *name, mode_t mode, int *ret_fd, stru
 static int host_make_dirs(struct cell_host *h, struct err *e)
 {
 	_autoclose_ int fd = -1;
-	int r = fs_mkdirs(AT_FDCWD, h->dir, 0711, e);
+	int r = fs_make_dir(AT_FDCWD, h->dir, 0711, &fd, e);
 
-	if (r == 0)
-		r = fs_open_dir(AT_FDCWD, h->dir, &fd, e);
 	if (r == 0 && fchmod(fd, 0711) < 0)
 		r = err_sys(e, "set the mode of '%s'", h->dir);
 	if (r == 0)

@@ -179,7 +179,7 @@ static int coverage_export_pages(const struct coverage_args *a, const struct mea
 	struct err e;
 	int r;
 
-	if (fs_mkdirs(AT_FDCWD, dir, MODE_DIR, &e) < 0 || fs_open_dir(AT_FDCWD, dir, &to, &e) < 0)
+	if (fs_make_dir(AT_FDCWD, dir, MODE_DIR, &to, &e) < 0)
 		return fail(EXIT_INTERNAL, "--html: %s", e.msg);
 	r = shelf_copy_pages(report, to, &e);
 	return r < 0 ? fail(r == -ENOENT ? EXIT_NOT_FUZZED : EXIT_INTERNAL, "--html: %s: %s",

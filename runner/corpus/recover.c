@@ -100,9 +100,7 @@ static int recover_open_dirs(struct lost *l, int work, struct err *e)
 	if (r == 0)
 		r = recover_each_name(l->work, remove_seeds, l, e);
 	if (r == 0)
-		r = fs_mkdirs(l->s->dirfd, path, 0750, e);
-	if (r == 0)
-		r = fs_open_dir(l->s->dirfd, path, &l->crashes, e);
+		r = fs_make_dir(l->s->dirfd, path, 0750, &l->crashes, e);
 	if (r == 0)
 		r = fs_open_dir(l->s->dirfd, "quarantine", &l->quarantine, e);
 	if (r == 0)

@@ -20,9 +20,7 @@ static const char *spare_name_of(const char *target, const char *ending, char ou
 
 static int open_merged(int state_dirfd, int *ret_fd, struct err *e)
 {
-	int r = fs_mkdirs(state_dirfd, DIR_MERGED, MODE_OURS, e);
-
-	return r == 0 ? fs_open_dir(state_dirfd, DIR_MERGED, ret_fd, e) : r;
+	return fs_make_dir(state_dirfd, DIR_MERGED, MODE_OURS, ret_fd, e);
 }
 
 static int forget(int dir, const char *target, struct err *e)

@@ -106,9 +106,7 @@ static int copy_dir(int from, int to, const char *name, unsigned depth, struct c
 		return err_set(e, ELOOP, "the report has directories %d deep", SHELF_DEPTH_MAX);
 	r = fs_open_dir(from, name, &in, e);
 	if (r == 0)
-		r = fs_mkdirs(to, name, MODE_OURS, e);
-	if (r == 0)
-		r = fs_open_dir(to, name, &out, e);
+		r = fs_make_dir(to, name, MODE_OURS, &out, e);
 	return r == 0 ? copy_all(in, out, depth, io, e) : r;
 }
 
@@ -201,9 +199,7 @@ static int shelf_fill(int shelf, int out, const json_t *report, struct err *e)
 	int r = fs_remove_tree(shelf, ".new", e);
 
 	if (r == 0)
-		r = fs_mkdirs(shelf, ".new", MODE_OURS, e);
-	if (r == 0)
-		r = fs_open_dir(shelf, ".new", &dir, e);
+		r = fs_make_dir(shelf, ".new", MODE_OURS, &dir, e);
 	if (r == 0)
 		r = write_json(dir, "report.json", report, e);
 	if (r == 0)
@@ -231,10 +227,8 @@ static int shelf_exchange(int shelf, const char *target, struct err *e)
 int shelf_put(struct state *s, const char *target, int out, const json_t *report, struct err *e)
 {
 	_autoclose_ int shelf = -1;
-	int r = fs_mkdirs(s->dirfd, "coverage", MODE_OURS, e);
+	int r = fs_make_dir(s->dirfd, "coverage", MODE_OURS, &shelf, e);
 
-	if (r == 0)
-		r = fs_open_dir(s->dirfd, "coverage", &shelf, e);
 	if (r == 0)
 		r = shelf_settle(s, target, e);
 	if (r == 0)

@@ -28,13 +28,6 @@ struct copying {
 	struct base_sum *sum;
 };
 
-static int open_made(int dirfd, const char *path, int *ret, struct err *e)
-{
-	int r = fs_mkdirs(dirfd, path, MODE_DIR, e);
-
-	return r < 0 ? r : fs_open_dir(dirfd, path, ret, e);
-}
-
 /* Whether the name is that of a target of the share, or of another build of one ("png@memory"). */
 static bool is_ours(const struct copying *c, const char *name)
 {
@@ -57,7 +50,7 @@ static int copy_file(const struct copying *c, const char *dir, const char *name,
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	r = open_made(c->to, dir, &to, e);
+	r = fs_make_dir(c->to, dir, MODE_DIR, &to, e);
 	return r < 0 ? r : fs_replace(to, name, (struct slice){text, n}, e);
 }
 
@@ -86,7 +79,7 @@ static int copy_inputs(const struct copying *c, const char *room, const char *ta
 	_autofree_ char *path = xasprintf("%s/%s", room, target);
 	_autoclose_ int to = -1;
 	struct store_sum got = {0};
-	int r = open_made(c->to, path, &to, e);
+	int r = fs_make_dir(c->to, path, MODE_DIR, &to, e);
 
 	if (r == 0)
 		r = store_seeds(c->from, path, to, &got, e);

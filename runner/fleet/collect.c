@@ -52,13 +52,6 @@ void collected_done(struct collected *c)
 	*c = (struct collected){0};
 }
 
-static int open_made(int dirfd, const char *path, int *ret, struct err *e)
-{
-	int r = fs_mkdirs(dirfd, path, MODE_DIR, e);
-
-	return r < 0 ? r : fs_open_dir(dirfd, path, ret, e);
-}
-
 /* --- inputs and other files ------------------------------------------------------------ */
 
 static bool there(int dirfd, const char *path)
@@ -358,7 +351,7 @@ static void stage_facts(struct collecting *k)
 
 static int stage_delta(struct collecting *k, struct err *e)
 {
-	int r = open_made(k->delta.dir, "state", &k->news, e);
+	int r = fs_make_dir(k->delta.dir, "state", MODE_DIR, &k->news, e);
 
 	if (r == 0)
 		r = delta_each(k->delta.head, stage_one, k, e);
@@ -413,7 +406,7 @@ static int take_delta(struct collecting *k, const char *path, struct err *e)
 	k->one = &one;
 	k->seen = 0;
 	if (r == 0)
-		r = open_made(k->state, UNPACKED, &dir, e);
+		r = fs_make_dir(k->state, UNPACKED, MODE_DIR, &dir, e);
 	if (r == 0)
 		r = open_delta(k, path, dir, e);
 	if (r == 0 && one.what == COLLECT_NEW)
@@ -437,7 +430,7 @@ static int stage_text(const struct collecting *k, const char *path, struct slice
 	int r;
 
 	*slash = '\0';
-	r = open_made(k->to, parent, &dir, e);
+	r = fs_make_dir(k->to, parent, MODE_DIR, &dir, e);
 	return r < 0 ? r : fs_replace(dir, slash + 1, text, e);
 }
 

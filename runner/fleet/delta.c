@@ -358,21 +358,14 @@ static int unpack(const char *archive, const struct delta *d, int head, struct e
 	return r;
 }
 
-static int make_dir(int dirfd, const char *name, int *ret, struct err *e)
-{
-	int r = fs_mkdirs(dirfd, name, 0750, e);
-
-	return r < 0 ? r : fs_open_dir(dirfd, name, ret, e);
-}
-
 int delta_open(const char *archive, int dirfd, struct delta *ret, struct err *e)
 {
 	struct delta d = {.dir = dirfd, .objects = -1};
 	_autoclose_ int head = -1;
-	int r = make_dir(dirfd, "head", &head, e);
+	int r = fs_make_dir(dirfd, "head", 0750, &head, e);
 
 	if (r == 0)
-		r = make_dir(dirfd, "objects", &d.objects, e);
+		r = fs_make_dir(dirfd, "objects", 0750, &d.objects, e);
 	if (r == 0)
 		r = unpack(archive, &d, head, e);
 	if (r == 0)

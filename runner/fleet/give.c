@@ -39,13 +39,6 @@ DEFINE_CLEANUP(struct ledger *, ledger_free)
 enum { MODE_DIR = 0750, SHARD_FILE_MAX = 4096, INPUTS_FILE_MAX = 256 << 20 };
 #define LIVING_UNBACKED (UINT64_C(256) << 20) /* bytes of holes in a cell's files */
 
-static int open_made(int dirfd, const char *path, int *ret, struct err *e)
-{
-	int r = fs_mkdirs(dirfd, path, MODE_DIR, e);
-
-	return r < 0 ? r : fs_open_dir(dirfd, path, ret, e);
-}
-
 /* Replaces <dir>/<path>, with its directories. */
 static int put_file(int dirfd, const char *path, struct slice text, struct err *e)
 {
@@ -56,7 +49,7 @@ static int put_file(int dirfd, const char *path, struct slice text, struct err *
 
 	if (slash)
 		*slash = '\0';
-	r = open_made(dirfd, slash ? parent : ".", &dir, e);
+	r = fs_make_dir(dirfd, slash ? parent : ".", MODE_DIR, &dir, e);
 	return r < 0 ? r : fs_replace(dir, slash ? slash + 1 : path, text, e);
 }
 
@@ -265,7 +258,7 @@ static int list_cell(struct making *m, int corpus, const char *target, struct er
 	struct store_sum got = {0};
 	const struct dirent *ent;
 	_autoclose_ int to = -1;
-	int r = open_made(m->state, path, &to, e);
+	int r = fs_make_dir(m->state, path, MODE_DIR, &to, e);
 
 	while (r == 0 && d && (ent = sys_readdir(d))) {
 		_autofree_ char *known = xasprintf("corpus/%s/%s", target, ent->d_name);
@@ -454,12 +447,33 @@ static int add_crash(struct making *m, const struct known_crash *c, struct err *
 	return r;
 }
 
+/* The next delta is compared with it. */
+static int keep_ledger(const struct making *m, const struct ledger *now, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	size_t n = 0;
+	int r = ledger_print(now, &text, &n, e);
+
+	return r < 0 ? r : put_file(m->change, SHARD "/" LEDGER_NAME, (struct slice){text, n}, e);
+}
+
+static int add_ledger(struct making *m, const struct ledger *news, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	char sha1[DIGEST_SHA1_HEX];
+	size_t n = 0;
+	int r = ledger_print(news, &text, &n, e);
+
+	if (r < 0)
+		return r;
+	digest_sha1_hex((struct slice){text, n}, sha1);
+	(void)json_object_set_new(part(m, "files"), LEDGER_NAME, json_string(sha1));
+	return fs_replace(m->objects, sha1, (struct slice){text, n}, e);
+}
+
 static int add_crashes(struct making *m, struct err *e)
 {
 	CLEANUP(ledger_free_p) struct ledger *now = NULL, *then = NULL, *news = NULL;
-	_autofree_ char *text = NULL, *all = NULL;
-	char sha1[DIGEST_SHA1_HEX];
-	size_t n = 0;
 	int r = ledger_load(m->state, &now, e);
 
 	if (r == 0)
@@ -469,17 +483,9 @@ static int add_crashes(struct making *m, struct err *e)
 	for (size_t i = 0; r == 0 && i < ledger_count(news); i++)
 		r = add_crash(m, ledger_at(news, i), e);
 	m->sum->crashes = r == 0 ? ledger_count(news) : 0;
-	if (r == 0 && m->sum->crashes > 0) {
-		r = ledger_print(news, &text, &n, e);
-		if (r == 0) {
-			digest_sha1_hex((struct slice){text, n}, sha1);
-			r = fs_replace(m->objects, sha1, (struct slice){text, n}, e);
-			(void)json_object_set_new(part(m, "files"), LEDGER_NAME, json_string(sha1));
-		}
-	}
-	if (r == 0)
-		r = ledger_print(now, &all, &n, e);
-	return r < 0 ? r : put_file(m->change, SHARD "/" LEDGER_NAME, (struct slice){all, n}, e);
+	if (r == 0 && m->sum->crashes > 0)
+		r = add_ledger(m, news, e);
+	return r == 0 ? keep_ledger(m, now, e) : r;
 }
 
 /* --- progress and histories -------------------------------------------------------------- */
@@ -505,26 +511,32 @@ static int list_files(int state, const char *path, const char *ending, struct st
 	return 0;
 }
 
-/* What is kept is what is compared: the run may write the file meanwhile. */
+/* What is kept is what is compared: the run may write the file meanwhile.  ret: the directory with
+ * the kept file; -ENOENT: there is no file. */
+static int keep_progress(const struct making *m, const char *path, int *ret, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	size_t n = 0;
+	int r = fs_read(m->state, path, PROGRESS_FILE_MAX, &text, &n, e);
+
+	if (r == 0)
+		r = fs_make_dir(m->change, SHARD, MODE_DIR, ret, e);
+	return r < 0 ? r : put_file(*ret, path, (struct slice){text, n}, e);
+}
+
 static int add_progress(struct making *m, const char *file, struct err *e)
 {
 	_autofree_ char *target = xstrndup(file, strlen(file) - strlen(".json"));
-	_autofree_ char *path = xasprintf("stats/progress/%s", file), *text = NULL;
+	_autofree_ char *path = xasprintf("stats/progress/%s", file);
 	_autofree_ struct progress *now = xcalloc(1, sizeof(*now)),
 				   *then = xcalloc(1, sizeof(*now));
 	_autoclose_ int kept = -1;
 	_autojson_ json_t *slices = NULL;
 	char warning[200];
-	size_t n = 0;
-	int r = fs_read(m->state, path, PROGRESS_FILE_MAX, &text, &n, e);
+	int r = keep_progress(m, path, &kept, e);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	r = open_made(m->change, SHARD, &kept, e);
-	if (r == 0)
-		r = put_file(kept, path, (struct slice){text, n}, e);
-	if (r < 0)
-		return r;
 	progress_load(kept, target, now, warning);
 	progress_load(m->then, target, then, warning);
 	slices = slices_since(then, now, m->g->now_us);
@@ -627,7 +639,7 @@ static int write_archive(struct making *m, int fd, struct err *e)
 static int make_archive(struct making *m, struct err *e)
 {
 	_autoclose_ int dir = -1, fd = -1;
-	int r = open_made(m->change, DELTAS, &dir, e);
+	int r = fs_make_dir(m->change, DELTAS, MODE_DIR, &dir, e);
 
 	snprintf(m->sum->name, sizeof(m->sum->name), "r%llu-s%u-%s-%04llu%s" DELTA_SUFFIX,
 		 (unsigned long long)m->id.round, m->id.shard, m->id.source,
@@ -711,7 +723,7 @@ int give_delta(const struct give *g, struct given *ret, struct err *e)
 	if (r == 0)
 		r = change_begin(m.state, &m.change, e);
 	if (r == 0)
-		r = open_made(m.state, "change/objects", &m.objects, e);
+		r = fs_make_dir(m.state, "change/objects", MODE_DIR, &m.objects, e);
 	m.id.seq++;
 	fill_facts(&m);
 	if (r == 0)
@@ -740,28 +752,38 @@ static int make_source(char source[DELTA_SOURCE], struct err *e)
 	return 0;
 }
 
+/* What the shard got from the base. */
+static int keep_all(const struct making *m, struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *now = NULL;
+	_autostrv_ struct strv files = {0};
+	int r = ledger_load(m->state, &now, e);
+
+	if (r == 0)
+		r = keep_ledger(m, now, e);
+	if (r == 0)
+		r = list_files(m->state, "stats/progress", ".json", &files, e);
+	for (size_t i = 0; r == 0 && i < files.n; i++) {
+		_autofree_ char *path = xasprintf("stats/progress/%s", files.v[i]);
+		_autoclose_ int kept = -1;
+
+		r = keep_progress(m, path, &kept, e);
+	}
+	return r;
+}
+
 int shard_begin(struct state *s, struct shard_id *io, struct err *e)
 {
-	const struct give g = {.state = s};
-	struct given ignored = {0};
-	struct making m = {
-	    .g = &g, .state = s->dirfd, .then = -1, .change = -1, .objects = -1, .sum = &ignored};
+	struct making m = {.state = s->dirfd, .then = -1, .change = -1, .objects = -1};
 	int r = make_source(io->source, e);
 
 	io->seq = 0;
 	if (r == 0)
 		r = change_begin(s->dirfd, &m.change, e);
 	if (r == 0)
-		r = open_made(m.change, SHARD, &m.then, e); /* empty: all is as in the base */
-	if (r == 0)
-		r = open_made(m.state, "change/objects", &m.objects, e);
-	m.head = json_object();
+		r = keep_all(&m, e);
 	if (r == 0)
 		r = list_all(s->dirfd, &m.now, e);
-	if (r == 0)
-		r = add_crashes(&m, e);
-	if (r == 0)
-		r = add_all_progress(&m, e);
 	m.news = (struct inputs){m.now, xcalloc(m.now.n + 1, sizeof(*m.news.how))}; /* all: base */
 	if (r == 0)
 		r = inputs_save(m.change, &m.old, &m.news, e);
@@ -769,11 +791,8 @@ int shard_begin(struct state *s, struct shard_id *io, struct err *e)
 		r = save_id(m.change, io, e);
 	if (r == 0)
 		r = change_commit(s->dirfd, e);
-	json_decref(m.head);
 	inputs_done(&m.news); /* and `now` */
-	close_p(&m.then);
 	close_p(&m.change);
-	close_p(&m.objects);
 	return r;
 }
 
@@ -783,7 +802,7 @@ int give_deliver(struct state *s, const char *dir, uint64_t *ret_n, struct err *
 {
 	_autoclose_ int to = -1, from = -1;
 	_autostrv_ struct strv names = {0};
-	int r = open_made(s->dirfd, DELTAS, &from, e);
+	int r = fs_make_dir(s->dirfd, DELTAS, MODE_DIR, &from, e);
 
 	*ret_n = 0;
 	if (r == 0)

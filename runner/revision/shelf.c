@@ -47,9 +47,7 @@ static int item_name(const struct shelf_key *k, char out[NAME_MAX + 1], struct e
 
 static int open_shelf(int state_dirfd, int *ret_fd, struct err *e)
 {
-	int r = fs_mkdirs(state_dirfd, SHELF_DIR, MODE_DIR, e);
-
-	return r < 0 ? r : fs_open_dir(state_dirfd, SHELF_DIR, ret_fd, e);
+	return fs_make_dir(state_dirfd, SHELF_DIR, MODE_DIR, ret_fd, e);
 }
 
 /* --- reading ---------------------------------------------------------------- */

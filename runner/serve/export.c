@@ -223,9 +223,7 @@ static int export_in(struct export *x, int parent, const char *name, struct err 
 		return r;
 	r = fs_remove_tree(parent, tmp, e); /* left by an earlier process with our PID */
 	if (r == 0)
-		r = fs_mkdirs(parent, tmp, 0755, e);
-	if (r == 0)
-		r = fs_open_dir(parent, tmp, &dir, e);
+		r = fs_make_dir(parent, tmp, 0755, &dir, e);
 	if (r == 0)
 		r = serve_export_fill(x, dir, e);
 	if (r == 0)

@@ -23,9 +23,7 @@ int change_begin(int state_dirfd, int *ret_fd, struct err *e)
 {
 	int r = change_recover(state_dirfd, e);
 
-	if (r == 0)
-		r = fs_mkdirs(state_dirfd, CHANGE_NEW, MODE_DIR, e);
-	return r < 0 ? r : fs_open_dir(state_dirfd, CHANGE_NEW, ret_fd, e);
+	return r < 0 ? r : fs_make_dir(state_dirfd, CHANGE_NEW, MODE_DIR, ret_fd, e);
 }
 
 /* --- putting files in their places --------------------------------------------- */

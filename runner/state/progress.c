@@ -190,9 +190,7 @@ int progress_save(int state, const char *target, const struct progress *p, struc
 	int r = j ? json_print(j, 0, &text, e) : err_set(e, ENOMEM, "build JSON");
 
 	if (r == 0)
-		r = fs_mkdirs(state, dir_name, MODE_OURS, e);
-	if (r == 0)
-		r = fs_open_dir(state, dir_name, &dir, e);
+		r = fs_make_dir(state, dir_name, MODE_OURS, &dir, e);
 	snprintf(name, sizeof(name), "%s.json", target);
 	return r == 0 ? fs_replace(dir, name, slice_of(text), e) : r;
 }

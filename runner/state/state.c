@@ -152,25 +152,18 @@ static int unique_id(struct state *s, uint64_t real_us, char id[32], struct err 
 	return err_set(e, EEXIST, "too many runs named '%s'", base);
 }
 
-static int state_open_made(int dirfd, const char *path, int *ret, struct err *e)
-{
-	int r = fs_mkdirs(dirfd, path, MODE_DIR, e);
-
-	return r < 0 ? r : fs_open_dir(dirfd, path, ret, e);
-}
-
 static int open_run(struct state *s, struct run_dirs *r, struct err *e)
 {
 	char path[64];
 	int rc;
 
 	snprintf(path, sizeof(path), "logs/%s", r->id);
-	rc = state_open_made(s->dirfd, path, &r->logs, e);
+	rc = fs_make_dir(s->dirfd, path, MODE_DIR, &r->logs, e);
 	if (rc == 0)
-		rc = state_open_made(r->logs, "crashes", &r->crashes, e);
+		rc = fs_make_dir(r->logs, "crashes", MODE_DIR, &r->crashes, e);
 	snprintf(path, sizeof(path), "work/%s", r->id);
 	if (rc == 0)
-		rc = state_open_made(s->dirfd, path, &r->work, e);
+		rc = fs_make_dir(s->dirfd, path, MODE_DIR, &r->work, e);
 	if (rc < 0)
 		return rc;
 	r->work_path = xasprintf("%s/%s", s->path, path);
@@ -230,7 +223,7 @@ int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct e
 {
 	_autofree_ char *path = xasprintf("corpus/%s", target);
 
-	return state_open_made(s->dirfd, path, ret_fd, e);
+	return fs_make_dir(s->dirfd, path, MODE_DIR, ret_fd, e);
 }
 
 uint64_t state_waiting(const struct state *s, const char *target)
@@ -258,7 +251,7 @@ int state_append_history(struct state *s, struct fs_batch *batch, const char *na
 	int r;
 
 	*slash = '\0'; /* a target's history may be the first in its directory */
-	r = state_open_made(s->dirfd, path, &dir, e);
+	r = fs_make_dir(s->dirfd, path, MODE_DIR, &dir, e);
 	if (r == 0)
 		r = json_print(line, 0, &text, e);
 	if (r == 0)

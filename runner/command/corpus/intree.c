@@ -114,10 +114,8 @@ static const char *shared_with(const struct intree_one *o)
 static int open_pruned(const struct intree_one *o, int *ret_fd, struct err *e)
 {
 	_autofree_ char *path = xasprintf("pruned/%s", o->target->name);
-	int at = o->a->session.state->dirfd;
-	int r = fs_mkdirs(at, path, 0750, e);
 
-	return r == 0 ? fs_open_dir(at, path, ret_fd, e) : r;
+	return fs_make_dir(o->a->session.state->dirfd, path, 0750, ret_fd, e);
 }
 
 /* --- --prune: inputs that add no coverage --------------------------------- */

@@ -158,10 +158,8 @@ static int set_aside(const struct collect_args *a, const char *path, const char 
 	_autofree_ char *note = xasprintf("%s.why", base_name(path));
 	_autoclose_ int dir = -1;
 	int state = a->session.state->dirfd;
-	int r = fs_mkdirs(state, "damaged/deltas", 0750, e);
+	int r = fs_make_dir(state, "damaged/deltas", 0750, &dir, e);
 
-	if (r == 0)
-		r = fs_open_dir(state, "damaged/deltas", &dir, e);
 	if (r == 0)
 		r = fs_copy(AT_FDCWD, path, dir, base_name(path), SIZE_MAX, e);
 	return r < 0 ? r : fs_replace(dir, note, slice_of(why), e);

@@ -36,26 +36,19 @@ static int same_mount(int a, int b, bool *ret, struct err *e)
 	return 0;
 }
 
-static int generation_open_made(int at, const char *path, int *ret_fd, struct err *e)
-{
-	int r = fs_mkdirs(at, path, GENERATION_MODE, e);
-
-	return r < 0 ? r : fs_open_dir(at, path, ret_fd, e);
-}
-
 /* The directory of all targets' generations. */
 static int generation_open_all(int state, int corpora, int *ret_fd, struct err *e)
 {
 	_autoclose_ int beside = -1;
 	bool same = false;
-	int r = generation_open_made(state, "generations", &beside, e);
+	int r = fs_make_dir(state, "generations", GENERATION_MODE, &beside, e);
 
 	if (r == 0)
 		r = same_mount(beside, corpora, &same, e);
 	if (r < 0)
 		return r;
 	if (!same)
-		return generation_open_made(corpora, ".generations", ret_fd, e);
+		return fs_make_dir(corpora, ".generations", GENERATION_MODE, ret_fd, e);
 	*ret_fd = take_fd(&beside);
 	return 0;
 }
@@ -70,11 +63,11 @@ int generation_open(int state, const char *target, struct generation *ret, struc
 	if (!fs_name_ok(slice_of(target)) || target[0] == '.' ||
 	    strlen(target) >= sizeof(ret->target))
 		return err_set(e, EINVAL, "'%s' is no target's name", target);
-	r = generation_open_made(state, "corpus", &corpora, e);
+	r = fs_make_dir(state, "corpus", GENERATION_MODE, &corpora, e);
 	if (r == 0)
 		r = generation_open_all(state, corpora, &all, e);
 	if (r == 0)
-		r = generation_open_made(all, target, &dir, e);
+		r = fs_make_dir(all, target, GENERATION_MODE, &dir, e);
 	if (r < 0)
 		return err_wrap(e, "generations of '%s'", target);
 	ret->corpora = take_fd(&corpora);
@@ -491,7 +484,7 @@ static int generation_as_before(int corpus, int next, struct err *e)
 static int replace(struct building *b, struct err *e)
 {
 	_autoclose_ int corpus = -1;
-	int r = generation_open_made(b->g->corpora, b->g->target, &corpus, e);
+	int r = fs_make_dir(b->g->corpora, b->g->target, GENERATION_MODE, &corpus, e);
 
 	if (r == 0)
 		r = make_next(b, e);
@@ -575,9 +568,7 @@ static int read_pending(const struct generation *g, uint64_t *ret_inode, struct 
 
 static int generation_open_corpus(const struct generation *g, int *ret_fd, struct err *e)
 {
-	int r = fs_mkdirs(g->corpora, g->target, GENERATION_MODE, e);
-
-	return r < 0 ? r : fs_open_dir(g->corpora, g->target, ret_fd, e);
+	return fs_make_dir(g->corpora, g->target, GENERATION_MODE, ret_fd, e);
 }
 
 static int carry(struct carry *c, struct err *e)

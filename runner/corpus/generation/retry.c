@@ -26,11 +26,9 @@ static int generation_retry_make_room(int state, const char *room, const char *t
 				      struct err *e)
 {
 	char path[PATH_ROOM];
-	int r;
 
 	snprintf(path, sizeof(path), "%s/%s", room, target);
-	r = fs_mkdirs(state, path, MODE_DIR, e);
-	return r == 0 ? fs_open_dir(state, path, ret_fd, e) : r;
+	return fs_make_dir(state, path, MODE_DIR, ret_fd, e);
 }
 
 /* Handles an entry of a room.  Returns 1 to continue, 0 to end the walk, < 0 on failure. */

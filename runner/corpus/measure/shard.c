@@ -339,13 +339,6 @@ int shard_list(int stage, struct candidates *ret, struct err *e)
 
 /* --- bad units ---------------------------------------------------------------- */
 
-static int make_quarantine(int quarantine, const char *target, int *ret_fd, struct err *e)
-{
-	int r = fs_mkdirs(quarantine, target, MODE_DIR, e);
-
-	return r < 0 ? r : fs_open_dir(quarantine, target, ret_fd, e);
-}
-
 /* A missing name is no error. */
 static int remove_name(int dirfd, const char *name, struct err *e)
 {
@@ -360,7 +353,7 @@ int shard_quarantine(int stage, int corpus, int quarantine, const char *target, 
 	_autoclose_ int to = -1;
 	struct stage_sum sum = {0};
 	char hex[STORE_NAME];
-	int r = make_quarantine(quarantine, target, &to, e);
+	int r = fs_make_dir(quarantine, target, MODE_DIR, &to, e);
 
 	if (r == 0) /* copies from the stage first, so that a repetition finds the input in one of
 		     * the two */

@@ -96,9 +96,7 @@ static void index_load(struct index *i, int dirfd)
 
 static int index_open_dir(const struct work *w, int *ret_fd, struct err *e)
 {
-	int r = fs_mkdirs(w->d->state_dirfd, "outbox", 0750, e);
-
-	return r < 0 ? r : fs_open_dir(w->d->state_dirfd, "outbox", ret_fd, e);
+	return fs_make_dir(w->d->state_dirfd, "outbox", 0750, ret_fd, e);
 }
 
 static int index_write(struct work *w, const struct index *i, struct err *e)

@@ -279,10 +279,8 @@ static int queue_all(const struct check *c, struct err *e)
 {
 	_autofree_ char *path = xasprintf("triage/%s", check_build(c)->name);
 	_autoclose_ int queue = -1, stage = -1;
-	int r = fs_mkdirs(c->env->state->dirfd, path, MODE_DIR, e);
+	int r = fs_make_dir(c->env->state->dirfd, path, MODE_DIR, &queue, e);
 
-	if (r == 0)
-		r = fs_open_dir(c->env->state->dirfd, path, &queue, e);
 	if (r == 0)
 		r = fs_open_dir(AT_FDCWD, c->stage_path, &stage, e);
 	for (size_t i = 0; r == 0 && i < c->n; i++)

@@ -91,9 +91,7 @@ int checked_save(int state, const char *build, const struct checked *c, struct e
 	int r = json_print(j, 0, &text, e);
 
 	if (r == 0)
-		r = fs_mkdirs(state, dir_name, MODE_OURS, e);
-	if (r == 0)
-		r = fs_open_dir(state, dir_name, &dir, e);
+		r = fs_make_dir(state, dir_name, MODE_OURS, &dir, e);
 	if (r == 0)
 		r = candidates_save(dir, list, &c->ran, e);
 	return r == 0 ? fs_replace(dir, name, slice_of(text), e) : r;

@@ -263,10 +263,8 @@ static int coverage_task_stage(void *arg, struct buf *out, struct err *e)
 {
 	const struct coverage *c = arg;
 	_autoclose_ int work = -1;
-	int r = fs_mkdirs(AT_FDCWD, c->work, MODE_DIR, e);
+	int r = fs_make_dir(AT_FDCWD, c->work, MODE_DIR, &work, e);
 
-	if (r == 0)
-		r = fs_open_dir(AT_FDCWD, c->work, &work, e);
 	if (r == 0)
 		r = coverage_fresh_dir(work, "out", e);
 	return r < 0 || c->joins ? r : coverage_stage(c, work, out, e);

@@ -63,9 +63,7 @@ static struct kept kept_of(const struct job *j)
 
 static int open_queue(const struct job *j, int *ret, struct err *e)
 {
-	int r = fs_mkdirs(j->env->triage, j->target->name, 0755, e);
-
-	return r == 0 ? fs_open_dir(j->env->triage, j->target->name, ret, e) : r;
+	return fs_make_dir(j->env->triage, j->target->name, 0755, ret, e);
 }
 
 int job_keep_report(const struct job *j, struct err *e)

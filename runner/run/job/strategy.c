@@ -93,9 +93,7 @@ static int strategy_lay_others(const struct job *j, struct err *e)
 
 	snprintf(path, sizeof(path), "%s/others", j->target->name);
 	if (r == 0)
-		r = fs_mkdirs(j->env->dirs->work, path, OTHERS_MODE, e);
-	if (r == 0)
-		r = fs_open_dir(j->env->dirs->work, path, &others, e);
+		r = fs_make_dir(j->env->dirs->work, path, OTHERS_MODE, &others, e);
 	if (r == 0 && fchmod(others, OTHERS_MODE) < 0) /* the cell reads it, whatever the umask */
 		r = err_sys(e, "set the mode of '%s'", path);
 	return r == 0 ? pick_others(corpora, j->target->name, others, e) : r;

@@ -90,9 +90,7 @@ static int words_save_file(const struct job *j, const struct words *w, struct er
 	words_save(w, j->target->name, &text);
 	r = buf_check(&text, e);
 	if (r == 0)
-		r = fs_mkdirs(j->env->state->dirfd, dir_name, MODE_OURS, e);
-	if (r == 0)
-		r = fs_open_dir(j->env->state->dirfd, dir_name, &dir, e);
+		r = fs_make_dir(j->env->state->dirfd, dir_name, MODE_OURS, &dir, e);
 	snprintf(name, sizeof(name), "%s.dict", j->target->name);
 	return r == 0 ? fs_replace(dir, name, buf_slice(&text), e) : r;
 }

@@ -211,9 +211,7 @@ int merge_shard_make(int dir, const char *name, size_t k, const struct candidate
 	int r;
 
 	snprintf(path, sizeof(path), "%s/%zu", name, k);
-	r = fs_mkdirs(dir, path, MODE_OURS, e);
-	if (r == 0)
-		r = fs_open_dir(dir, path, &fd, e);
+	r = fs_make_dir(dir, path, MODE_OURS, &fd, e);
 	if (r == 0)
 		r = candidates_save(fd, MERGE_FILE_LIST, list, e);
 	if (r == 0)
@@ -328,9 +326,7 @@ int merge_last_save(const struct merge *m, const struct merge_last *last, struct
 	int r = j ? json_print(j, 0, &text, e) : err_set(e, EINVAL, "build JSON");
 
 	if (r == 0)
-		r = fs_mkdirs(m->env.state->dirfd, "stats/merged", MODE_OURS, e);
-	if (r == 0)
-		r = fs_open_dir(m->env.state->dirfd, "stats/merged", &dir, e);
+		r = fs_make_dir(m->env.state->dirfd, "stats/merged", MODE_OURS, &dir, e);
 	snprintf(name, sizeof(name), "%s.json", m->spec.target->name);
 	return r == 0 ? fs_replace(dir, name, slice_of(text), e) : r;
 }

@@ -53,10 +53,8 @@ static int merge_look_queue_triage(const struct merge_slot *s, int stage, const 
 	_autoclose_ int to = -1;
 	char as[16 + STORE_NAME], hex[STORE_NAME];
 	struct store_sum sum = {0};
-	int r = fs_mkdirs(env->triage, target, MODE_OURS, e);
+	int r = fs_make_dir(env->triage, target, MODE_OURS, &to, e);
 
-	if (r == 0)
-		r = fs_open_dir(env->triage, target, &to, e);
 	if (r < 0)
 		return r;
 	snprintf(as, sizeof(as), "%s-%s", s->kind, name);

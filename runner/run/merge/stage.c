@@ -312,10 +312,8 @@ static int remove_old(int dir, struct err *e)
 static int make_stage(int dir, struct err *e)
 {
 	_autoclose_ int fd = -1;
-	int r = fs_mkdirs(dir, "stage", MODE_STAGE, e);
+	int r = fs_make_dir(dir, "stage", MODE_STAGE, &fd, e);
 
-	if (r == 0)
-		r = fs_open_dir(dir, "stage", &fd, e);
 	if (r == 0 && fchmod(fd, MODE_STAGE) < 0) /* independent of the umask */
 		r = err_sys(e, "set the mode of the stage");
 	return r;

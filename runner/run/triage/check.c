@@ -99,9 +99,7 @@ static int check_keep_in(const struct triage *t, const struct known_crash *c, co
 	int r;
 
 	snprintf(path, sizeof(path), "regressions/%s", target);
-	r = fs_mkdirs(t->env->state->dirfd, path, 0755, e);
-	if (r == 0)
-		r = fs_open_dir(t->env->state->dirfd, path, &dir, e);
+	r = fs_make_dir(t->env->state->dirfd, path, 0755, &dir, e);
 	for (size_t i = 0; r == 0 && i < sizeof(files) / sizeof(files[0]); i++)
 		if (*files[i])
 			r = store_file(t->env->state->dirfd, files[i], dir, NULL, &sum, hex, e);
