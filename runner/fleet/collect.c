@@ -461,11 +461,12 @@ static int end_histories(const struct collecting *k, struct err *e)
 	json_object_foreach(k->histories, name, list)
 	{
 		_autofree_ char *path = xasprintf("stats/%s", name), *text = NULL;
+		size_t n;
 
 		if (r == 0)
-			r = lines_join(k->state, path, list, &text, e);
+			r = lines_join(k->state, path, list, &text, &n, e);
 		if (r == 0)
-			r = stage_text(k, path, slice_of(text), e);
+			r = stage_text(k, path, (struct slice){text, n}, e);
 	}
 	return r;
 }

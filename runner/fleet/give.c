@@ -559,16 +559,18 @@ static int add_history(struct making *m, const char *name, struct err *e)
 {
 	_autofree_ char *path = xasprintf("stats/%s", name), *text = NULL;
 	_autojson_ json_t *lines = json_array();
+	struct slice in, line;
 	struct err ignored;
 	size_t n = 0;
 	int r = fs_read(m->state, path, INPUTS_FILE_MAX, &text, &n, e);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+	in = (struct slice){text, n};
+	while (scan_until(&in, '\n', n, &line)) {
 		json_t *j;
 
-		if (json_parse((struct slice){line, (size_t)(end - line)}, &j, &ignored) == 0)
+		if (json_parse(line, &j, &ignored) == 0)
 			(void)json_array_append_new(lines, j);
 	}
 	if (json_array_size(lines) > 0 && json_array_size(lines) <= DELTA_LINES_MAX)

@@ -14,7 +14,8 @@
 enum { FILE_MAX = 512 << 20, TIME = 15 };
 
 struct line {
-	char *text;	 /* without its newline */
+	char *text; /* without its newline; a damaged one may have NUL bytes */
+	size_t n;
 	char time[TIME]; /* YYYYMMDDhhmmss; "": not known, it comes first */
 };
 
@@ -58,13 +59,13 @@ static void find_time(const json_t *line, char time[TIME])
 	}
 }
 
-static void push(struct all *a, char *text, const json_t *j)
+static void push(struct all *a, char *text, size_t n, const json_t *j)
 {
 	if (a->n == a->room) {
 		a->room = a->room ? 2 * a->room : 256;
 		a->v = xreallocarray(a->v, a->room, sizeof(*a->v));
 	}
-	a->v[a->n] = (struct line){.text = text};
+	a->v[a->n] = (struct line){.text = text, .n = n};
 	find_time(j, a->v[a->n].time);
 	a->n++;
 }
@@ -79,17 +80,27 @@ static int load(int state, const char *path, struct all *a, struct err *e)
 		return err_wrap(e, "move '%s' away, it is too long", path);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	for (char *line = text; *line;) {
-		size_t len = strcspn(line, "\n");
+	for (size_t at = 0; at < n;) {
+		const char *line = text + at, *end = memchr(line, '\n', n - at);
+		size_t len = end ? (size_t)(end - line) : n - at;
 		_autojson_ json_t *j = NULL;
 		struct err damaged;
+		char *copy = xcalloc(len + 1, 1);
 
 		if (json_parse((struct slice){line, len}, &j, &damaged) < 0)
 			j = NULL; /* it stays as it is */
-		push(a, xstrndup(line, len), j);
-		line += len + (line[len] == '\n');
+		memcpy(copy, line, len);
+		push(a, copy, len, j);
+		at += len + 1;
 	}
 	return 0;
+}
+
+static int by_text(const struct line *a, const struct line *b)
+{
+	int d = memcmp(a->text, b->text, a->n < b->n ? a->n : b->n);
+
+	return d ? d : (a->n > b->n) - (a->n < b->n);
 }
 
 static int by_time(const void *x, const void *y)
@@ -97,29 +108,30 @@ static int by_time(const void *x, const void *y)
 	const struct line *a = x, *b = y;
 	int d = strcmp(a->time, b->time);
 
-	return d ? d : strcmp(a->text, b->text);
+	return d ? d : by_text(a, b);
 }
 
-static char *join(struct all *a)
+static char *join(const struct all *a, size_t *ret_n)
 {
 	size_t n = 0, at = 0;
 	char *ret;
 
 	for (size_t i = 0; i < a->n; i++)
-		n += strlen(a->v[i].text) + 1;
+		n += a->v[i].n + 1;
 	ret = xcalloc(n + 1, 1);
 	for (size_t i = 0; i < a->n; i++) {
-		if (i > 0 && strcmp(a->v[i].text, a->v[i - 1].text) == 0)
+		if (i > 0 && by_text(&a->v[i], &a->v[i - 1]) == 0)
 			continue;
-		n = strlen(a->v[i].text);
-		memcpy(ret + at, a->v[i].text, n);
-		ret[at + n] = '\n';
-		at += n + 1;
+		memcpy(ret + at, a->v[i].text, a->v[i].n);
+		at += a->v[i].n;
+		ret[at++] = '\n';
 	}
+	*ret_n = at;
 	return ret;
 }
 
-int lines_join(int state_dirfd, const char *path, const json_t *lines, char **ret, struct err *e)
+int lines_join(int state_dirfd, const char *path, const json_t *lines, char **ret, size_t *ret_n,
+	       struct err *e)
 {
 	struct all a = {0};
 	int r = load(state_dirfd, path, &a, e);
@@ -130,12 +142,12 @@ int lines_join(int state_dirfd, const char *path, const json_t *lines, char **re
 
 		r = json_print(j, 0, &text, e);
 		if (r == 0)
-			push(&a, text, j);
+			push(&a, text, strlen(text), j);
 	}
 	if (r == 0 && a.n > 1)
 		qsort(a.v, a.n, sizeof(*a.v), by_time);
 	if (r == 0)
-		*ret = join(&a);
+		*ret = join(&a, ret_n);
 	for (size_t i = 0; i < a.n; i++)
 		free(a.v[i].text);
 	free(a.v);
