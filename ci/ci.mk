@@ -30,8 +30,8 @@ e2e: all targets
 # `after` still tests the steps after fuzzing there, and the remaining suites test verdicts.  The
 # tag "host" excludes single tests that would show nothing else there.
 VM_NOT   := afl afl_isolation bisect bugs build build_cell builds ci claims control corpus corpus_commands corpus_intree coverage crash disk doctor go \
-	    fetch_limits fleet health \
-	    history json metrics notify odd_files operations outbox owner partners push regress serve shared strategies terminal timeouts \
+	    fetch_limits health \
+	    history json metrics notify odd_files operations outbox owner partners push regress serve shards shared strategies terminal timeouts \
 	    token_env triage trigger truth variants verdict words
 VM_TESTS := $(filter-out $(VM_NOT:%=tests/e2e/%.bats),$(wildcard tests/e2e/*.bats))
 vm: all targets

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "runner/state/progress.h"
 
-/* What shards (runner/fleet/) did with a target, in slices of time.  A shard gives what it did
+/* What shards (runner/rounds/) did with a target, in slices of time.  A shard gives what it did
  * since it last gave something; a collector keeps the slices of all shards in the target's
  * progress file until a run takes them over:
  *

@@ -7,8 +7,8 @@
 #include "base/digest.h"
 #include "base/pack.h"
 #include "base/scan.h"
-#include "runner/fleet/delta.h"
 #include "runner/policy/chance.h"
+#include "runner/rounds/delta.h"
 
 #include <fcntl.h>
 #include <stdio.h>

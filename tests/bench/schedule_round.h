@@ -3,14 +3,14 @@
 #define TESTS_BENCH_SCHEDULE_ROUND_H
 
 #include "base/json.h"
-#include "runner/fleet/shards.h"
+#include "runner/rounds/shards.h"
 #include "runner/state/progress.h"
 #include "tests/bench/schedule_sim.h"
 
 /* Rounds of simulated shards.  Each shard is a simulated machine with its own luck: which edges it
  * finds, and when, is drawn from the species of the world that nothing collected has yet.  Every
  * ROUND_STEP_S a shard gives what it found.  What it gives, and the plan of the next round, go
- * through the product's code (runner/fleet/shards.h, runner/state/slices.h). */
+ * through the product's code (runner/rounds/shards.h, runner/state/slices.h). */
 
 enum { ROUND_STEP_S = 300 };
 

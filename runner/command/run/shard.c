@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "base/scan.h"
 #include "base/units.h"
-#include "runner/fleet/base.h"
-#include "runner/fleet/give.h"
+#include "runner/rounds/base.h"
+#include "runner/rounds/give.h"
 #include "runner/targets/names.h"
 
 #include <errno.h>
@@ -33,11 +33,11 @@ static int find_number(struct run_shard *s)
 	struct err e;
 
 	if (!s->shard) {
-		if (fleet_shard_of_engine(s->plan.shards, &s->number, &e) < 0)
+		if (round_shard_of_engine(s->plan.shards, &s->number, &e) < 0)
 			return fail(EXIT_USAGE, "run: %s", e.msg);
 		return EXIT_DONE;
 	}
-	if (!fleet_shard_parse(s->shard, &s->number, &of) || of != s->plan.shards)
+	if (!round_shard_parse(s->shard, &s->number, &of) || of != s->plan.shards)
 		return fail(EXIT_USAGE, "run: --shard: '%s' is not a shard i/%u of the plan",
 			    s->shard, s->plan.shards);
 	return EXIT_DONE;
@@ -49,8 +49,8 @@ static int read_plan(struct run_shard *s)
 	char shown[ESCAPE_MAX];
 	struct err e;
 
-	if (json_load(AT_FDCWD, s->plan_path, FLEET_PLAN_MAX, &j, &e) < 0 ||
-	    fleet_plan_read(j, &s->plan, &e) < 0)
+	if (json_load(AT_FDCWD, s->plan_path, ROUND_PLAN_MAX, &j, &e) < 0 ||
+	    round_plan_read(j, &s->plan, &e) < 0)
 		return fail(EXIT_USAGE, "run: --plan %s: %s", escape(s->plan_path, shown), e.msg);
 	return find_number(s);
 }
@@ -97,9 +97,9 @@ const char *run_shard_workers(const struct run_shard *s, char out[32])
 
 /* --- the targets --------------------------------------------------------------------- */
 
-static const struct fleet_piece *piece_of(const struct run_shard *s, const struct target *t)
+static const struct round_piece *piece_of(const struct run_shard *s, const struct target *t)
 {
-	const struct fleet_share *share = &s->plan.v[s->number - 1];
+	const struct round_share *share = &s->plan.v[s->number - 1];
 	const char *name = t->of ? t->of : t->name;
 
 	for (size_t i = 0; i < share->n; i++)
@@ -109,7 +109,7 @@ static const struct fleet_piece *piece_of(const struct run_shard *s, const struc
 }
 
 /* Other shards fuzz the target, too: this one gives it no more than its part. */
-static void limit_to(const struct fleet_piece *p, struct target_config *cfg)
+static void limit_to(const struct round_piece *p, struct target_config *cfg)
 {
 	if (!p || p->parts < 2)
 		return;
@@ -259,6 +259,6 @@ int run_shard_end(struct run_shard *s)
 
 void run_shard_done(struct run_shard *s)
 {
-	fleet_plan_done(&s->plan);
+	round_plan_done(&s->plan);
 	free(s->config);
 }

@@ -4,7 +4,7 @@
 
 #include "base/task.h"
 #include "runner/command/common/session.h"
-#include "runner/fleet/plan.h"
+#include "runner/rounds/plan.h"
 
 /* `fuzzcell run --shard`: a run of one shard's share of the targets. Starts as {0}, with the texts
  * of its options. The functions return exit statuses, with errors printed, and do nothing without
@@ -12,7 +12,7 @@
 struct run_shard {
 	const char *shard, *plan_path, *base, *deltas; /* --shard, --plan, --base, --deltas */
 	uint64_t interval_us;			       /* --delta-interval */
-	struct fleet_plan plan;
+	struct round_plan plan;
 	unsigned number; /* from 1; 0: this run is no shard */
 	bool missing;	 /* targets of the share are not here */
 	char *config;	 /* the base's configuration */

@@ -2,7 +2,7 @@
 /* Prometheus's text format, version 0.0.4. */
 #include "base/cleanup.h"
 #include "runner/coverage/shelf.h"
-#include "runner/fleet/past.h"
+#include "runner/rounds/past.h"
 #include "runner/serve/model/model.h"
 
 #include <string.h>
@@ -399,10 +399,10 @@ static void service(struct serve_site *s, struct buf *out)
 /* The newest round of shards; nothing if there was none. */
 static void round_of_shards(struct serve_site *s, struct buf *out)
 {
-	struct fleet_round r;
+	struct past_round r;
 	struct err ignored;
 
-	if (fleet_past_newest(s->state, &r, &ignored) < 0 || r.round == 0)
+	if (past_newest(s->state, &r, &ignored) < 0 || r.round == 0)
 		return;
 	gauge(out, "fuzzcell_round", "The number of the newest round of shards.", (double)r.round);
 	gauge(out, "fuzzcell_round_shards", "Its shards.", r.shards);
@@ -417,7 +417,7 @@ static void round_of_shards(struct serve_site *s, struct buf *out)
 	gauge(out, "fuzzcell_round_edges", "Edges that its shards gained, each by itself.",
 	      (double)r.edges);
 	gauge(out, "fuzzcell_round_inputs", "Inputs in its deltas.", (double)r.inputs);
-	fleet_round_done(&r);
+	past_round_done(&r);
 }
 
 static int everything(struct serve_site *site, struct buf *out, struct err *e)

@@ -2,7 +2,7 @@
 #ifndef RUNNER_SERVE_MODEL_MODEL_H
 #define RUNNER_SERVE_MODEL_MODEL_H
 
-#include "runner/fleet/past.h"
+#include "runner/rounds/past.h"
 #include "runner/serve/internal.h"
 #include "runner/serve/model/json.h"
 #include "runner/serve/model/site.h"
@@ -54,7 +54,7 @@ void target_facts_done(struct model_target *t);
 
 json_t *row_target(struct model_base *b, const char *name, const struct model_target *t);
 json_t *row_run(struct serve_site *s, const json_t *line);
-json_t *row_round(const struct fleet_round *r); /* without its shards */
+json_t *row_round(const struct past_round *r); /* without its shards */
 /* The row of the living run; NULL: no run lives. */
 json_t *row_live(struct serve_site *s);
 MUST_CHECK int row_crash(const struct known_crash *c, json_t **ret, struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model of the overview. */
 #include "runner/coverage/shelf.h"
-#include "runner/fleet/past.h"
+#include "runner/rounds/past.h"
 #include "runner/serve/model/model.h"
 
 #include "base/cleanup.h"
@@ -38,14 +38,14 @@ json_t *outbox_part(struct serve_site *s)
 /* The newest round of shards; null: there was none. */
 static json_t *round_part(struct serve_site *s)
 {
-	struct fleet_round r;
+	struct past_round r;
 	struct err ignored;
 	json_t *m;
 
-	if (fleet_past_newest(s->state, &r, &ignored) < 0 || r.round == 0)
+	if (past_newest(s->state, &r, &ignored) < 0 || r.round == 0)
 		return json_null();
 	m = row_round(&r);
-	fleet_round_done(&r);
+	past_round_done(&r);
 	return m;
 }
 

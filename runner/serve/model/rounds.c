@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "runner/fleet/past.h"
+#include "runner/rounds/past.h"
 #include "runner/status/health/health.h"
 
-json_t *row_round(const struct fleet_round *r)
+json_t *row_round(const struct past_round *r)
 {
 	json_t *m = json_object();
 
@@ -26,7 +26,7 @@ json_t *row_round(const struct fleet_round *r)
 }
 
 /* A shard that gave nothing may wait for its machine. */
-static const char *state_of(const struct fleet_past_shard *s, uint64_t due, uint64_t now)
+static const char *state_of(const struct past_shard *s, uint64_t due, uint64_t now)
 {
 	if (s->ended)
 		return "ended";
@@ -35,9 +35,9 @@ static const char *state_of(const struct fleet_past_shard *s, uint64_t due, uint
 	return s->deltas > 0 ? "fuzzing" : "no delta yet";
 }
 
-static json_t *row_shard(const struct fleet_round *r, unsigned i, uint64_t now)
+static json_t *row_shard(const struct past_round *r, unsigned i, uint64_t now)
 {
-	const struct fleet_past_shard *s = &r->v[i];
+	const struct past_shard *s = &r->v[i];
 	json_t *m = json_object();
 
 	make_number(m, "shard", i + 1);
@@ -53,7 +53,7 @@ static json_t *row_shard(const struct fleet_round *r, unsigned i, uint64_t now)
 }
 
 /* The oldest rounds come without their shards if these are too many. */
-static json_t *rows_of(const struct fleet_round *v, size_t n)
+static json_t *rows_of(const struct past_round *v, size_t n)
 {
 	uint64_t now = clock_real_us() / USEC_PER_SEC;
 	json_t *rows = json_array();
@@ -74,18 +74,18 @@ static json_t *rows_of(const struct fleet_round *v, size_t n)
 int model_rounds(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *m = json_object();
-	struct fleet_round v[MODEL_ROUNDS];
+	struct past_round v[MODEL_ROUNDS];
 	size_t n = 0;
 	int r = model_begin(s, m, e);
 
 	(void)name;
 	if (r == 0)
-		r = fleet_past_rounds(s->state, MODEL_ROUNDS, v, &n, e);
+		r = past_rounds(s->state, MODEL_ROUNDS, v, &n, e);
 	if (r < 0)
 		return r;
 	make_set(m, "rounds", rows_of(v, n));
 	for (size_t i = 0; i < n; i++)
-		fleet_round_done(&v[i]);
+		past_round_done(&v[i]);
 	*ret = take_ptr(&m);
 	return 0;
 }

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sys.h"
-#include "runner/fleet/past.h"
 #include "runner/publish/outbox/outbox.h"
+#include "runner/rounds/past.h"
 #include "runner/state/fuzzed.h"
 #include "runner/state/history.h"
 #include "runner/state/lock.h"
@@ -267,16 +267,16 @@ static void count_damaged(const struct state *s, const char *path, const char *w
 
 static void read_fleet(const struct state *s, struct survey *ret)
 {
-	struct fleet_round r;
+	struct past_round r;
 	struct err ignored;
 
-	if (fleet_past_newest(s, &r, &ignored) < 0)
+	if (past_newest(s, &r, &ignored) < 0)
 		return;
 	ret->service.fleet.round = r.round;
 	ret->service.fleet.due = r.due;
 	ret->service.fleet.shards = r.shards;
 	ret->service.fleet.ended = r.ended;
-	fleet_round_done(&r);
+	past_round_done(&r);
 }
 
 void survey_service(const struct state *s, const struct survey_opts *o, struct survey *ret)

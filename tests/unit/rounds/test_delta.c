@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/pack.h"
-#include "runner/fleet/delta.h"
+#include "runner/rounds/delta.h"
 #include "tests/unit/scratch_dir.h"
 
 #define SHA1 "da39a3ee5e6b4b0d3255bfef95601890afd80709"

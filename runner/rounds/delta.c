@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/fleet/delta.h"
+#include "runner/rounds/delta.h"
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -8,7 +8,7 @@
 #include "base/sys.h"
 #include "runner/corpus/measure/shard.h"
 #include "runner/corpus/workdir.h"
-#include "runner/fleet/plan.h"
+#include "runner/rounds/plan.h"
 #include "runner/state/slices.h"
 #include "runner/targets/discover.h"
 #include "runner/targets/names.h"
@@ -162,9 +162,8 @@ static bool number_ok(const json_t *head, const char *key, uint64_t least, uint6
 static bool facts_ok(const json_t *head)
 {
 	return is_hex(json_get_text(head, "source"), DELTA_SOURCE - 1) &&
-	       is_hex(json_get_text(head, "plan"), FLEET_PLAN_ID - 1) &&
-	       number_ok(head, "seq", 1, UINT32_MAX) &&
-	       number_ok(head, "round", 1, FLEET_ROUND_MAX) &&
+	       is_hex(json_get_text(head, "plan"), ROUND_PLAN_ID - 1) &&
+	       number_ok(head, "seq", 1, UINT32_MAX) && number_ok(head, "round", 1, ROUND_MAX) &&
 	       number_ok(head, "shards", 1, SHARDS_MAX_COUNT) &&
 	       number_ok(head, "shard", 1, json_get_u64(head, "shards")) &&
 	       number_ok(head, "until", 1, UINT32_MAX) && number_ok(head, "due", 1, UINT32_MAX) &&

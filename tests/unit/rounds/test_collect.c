@@ -9,10 +9,10 @@
 #include "base/memory.h"
 #include "runner/crash/ledger/ledger.h"
 #include "runner/crash/vault.h"
-#include "runner/fleet/base.h"
-#include "runner/fleet/collect.h"
-#include "runner/fleet/give.h"
 #include "runner/policy/chance.h"
+#include "runner/rounds/base.h"
+#include "runner/rounds/collect.h"
+#include "runner/rounds/give.h"
 #include "runner/state/fuzzed.h"
 #include "runner/state/progress.h"
 #include "tests/unit/scratch.h"
@@ -197,9 +197,9 @@ static void make_base(const char *path, unsigned round)
 	state_close(s);
 }
 
-static struct fleet_plan make_plan(void)
+static struct round_plan make_plan(void)
 {
-	struct fleet_plan p = {.round = 1, .workers = 1, .time_us = USEC_PER_SEC, .shards = SHARDS};
+	struct round_plan p = {.round = 1, .workers = 1, .time_us = USEC_PER_SEC, .shards = SHARDS};
 
 	snprintf(p.id, sizeof(p.id), "0123456789abcdef");
 	p.v = xcalloc(SHARDS, sizeof(*p.v));
@@ -211,7 +211,7 @@ static struct fleet_plan make_plan(void)
 	return p;
 }
 
-static void run_shard(const struct fleet_plan *p, unsigned number)
+static void run_shard(const struct round_plan *p, unsigned number)
 {
 	struct state *s = open_state(in_dir("shard-", number));
 	struct base_sum got;
@@ -400,7 +400,7 @@ static void one_round(unsigned round)
 {
 	_autofree_ char *want = NULL;
 	_autostrv_ struct strv deltas = {0}, names = {0};
-	struct fleet_plan p = make_plan();
+	struct round_plan p = make_plan();
 	struct err e;
 
 	make_base(in_dir("base-", 0), round);
@@ -424,7 +424,7 @@ static void one_round(unsigned round)
 		if (strcmp(got, want) != 0)
 			differ(round, got, want);
 	}
-	fleet_plan_done(&p);
+	round_plan_done(&p);
 }
 
 /* In memory if possible: all that states write is synchronised to the disk. */

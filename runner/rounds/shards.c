@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/fleet/shards.h"
+#include "runner/rounds/shards.h"
 
 #include "base/memory.h"
 

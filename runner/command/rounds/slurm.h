@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_COMMAND_FLEET_SLURM_H
-#define RUNNER_COMMAND_FLEET_SLURM_H
+#ifndef RUNNER_COMMAND_ROUNDS_SLURM_H
+#define RUNNER_COMMAND_ROUNDS_SLURM_H
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "runner/fleet/plan.h"
+#include "runner/rounds/plan.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ MUST_CHECK int slurm_call(const char *const *argv, struct buf *out, struct err *
 /* A round that was submitted. */
 struct slurm_round {
 	uint64_t round;
-	char plan[FLEET_PLAN_ID];
+	char plan[ROUND_PLAN_ID];
 	unsigned shards;
 	uint64_t array, collect; /* numbers of the jobs */
 	uint64_t submitted;	 /* Unix seconds */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_FLEET_BASE_H
-#define RUNNER_FLEET_BASE_H
+#ifndef RUNNER_ROUNDS_BASE_H
+#define RUNNER_ROUNDS_BASE_H
 
-#include "runner/fleet/give.h"
-#include "runner/fleet/plan.h"
+#include "runner/rounds/give.h"
+#include "runner/rounds/plan.h"
 #include "runner/state/state.h"
 
 /* The beginning of a shard: copies what its share of the targets needs from the base state into its
@@ -20,7 +20,7 @@ struct base_sum {
 	uint64_t inputs, bytes, crashes;
 	bool again; /* the shard continues */
 };
-MUST_CHECK int base_copy(struct state *s, const char *base, const struct fleet_plan *p,
+MUST_CHECK int base_copy(struct state *s, const char *base, const struct round_plan *p,
 			 unsigned shard, struct base_sum *ret, struct err *e);
 
 #endif

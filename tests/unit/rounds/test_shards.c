@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/fleet/shards.h"
 #include "runner/policy/chance.h"
+#include "runner/rounds/shards.h"
 
 #include <math.h>
 #include <stdio.h>

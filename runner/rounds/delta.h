@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_FLEET_DELTA_H
-#define RUNNER_FLEET_DELTA_H
+#ifndef RUNNER_ROUNDS_DELTA_H
+#define RUNNER_ROUNDS_DELTA_H
 
 #include "base/err.h"
 #include "base/json.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_FLEET_PAST_H
-#define RUNNER_FLEET_PAST_H
+#ifndef RUNNER_ROUNDS_PAST_H
+#define RUNNER_ROUNDS_PAST_H
 
 #include "base/json.h"
-#include "runner/fleet/plan.h"
+#include "runner/rounds/plan.h"
 #include "runner/state/state.h"
 
 #include <stdbool.h>
@@ -11,10 +11,10 @@
 
 /* The rounds of the past: stats/fleet.jsonl has a line for each delta that was collected
  * (docs/histories.md). */
-#define FLEET_HISTORY "fleet.jsonl"
+#define ROUND_HISTORY "fleet.jsonl"
 
 /* What is known of a shard, from its deltas that were collected. */
-struct fleet_past_shard {
+struct past_shard {
 	char node[64];	 /* of its newest delta; "": it gave none */
 	unsigned deltas; /* that were collected */
 	bool ended;	 /* its last one is among them */
@@ -23,30 +23,30 @@ struct fleet_past_shard {
 	double cpu_seconds;
 };
 /* Adds a line of the history. */
-void fleet_past_add(struct fleet_past_shard *io, const json_t *line);
+void past_add(struct past_shard *io, const json_t *line);
 
 /* The same of a round. */
-struct fleet_round {
+struct past_round {
 	uint64_t round; /* 0: there was none */
-	struct fleet_past_shard *v;
+	struct past_shard *v;
 	unsigned shards, ended; /* all; those that gave their last delta */
 	unsigned nodes;		/* machines that gave the newest delta of a shard */
-	char plan[FLEET_PLAN_ID];
+	char plan[ROUND_PLAN_ID];
 	uint64_t due;	/* when the last shard should have ended, Unix seconds */
 	uint64_t until; /* of the newest delta */
 	uint64_t inputs, edges, crashes;
 	double cpu_seconds;
 };
-void fleet_round_done(struct fleet_round *r);
+void past_round_done(struct past_round *r);
 
-/* The newest round; fleet_round_done() frees it. */
-MUST_CHECK int fleet_past_newest(const struct state *s, struct fleet_round *ret, struct err *e);
-/* The newest rounds, newest first.  ret: room for max; free each by fleet_round_done(). */
-MUST_CHECK int fleet_past_rounds(const struct state *s, size_t max, struct fleet_round *ret,
-				 size_t *ret_n, struct err *e);
+/* The newest round; past_round_done() frees it. */
+MUST_CHECK int past_newest(const struct state *s, struct past_round *ret, struct err *e);
+/* The newest rounds, newest first.  ret: room for max; free each by past_round_done(). */
+MUST_CHECK int past_rounds(const struct state *s, size_t max, struct past_round *ret, size_t *ret_n,
+			   struct err *e);
 
 /* The number of the next round: one more than the highest number of the last lines; 1: there was
  * none. */
-MUST_CHECK int fleet_past_round(const struct state *s, uint64_t *ret, struct err *e);
+MUST_CHECK int past_next_round(const struct state *s, uint64_t *ret, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/fleet/past.h"
+#include "runner/rounds/past.h"
 
 #include "base/cleanup.h"
 #include "base/memory.h"
@@ -18,7 +18,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 
 /* --- a round ------------------------------------------------------------------------- */
 
-void fleet_past_add(struct fleet_past_shard *io, const json_t *line)
+void past_add(struct past_shard *io, const json_t *line)
 {
 	io->deltas++;
 	io->ended |= json_is_true(json_object_get(line, "last"));
@@ -32,18 +32,18 @@ void fleet_past_add(struct fleet_past_shard *io, const json_t *line)
 	snprintf(io->node, sizeof(io->node), "%s", json_get_text(line, "node"));
 }
 
-static bool is_of(const json_t *line, const struct fleet_round *r)
+static bool is_of(const json_t *line, const struct past_round *r)
 {
 	return json_get_u64(line, "round") == r->round &&
 	       strcmp(json_get_text(line, "plan"), r->plan) == 0;
 }
 
-static void sum_up(struct fleet_round *r)
+static void sum_up(struct past_round *r)
 {
 	_autojson_ json_t *nodes = json_object();
 
 	for (unsigned i = 0; i < r->shards; i++) {
-		const struct fleet_past_shard *s = &r->v[i];
+		const struct past_shard *s = &r->v[i];
 
 		r->ended += s->ended;
 		r->until = later(r->until, s->until);
@@ -57,7 +57,7 @@ static void sum_up(struct fleet_round *r)
 	r->nodes = (unsigned)json_object_size(nodes);
 }
 
-static void fill(struct fleet_round *r, const json_t *lines)
+static void fill(struct past_round *r, const json_t *lines)
 {
 	r->v = xcalloc(r->shards, sizeof(*r->v));
 	for (size_t i = 0; i < json_array_size(lines); i++) {
@@ -67,31 +67,31 @@ static void fill(struct fleet_round *r, const json_t *lines)
 		if (!is_of(j, r) || shard < 1 || shard > r->shards)
 			continue;
 		r->due = later(r->due, json_get_u64(j, "due"));
-		fleet_past_add(&r->v[shard - 1], j);
+		past_add(&r->v[shard - 1], j);
 	}
 	sum_up(r);
 }
 
-void fleet_round_done(struct fleet_round *r)
+void past_round_done(struct past_round *r)
 {
 	free(r->v);
-	*r = (struct fleet_round){0};
+	*r = (struct past_round){0};
 }
 
 /* --- the newest rounds --------------------------------------------------------------- */
 
 /* Newest first: the highest number; a plan may have been made twice for a number. */
-static bool is_newer(const struct fleet_round *a, const struct fleet_round *b)
+static bool is_newer(const struct past_round *a, const struct past_round *b)
 {
 	return a->round != b->round ? a->round > b->round : a->until > b->until;
 }
 
 /* Keeps the newest rounds in order; until: of the newest line. */
-static void note_round(const json_t *line, struct fleet_round *v, size_t max, size_t *io_n)
+static void note_round(const json_t *line, struct past_round *v, size_t max, size_t *io_n)
 {
-	struct fleet_round r = {.round = json_get_u64(line, "round"),
-				.shards = (unsigned)json_get_u64(line, "shards"),
-				.until = json_get_u64(line, "until")};
+	struct past_round r = {.round = json_get_u64(line, "round"),
+			       .shards = (unsigned)json_get_u64(line, "shards"),
+			       .until = json_get_u64(line, "until")};
 	size_t i = 0;
 
 	if (r.round == 0 || json_get_u64(line, "shards") < 1 ||
@@ -113,12 +113,12 @@ static void note_round(const json_t *line, struct fleet_round *v, size_t max, si
 	v[i] = r;
 }
 
-int fleet_past_rounds(const struct state *s, size_t max, struct fleet_round *ret, size_t *ret_n,
-		      struct err *e)
+int past_rounds(const struct state *s, size_t max, struct past_round *ret, size_t *ret_n,
+		struct err *e)
 {
 	_autojson_ json_t *lines = NULL;
 	uint64_t damaged;
-	int r = history_last(s, FLEET_HISTORY, LINES, &lines, &damaged, e);
+	int r = history_last(s, ROUND_HISTORY, LINES, &lines, &damaged, e);
 
 	*ret_n = 0;
 	if (r < 0)
@@ -132,26 +132,26 @@ int fleet_past_rounds(const struct state *s, size_t max, struct fleet_round *ret
 	return 0;
 }
 
-int fleet_past_newest(const struct state *s, struct fleet_round *ret, struct err *e)
+int past_newest(const struct state *s, struct past_round *ret, struct err *e)
 {
 	size_t n;
 
-	*ret = (struct fleet_round){0};
-	return fleet_past_rounds(s, 1, ret, &n, e);
+	*ret = (struct past_round){0};
+	return past_rounds(s, 1, ret, &n, e);
 }
 
-int fleet_past_round(const struct state *s, uint64_t *ret, struct err *e)
+int past_next_round(const struct state *s, uint64_t *ret, struct err *e)
 {
 	_autojson_ json_t *lines = NULL;
 	uint64_t damaged, last = 0;
-	int r = history_last(s, FLEET_HISTORY, LINES, &lines, &damaged, e);
+	int r = history_last(s, ROUND_HISTORY, LINES, &lines, &damaged, e);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < json_array_size(lines); i++) {
 		uint64_t round = json_get_u64(json_array_get(lines, i), "round");
 
-		if (round > last && round < FLEET_ROUND_MAX)
+		if (round > last && round < ROUND_MAX)
 			last = round;
 	}
 	*ret = last + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/fleet/lines.h"
+#include "runner/rounds/lines.h"
 
 #include "base/cleanup.h"
 #include "base/fs.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/fleet/past.h"
+#include "runner/rounds/past.h"
 #include "tests/unit/scratch_dir.h"
 
 static struct state *s;
@@ -17,21 +17,21 @@ static void lines(const char *text)
 {
 	int stats = openat(dir.fd, "stats", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	scratch_write(stats, FLEET_HISTORY, text);
+	scratch_write(stats, ROUND_HISTORY, text);
 	close(stats);
 }
 
 static void nothing_is_no_round(void **state)
 {
-	struct fleet_round r;
+	struct past_round r;
 	uint64_t next;
 	struct err e;
 
 	(void)state;
 	opened();
-	assert_int_equal(fleet_past_newest(s, &r, &e), 0);
+	assert_int_equal(past_newest(s, &r, &e), 0);
 	assert_int_equal(r.round, 0);
-	assert_int_equal(fleet_past_round(s, &next, &e), 0);
+	assert_int_equal(past_next_round(s, &next, &e), 0);
 	assert_int_equal(next, 1);
 	state_close(s);
 }
@@ -40,7 +40,7 @@ static void nothing_is_no_round(void **state)
 
 static void the_newest_round_counts(void **state)
 {
-	struct fleet_round r;
+	struct past_round r;
 	uint64_t next;
 	struct err e;
 
@@ -57,7 +57,7 @@ static void the_newest_round_counts(void **state)
 	    "{" PLAN ", \"shard\": 1, \"node\": \"n2\", \"until\": 15, \"due\": 55, \"last\": "
 	    "true}\n"
 	    "{" PLAN ", \"shard\": 77, \"until\": 1}\n");
-	assert_int_equal(fleet_past_newest(s, &r, &e), 0);
+	assert_int_equal(past_newest(s, &r, &e), 0);
 	assert_int_equal(r.round, 4);
 	assert_int_equal(r.shards, 3);
 	assert_int_equal(r.v[0].deltas, 2);
@@ -72,9 +72,9 @@ static void the_newest_round_counts(void **state)
 	assert_int_equal(r.edges, 6);
 	assert_int_equal(r.inputs, 2);
 	assert_true(r.cpu_seconds > 1.4 && r.cpu_seconds < 1.6);
-	assert_int_equal(fleet_past_round(s, &next, &e), 0);
+	assert_int_equal(past_next_round(s, &next, &e), 0);
 	assert_int_equal(next, 5);
-	fleet_round_done(&r);
+	past_round_done(&r);
 	state_close(s);
 }
 
@@ -82,7 +82,7 @@ static void the_newest_round_counts(void **state)
 static void rounds_are_in_order(void **state)
 {
 	static const char *const plans[] = {"6b", "6a", "5", "4"};
-	struct fleet_round v[4];
+	struct past_round v[4];
 	struct err e;
 	size_t n;
 
@@ -95,11 +95,11 @@ static void rounds_are_in_order(void **state)
 	      "{\"plan\": \"5\", \"round\": 5, \"shards\": 1, \"shard\": 1, \"until\": 50}\n"
 	      "{\"plan\": \"6b\", \"round\": 6, \"shards\": 2, \"shard\": 1, \"until\": 62}\n"
 	      "{\"plan\": \"2\", \"round\": 2, \"shards\": 1, \"shard\": 1, \"until\": 20}\n");
-	assert_int_equal(fleet_past_rounds(s, 4, v, &n, &e), 0);
+	assert_int_equal(past_rounds(s, 4, v, &n, &e), 0);
 	assert_int_equal(n, 4);
 	for (size_t i = 0; i < n; i++) {
 		assert_string_equal(v[i].plan, plans[i]);
-		fleet_round_done(&v[i]);
+		past_round_done(&v[i]);
 	}
 	state_close(s);
 }
@@ -107,14 +107,14 @@ static void rounds_are_in_order(void **state)
 /* Nothing in the file can make it read or write elsewhere. */
 static void wrong_numbers_are_ignored(void **state)
 {
-	struct fleet_round r;
+	struct past_round r;
 	struct err e;
 
 	(void)state;
 	opened();
 	lines("{\"round\": 1, \"shards\": 1000000000, \"shard\": 5}\n"
 	      "{\"round\": 2, \"shards\": -1, \"shard\": 5}\n[]\n{}\n");
-	assert_int_equal(fleet_past_newest(s, &r, &e), 0);
+	assert_int_equal(past_newest(s, &r, &e), 0);
 	assert_int_equal(r.round, 0);
 	state_close(s);
 }

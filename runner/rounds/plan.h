@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_FLEET_PLAN_H
-#define RUNNER_FLEET_PLAN_H
+#ifndef RUNNER_ROUNDS_PLAN_H
+#define RUNNER_ROUNDS_PLAN_H
 
 #include "base/err.h"
 #include "base/json.h"
-#include "runner/fleet/shards.h"
+#include "runner/rounds/shards.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,48 +12,48 @@
 /* The plan of a round: which shard fuzzes which targets, and for how long.  `fuzzcell plan` prints
  * it as JSON, and each shard of the round reads it.  docs/json.md has its keys. */
 
-enum { FLEET_PLAN_ID = 17, FLEET_PLAN_MAX = 64 << 20, FLEET_WORKERS_MAX = 4096 };
-#define FLEET_ROUND_MAX (UINT64_C(1) << 32)
+enum { ROUND_PLAN_ID = 17, ROUND_PLAN_MAX = 64 << 20, ROUND_WORKERS_MAX = 4096 };
+#define ROUND_MAX (UINT64_C(1) << 32)
 
-struct fleet_piece {
+struct round_piece {
 	char *target;
 	uint64_t us;	      /* CPU time */
 	unsigned part, parts; /* the target's part in this shard, from 0, of so many */
 };
 
-struct fleet_share {
-	struct fleet_piece *v;
+struct round_share {
+	struct round_piece *v;
 	size_t n;
 	uint64_t us; /* sum of v */
 	double edges;
 	uint64_t memory; /* bytes: of its largest cells, as many as there are workers */
 };
 
-struct fleet_plan {
-	char id[FLEET_PLAN_ID]; /* from the content of the plan: 16 hexadecimal digits */
+struct round_plan {
+	char id[ROUND_PLAN_ID]; /* from the content of the plan: 16 hexadecimal digits */
 	uint64_t round;		/* from 1 */
 	unsigned workers;	/* of each shard */
 	uint64_t time_us;	/* wall time of each shard */
-	struct fleet_share *v;
+	struct round_share *v;
 	unsigned shards;
 };
-void fleet_plan_done(struct fleet_plan *p);
+void round_plan_done(struct round_plan *p);
 
 /* Makes the plan of what shards_divide() divided.  memory: of each target's cell. */
-void fleet_plan_make(const struct shards *s, const struct shards_spec *spec, const uint64_t *memory,
-		     uint64_t round, uint64_t time_us, struct fleet_plan *ret);
+void round_plan_make(const struct shards *s, const struct shards_spec *spec, const uint64_t *memory,
+		     uint64_t round, uint64_t time_us, struct round_plan *ret);
 
 /* A new object.  The same plan gives the same text. */
-json_t *fleet_plan_json(const struct fleet_plan *p);
+json_t *round_plan_json(const struct round_plan *p);
 /* Reads one, which may come from another machine.  -EBADMSG: it is no plan, is damaged or was
  * edited (its id is that of another content). */
-MUST_CHECK int fleet_plan_read(json_t *j, struct fleet_plan *ret, struct err *e);
+MUST_CHECK int round_plan_read(json_t *j, struct round_plan *ret, struct err *e);
 
 /* "i/n", of which shard number i (from 1) of n is meant. */
-bool fleet_shard_parse(const char *text, unsigned *ret_i, unsigned *ret_n);
+bool round_shard_parse(const char *text, unsigned *ret_i, unsigned *ret_n);
 /* The shard (from 1) that the environment of a batch engine names: FUZZCELL_SHARD ("i/n"),
  * SLURM_ARRAY_TASK_ID (from 1), JOB_COMPLETION_INDEX (from 0).  -ENOENT: none of them is set;
  * -EINVAL: it is not a shard of n. */
-MUST_CHECK int fleet_shard_of_engine(unsigned n, unsigned *ret, struct err *e);
+MUST_CHECK int round_shard_of_engine(unsigned n, unsigned *ret, struct err *e);
 
 #endif

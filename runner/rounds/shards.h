@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_FLEET_SHARDS_H
-#define RUNNER_FLEET_SHARDS_H
+#ifndef RUNNER_ROUNDS_SHARDS_H
+#define RUNNER_ROUNDS_SHARDS_H
 
 #include <stddef.h>
 #include <stdint.h>

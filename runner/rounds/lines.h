@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_FLEET_LINES_H
-#define RUNNER_FLEET_LINES_H
+#ifndef RUNNER_ROUNDS_LINES_H
+#define RUNNER_ROUNDS_LINES_H
 
 #include "base/err.h"
 #include "base/json.h"

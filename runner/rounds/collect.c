@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/fleet/collect.h"
+#include "runner/rounds/collect.h"
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -10,9 +10,9 @@
 #include "runner/crash/ledger/fold.h"
 #include "runner/crash/ledger/parsed.h"
 #include "runner/crash/vault.h"
-#include "runner/fleet/delta.h"
-#include "runner/fleet/lines.h"
-#include "runner/fleet/past.h"
+#include "runner/rounds/delta.h"
+#include "runner/rounds/lines.h"
+#include "runner/rounds/past.h"
 #include "runner/state/change.h"
 #include "runner/state/fuzzed.h"
 #include "runner/state/slices.h"
@@ -307,7 +307,7 @@ static uint64_t edges_of(const json_t *slices)
 }
 
 /* What the delta says, whatever came before it. */
-static json_t *fleet_line(const struct collecting *k)
+static json_t *history_line(const struct collecting *k)
 {
 	static const char *const keys[] = {"id",     "source", "seq",	"plan", "round", "shard",
 					   "shards", "node",   "until", "due",	"last"};
@@ -336,7 +336,7 @@ static json_t *fleet_line(const struct collecting *k)
 static void stage_facts(struct collecting *k)
 {
 	json_t *head = k->delta.head;
-	_autojson_ json_t *line = json_pack("{s:[o]}", FLEET_HISTORY, fleet_line(k));
+	_autojson_ json_t *line = json_pack("{s:[o]}", ROUND_HISTORY, history_line(k));
 	const char *id = json_get_text(head, "id");
 
 	append_lists(k->slices, json_object_get(head, "slices"));

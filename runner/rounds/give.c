@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/fleet/give.h"
+#include "runner/rounds/give.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"

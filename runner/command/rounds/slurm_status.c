@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `fuzzcell slurm status` and `fuzzcell slurm cancel`. */
-#include "runner/command/fleet/slurm.h"
+#include "runner/command/rounds/slurm.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -11,9 +11,9 @@
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/fleet/fleet.h"
-#include "runner/fleet/delta.h"
-#include "runner/fleet/past.h"
+#include "runner/command/rounds/rounds.h"
+#include "runner/rounds/delta.h"
+#include "runner/rounds/past.h"
 #include "runner/state/history.h"
 
 #include <ctype.h>
@@ -36,7 +36,7 @@ struct source {
 struct shard_row {
 	char state[24]; /* Slurm's word in small letters; else ended, delivered, lost */
 	char node[64];	/* where it runs; "": it does not */
-	struct fleet_past_shard past;
+	struct past_shard past;
 	unsigned waiting;		    /* deltas that were not collected yet */
 	bool last;			    /* its last one is among them */
 	struct source sources[SOURCES_MAX]; /* those with collected deltas */
@@ -86,7 +86,7 @@ static void add_lines(struct round_view *w, const json_t *lines)
 		    json_get_u64(j, "round") != w->r.round || shard < 1 || shard > w->r.shards)
 			continue;
 		s = &w->v[shard - 1];
-		fleet_past_add(&s->past, j);
+		past_add(&s->past, j);
 		add_source(s, j);
 	}
 }
@@ -100,7 +100,7 @@ static bool parse_name(const char *name, uint64_t *ret_shard, bool *ret_last)
 	if (in.n < 2 || in.p[0] != 'r')
 		return false;
 	in = (struct slice){in.p + 1, in.n - 1};
-	if (!scan_u64(&in, 10, FLEET_ROUND_MAX, &n) || in.n < 3 || in.p[0] != '-' || in.p[1] != 's')
+	if (!scan_u64(&in, 10, ROUND_MAX, &n) || in.n < 3 || in.p[0] != '-' || in.p[1] != 's')
 		return false;
 	in = (struct slice){in.p + 2, in.n - 2};
 	*ret_last = strstr(name, "-last" DELTA_SUFFIX);
@@ -230,7 +230,7 @@ static const char *node_of(const struct shard_row *s)
 
 static void print_row(const struct shard_row *s, unsigned number, uint64_t now)
 {
-	const struct fleet_past_shard *p = &s->past;
+	const struct past_shard *p = &s->past;
 	char ago[UNITS_MAX] = "-", cpu[UNITS_MAX];
 
 	if (p->until > 0)
@@ -330,7 +330,7 @@ static int status_show(struct status_args *a, const uint64_t *rounds, size_t n)
 	uint64_t damaged;
 	struct err e;
 
-	if (history_last(s, FLEET_HISTORY, LINES, &lines, &damaged, &e) < 0 ||
+	if (history_last(s, ROUND_HISTORY, LINES, &lines, &damaged, &e) < 0 ||
 	    ask_queue(&queue, &e) < 0)
 		return fail(EXIT_MACHINE, "slurm status: %s", e.msg);
 	for (size_t i = a->all || n < SHOWN ? 0 : n - SHOWN; i < n; i++) {

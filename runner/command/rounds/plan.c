@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `fuzzcell plan`: divides the targets among shards. */
-#include "runner/fleet/plan.h"
+#include "runner/rounds/plan.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -13,8 +13,8 @@
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
-#include "runner/command/fleet/fleet.h"
-#include "runner/fleet/past.h"
+#include "runner/command/rounds/rounds.h"
+#include "runner/rounds/past.h"
 #include "runner/run/dispatch/dispatch.h"
 #include "runner/state/progress.h"
 
@@ -107,7 +107,7 @@ static int plan_size(const struct session *s, const struct plan_wish *w, struct 
 		return fail(EXIT_USAGE, "%s: among how many shards? give --shards N", w->command);
 	r = plan_number(w->command, "--shards", w->shards, SHARDS_MAX_COUNT, &spec->shards);
 	if (r == EXIT_DONE && w->workers)
-		r = plan_number(w->command, "--workers", w->workers, FLEET_WORKERS_MAX,
+		r = plan_number(w->command, "--workers", w->workers, ROUND_WORKERS_MAX,
 				&spec->workers);
 	else if (r == EXIT_DONE)
 		r = machine_workers(rc->workers, &spec->workers);
@@ -119,7 +119,7 @@ static int plan_size(const struct session *s, const struct plan_wish *w, struct 
 	return r;
 }
 
-int plan_divide(const struct session *s, const struct plan_wish *wish, struct fleet_plan *ret)
+int plan_divide(const struct session *s, const struct plan_wish *wish, struct round_plan *ret)
 {
 	const struct plan *p = &s->plan;
 	_autofree_ struct shards_target *targets = xcalloc(p->n + 1, sizeof(*targets));
@@ -132,8 +132,7 @@ int plan_divide(const struct session *s, const struct plan_wish *wish, struct fl
 
 	if (r == EXIT_DONE && p->n > SHARDS_TARGETS_MAX)
 		r = fail(EXIT_USAGE, "%s: more than %d targets", wish->command, SHARDS_TARGETS_MAX);
-	if (r == EXIT_DONE && s->state && !wish->round &&
-	    fleet_past_round(s->state, &round, &e) < 0)
+	if (r == EXIT_DONE && s->state && !wish->round && past_next_round(s->state, &round, &e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	if (r != EXIT_DONE)
 		return r;
@@ -142,14 +141,14 @@ int plan_divide(const struct session *s, const struct plan_wish *wish, struct fl
 		memory[i] = p->v[i].cfg.memory;
 	}
 	shards_divide(&spec, &divided);
-	fleet_plan_make(&divided, &spec, memory, round, time_us, ret);
+	round_plan_make(&divided, &spec, memory, round, time_us, ret);
 	shards_done(&divided);
 	return EXIT_DONE;
 }
 
 /* --- printing --------------------------------------------------------------------- */
 
-static void plan_print_share(const struct fleet_share *s, unsigned number)
+static void plan_print_share(const struct round_share *s, unsigned number)
 {
 	char time[UNITS_MAX], memory[UNITS_MAX];
 	size_t shared = 0;
@@ -160,7 +159,7 @@ static void plan_print_share(const struct fleet_share *s, unsigned number)
 	       units_size(s->memory, memory), s->edges);
 }
 
-void plan_print(const struct fleet_plan *p, size_t targets)
+void plan_print(const struct round_plan *p, size_t targets)
 {
 	char time[UNITS_MAX];
 
@@ -174,7 +173,7 @@ void plan_print(const struct fleet_plan *p, size_t targets)
 	printf("\nshared: targets that other shards fuzz, too; edges: expected new ones\n");
 }
 
-static void plan_print_how(const struct fleet_plan *p)
+static void plan_print_how(const struct round_plan *p)
 {
 	printf("A shard runs: fuzzcell run --shard i/%u --plan FILE --base STATE, with FILE from "
 	       "--output.\n"
@@ -217,7 +216,7 @@ int command_plan(int argc, char **argv)
 	struct plan_args a = {.wish.command = "plan"};
 	int at = options_parse(argc, argv, "plan --shards N [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), NULL, &a);
-	struct fleet_plan p = {0};
+	struct round_plan p = {0};
 	json_t *j = NULL;
 	int begun, r;
 
@@ -232,12 +231,12 @@ int command_plan(int argc, char **argv)
 	if (r == EXIT_DONE) {
 		plan_print(&p, a.session.plan.n);
 		plan_print_how(&p);
-		j = fleet_plan_json(&p);
+		j = round_plan_json(&p);
 		r = a.output ? plan_write(a.output, j) : EXIT_DONE;
 	}
 	if (r == EXIT_DONE && a.session.common.targets.partial)
 		r = EXIT_NOT_FUZZED;
-	fleet_plan_done(&p);
+	round_plan_done(&p);
 	session_close(&a.session);
 	return answer_end(begun, j, r);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_COMMAND_FLEET_FLEET_H
-#define RUNNER_COMMAND_FLEET_FLEET_H
+#ifndef RUNNER_COMMAND_ROUNDS_ROUNDS_H
+#define RUNNER_COMMAND_ROUNDS_ROUNDS_H
 
 #include "runner/command/common/session.h"
-#include "runner/fleet/plan.h"
+#include "runner/rounds/plan.h"
 
 /* What the commands about several machines share. Functions return exit statuses, with errors
  * printed. */
@@ -15,9 +15,9 @@ struct plan_wish {
 };
 /* Finds the targets, with the state open for reading if it is there. */
 int plan_targets(struct session *s);
-int plan_divide(const struct session *s, const struct plan_wish *wish, struct fleet_plan *ret);
+int plan_divide(const struct session *s, const struct plan_wish *wish, struct round_plan *ret);
 /* Prints the plan for users. */
-void plan_print(const struct fleet_plan *p, size_t targets);
+void plan_print(const struct round_plan *p, size_t targets);
 
 /* The subcommands of `fuzzcell slurm`. argv[0] is the subcommand's name. */
 int slurm_submit(int argc, char **argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/fleet/plan.h"
+#include "runner/rounds/plan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,29 +16,29 @@ static const struct shards_target targets[] = {
 };
 static const uint64_t memory[] = {1 << 20, 3 << 20, 2 << 20};
 
-static struct fleet_plan made(void)
+static struct round_plan made(void)
 {
 	struct shards_spec spec = {targets, 3, 2, 1, 600, 30};
-	struct fleet_plan p;
+	struct round_plan p;
 	struct shards s;
 
 	shards_divide(&spec, &s);
-	fleet_plan_make(&s, &spec, memory, 7, 700 * S, &p);
+	round_plan_make(&s, &spec, memory, 7, 700 * S, &p);
 	shards_done(&s);
 	return p;
 }
 
 static void what_is_printed_is_read(void **state)
 {
-	struct fleet_plan p = made(), q;
-	_autojson_ json_t *j = fleet_plan_json(&p), *again = NULL;
+	struct round_plan p = made(), q;
+	_autojson_ json_t *j = round_plan_json(&p), *again = NULL;
 	char *text, *second;
 	struct err e;
 
 	(void)state;
 	assert_int_equal(json_print(j, 2, &text, &e), 0);
 	assert_int_equal(json_parse(slice_of(text), &again, &e), 0);
-	assert_int_equal(fleet_plan_read(again, &q, &e), 0);
+	assert_int_equal(round_plan_read(again, &q, &e), 0);
 	assert_string_equal(q.id, p.id);
 	assert_int_equal(strlen(q.id), 16);
 	assert_int_equal(q.round, 7);
@@ -55,24 +55,24 @@ static void what_is_printed_is_read(void **state)
 		}
 	}
 	free(text);
-	fleet_plan_done(&q);
+	round_plan_done(&q);
 	q = made();
 	json_decref(again);
-	again = fleet_plan_json(&q);
+	again = round_plan_json(&q);
 	assert_int_equal(json_print(j, 0, &text, &e), 0);
 	assert_int_equal(json_print(again, 0, &second, &e), 0);
 	assert_string_equal(text, second);
 	free(text);
 	free(second);
-	fleet_plan_done(&p);
-	fleet_plan_done(&q);
+	round_plan_done(&p);
+	round_plan_done(&q);
 }
 
 /* Sets one value of a good plan. */
 static void refuses(const char *share_key, const char *key, const char *value, const char *why)
 {
-	struct fleet_plan p = made(), q;
-	_autojson_ json_t *j = fleet_plan_json(&p);
+	struct round_plan p = made(), q;
+	_autojson_ json_t *j = round_plan_json(&p);
 	json_t *at = j, *v;
 	struct err e;
 
@@ -82,20 +82,20 @@ static void refuses(const char *share_key, const char *key, const char *value, c
 		at = json_array_get(json_object_get(at, share_key), 0);
 	assert_int_equal(json_parse(slice_of(value), &v, &e), 0);
 	assert_int_equal(json_object_set_new(at, key, v), 0);
-	assert_int_equal(fleet_plan_read(j, &q, &e), -EBADMSG);
+	assert_int_equal(round_plan_read(j, &q, &e), -EBADMSG);
 	if (!strstr(e.msg, why))
 		fail_msg("%s = %s: %s", key, value, e.msg);
-	fleet_plan_done(&p);
+	round_plan_done(&p);
 }
 
 static void a_changed_one_is_refused(void **state)
 {
 	_autojson_ json_t *j = json_array();
-	struct fleet_plan q;
+	struct round_plan q;
 	struct err e;
 
 	(void)state;
-	assert_int_equal(fleet_plan_read(j, &q, &e), -EBADMSG);
+	assert_int_equal(round_plan_read(j, &q, &e), -EBADMSG);
 	refuses(NULL, "v", "2", "no plan of version 1");
 	refuses(NULL, "round", "0", "lacks a valid round");
 	refuses(NULL, "shards", "3", "lacks a valid round, shards");
@@ -115,11 +115,11 @@ static void a_shard_has_a_number(void **state)
 	unsigned i, n;
 
 	(void)state;
-	assert_true(fleet_shard_parse("3/8", &i, &n));
+	assert_true(round_shard_parse("3/8", &i, &n));
 	assert_int_equal(i, 3);
 	assert_int_equal(n, 8);
 	for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
-		assert_false(fleet_shard_parse(bad[k], &i, &n));
+		assert_false(round_shard_parse(bad[k], &i, &n));
 }
 
 static void engines_name_a_shard(void **state)
@@ -142,11 +142,11 @@ static void engines_name_a_shard(void **state)
 	(void)state;
 	for (size_t k = 0; k < 3; k++)
 		unsetenv(names[k]);
-	assert_int_equal(fleet_shard_of_engine(8, &i, &e), -ENOENT);
+	assert_int_equal(round_shard_of_engine(8, &i, &e), -ENOENT);
 	assert_non_null(strstr(e.msg, "--shard i/8"));
 	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
 		setenv(names[cases[k].variable], cases[k].value, 1);
-		assert_int_equal(fleet_shard_of_engine(8, &i, &e), cases[k].r);
+		assert_int_equal(round_shard_of_engine(8, &i, &e), cases[k].r);
 		if (cases[k].r == 0)
 			assert_int_equal(i, cases[k].shard);
 		unsetenv(names[cases[k].variable]);

@@ -8,7 +8,7 @@
  *	slurm/<round>/deltas/		what the shards delivered and no one collected yet
  *	slurm/stop			no further round is submitted
  */
-#include "runner/command/fleet/slurm.h"
+#include "runner/command/rounds/slurm.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -21,8 +21,8 @@
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/shell.h"
-#include "runner/command/fleet/fleet.h"
-#include "runner/fleet/past.h"
+#include "runner/command/rounds/rounds.h"
+#include "runner/rounds/past.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +108,7 @@ int slurm_rounds(int state_dirfd, uint64_t **ret, size_t *ret_n, struct err *e)
 		struct slice in = slice_of(ent->d_name);
 		uint64_t round;
 
-		if (!scan_u64(&in, 10, FLEET_ROUND_MAX, &round) || in.n > 0)
+		if (!scan_u64(&in, 10, ROUND_MAX, &round) || in.n > 0)
 			continue;
 		v = xreallocarray(v, n + 1, sizeof(*v));
 		v[n++] = round;
@@ -152,7 +152,7 @@ struct submit {
 	uint64_t interval_us;
 	bool continuous, json;
 	char *const *more; /* sbatch's options for both jobs */
-	struct fleet_plan plan;
+	struct round_plan plan;
 	char *dir; /* absolute: of the round */
 	char *program, *targets;
 	struct common_paths paths;
@@ -188,7 +188,7 @@ static int next_round(const struct submit *a, uint64_t *ret, struct err *e)
 	const struct state *s = a->session.state;
 	_autofree_ uint64_t *v = NULL;
 	size_t n = 0;
-	int r = fleet_past_round(s, ret, e);
+	int r = past_next_round(s, ret, e);
 
 	if (r == 0)
 		r = slurm_rounds(s->dirfd, &v, &n, e);
@@ -305,7 +305,7 @@ static int write_script(int dir, const char *name, const struct submit *a,
 static int write_round(struct submit *a, struct err *e)
 {
 	_autofree_ char *path = xasprintf("slurm/%llu", (unsigned long long)a->plan.round);
-	_autojson_ json_t *plan = fleet_plan_json(&a->plan);
+	_autojson_ json_t *plan = round_plan_json(&a->plan);
 	_autofree_ char *text = NULL, *deltas = xasprintf("%s/deltas", path);
 	_autoclose_ int dir = -1;
 	int state = a->session.state->dirfd;
@@ -324,7 +324,7 @@ static int write_round(struct submit *a, struct err *e)
 }
 
 /* The largest share: all tasks of an array get the same. */
-static uint64_t megabytes(const struct fleet_plan *p)
+static uint64_t megabytes(const struct round_plan *p)
 {
 	uint64_t most = 0;
 
@@ -365,7 +365,7 @@ static int sbatch(struct submit *a, const struct strv *options, const char *scri
 static int submit_array(struct submit *a, struct err *e)
 {
 	_autostrv_ struct strv o = {0};
-	const struct fleet_plan *p = &a->plan;
+	const struct round_plan *p = &a->plan;
 	unsigned long long minutes = (p->time_us + AFTER_US) / (60 * USEC_PER_SEC) + 1;
 
 	strv_pushf(&o, "--job-name=fuzzcell-r%llu", (unsigned long long)p->round);
@@ -383,7 +383,7 @@ static int submit_array(struct submit *a, struct err *e)
 static int submit_collect(struct submit *a, struct err *e)
 {
 	_autostrv_ struct strv o = {0};
-	const struct fleet_plan *p = &a->plan;
+	const struct round_plan *p = &a->plan;
 
 	strv_pushf(&o, "--job-name=fuzzcell-collect-r%llu", (unsigned long long)p->round);
 	strv_pushf(&o, "--dependency=afterany:%llu", (unsigned long long)a->jobs.array);
@@ -515,7 +515,7 @@ int slurm_submit(int argc, char **argv)
 	r = submit_round(&a);
 	if (r == EXIT_DONE)
 		j = jobs_json(&a);
-	fleet_plan_done(&a.plan);
+	round_plan_done(&a.plan);
 	common_paths_done(&a.paths);
 	free(a.dir);
 	free(a.program);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_FLEET_COLLECT_H
-#define RUNNER_FLEET_COLLECT_H
+#ifndef RUNNER_ROUNDS_COLLECT_H
+#define RUNNER_ROUNDS_COLLECT_H
 
 #include "base/json.h"
 #include "base/strv.h"

@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
-#include "runner/fleet/lines.h"
+#include "runner/rounds/lines.h"
 #include "tests/unit/scratch_dir.h"
 
 /* Adds lines to the history `before`. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/fleet/base.h"
+#include "runner/rounds/base.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -24,7 +24,7 @@ enum { MODE_DIR = 0750, FILE_MAX = 64 << 20 };
 
 struct copying {
 	int from, to; /* state directories */
-	const struct fleet_share *share;
+	const struct round_share *share;
 	struct base_sum *sum;
 };
 
@@ -206,7 +206,7 @@ static int copy_all(const struct copying *c, struct err *e)
 	return r;
 }
 
-int base_copy(struct state *s, const char *base, const struct fleet_plan *p, unsigned shard,
+int base_copy(struct state *s, const char *base, const struct round_plan *p, unsigned shard,
 	      struct base_sum *ret, struct err *e)
 {
 	_autoclose_ int from = sys_openat(AT_FDCWD, base, O_RDONLY | O_DIRECTORY, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `fuzzcell collect`: brings the deltas of shards into a state directory. */
-#include "runner/fleet/collect.h"
+#include "runner/rounds/collect.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/corpus.h"
 #include "runner/corpus/generation/generation.h"
-#include "runner/fleet/delta.h"
+#include "runner/rounds/delta.h"
 
 #include <errno.h>
 #include <fcntl.h>

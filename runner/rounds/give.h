@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_FLEET_GIVE_H
-#define RUNNER_FLEET_GIVE_H
+#ifndef RUNNER_ROUNDS_GIVE_H
+#define RUNNER_ROUNDS_GIVE_H
 
-#include "runner/fleet/delta.h"
-#include "runner/fleet/plan.h"
+#include "runner/rounds/delta.h"
+#include "runner/rounds/plan.h"
 #include "runner/state/state.h"
 
 /* What a shard gives.  In its state directory:
@@ -23,7 +23,7 @@
 
 struct shard_id {
 	char source[DELTA_SOURCE]; /* of this state directory */
-	char plan[FLEET_PLAN_ID];
+	char plan[ROUND_PLAN_ID];
 	uint64_t round;
 	unsigned shard, shards;
 	uint64_t seq; /* of the last delta */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/fleet/plan.h"
+#include "runner/rounds/plan.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -16,7 +16,7 @@
 
 enum { VERSION = 1 };
 
-void fleet_plan_done(struct fleet_plan *p)
+void round_plan_done(struct round_plan *p)
 {
 	for (unsigned i = 0; i < p->shards; i++) {
 		for (size_t k = 0; k < p->v[i].n; k++)
@@ -24,7 +24,7 @@ void fleet_plan_done(struct fleet_plan *p)
 		free(p->v[i].v);
 	}
 	free(p->v);
-	*p = (struct fleet_plan){0};
+	*p = (struct round_plan){0};
 }
 
 /* --- making one ------------------------------------------------------------------- */
@@ -51,14 +51,14 @@ static uint64_t memory_of(const struct shards_one *from, const uint64_t *memory,
 }
 
 static void make_share(const struct shards_one *from, const struct shards_spec *spec,
-		       struct fleet_share *to)
+		       struct round_share *to)
 {
 	to->edges = from->edges;
 	to->v = xcalloc(from->n + 1, sizeof(*to->v));
 	for (; to->n < from->n; to->n++) {
 		const struct shards_piece *p = &from->v[to->n];
 
-		to->v[to->n] = (struct fleet_piece){
+		to->v[to->n] = (struct round_piece){
 		    .target = xstrdup(spec->targets[p->target].name),
 		    .us = (uint64_t)llround(p->seconds * (double)USEC_PER_SEC),
 		    .part = p->part,
@@ -68,19 +68,19 @@ static void make_share(const struct shards_one *from, const struct shards_spec *
 	}
 }
 
-void fleet_plan_make(const struct shards *s, const struct shards_spec *spec, const uint64_t *memory,
-		     uint64_t round, uint64_t time_us, struct fleet_plan *ret)
+void round_plan_make(const struct shards *s, const struct shards_spec *spec, const uint64_t *memory,
+		     uint64_t round, uint64_t time_us, struct round_plan *ret)
 {
 	_autojson_ json_t *j = NULL;
 
-	*ret = (struct fleet_plan){
+	*ret = (struct round_plan){
 	    .round = round, .workers = spec->workers, .time_us = time_us, .shards = s->n};
 	ret->v = xcalloc(s->n, sizeof(*ret->v));
 	for (unsigned i = 0; i < s->n; i++) {
 		make_share(&s->v[i], spec, &ret->v[i]);
 		ret->v[i].memory = memory_of(&s->v[i], memory, spec->workers);
 	}
-	j = fleet_plan_json(ret); /* computes the id */
+	j = round_plan_json(ret); /* computes the id */
 	snprintf(ret->id, sizeof(ret->id), "%s", json_get_text(j, "id"));
 }
 
@@ -92,7 +92,7 @@ static json_t *seconds_of(uint64_t us)
 	return json_real((double)us / (double)USEC_PER_SEC);
 }
 
-static json_t *share_json(const struct fleet_share *s, unsigned number)
+static json_t *share_json(const struct round_share *s, unsigned number)
 {
 	json_t *targets = json_array();
 
@@ -108,7 +108,7 @@ static json_t *share_json(const struct fleet_share *s, unsigned number)
 }
 
 /* The first half of the SHA-1 of all that is in it but the id itself. */
-static int identify(json_t *j, char id[FLEET_PLAN_ID], struct err *e)
+static int identify(json_t *j, char id[ROUND_PLAN_ID], struct err *e)
 {
 	_autojson_ json_t *rest = json_copy(j);
 	_autofree_ char *text = NULL;
@@ -120,7 +120,7 @@ static int identify(json_t *j, char id[FLEET_PLAN_ID], struct err *e)
 	if (r < 0)
 		return r;
 	digest_sha1_hex(slice_of(text), hex);
-	snprintf(id, FLEET_PLAN_ID, "%.16s", hex);
+	snprintf(id, ROUND_PLAN_ID, "%.16s", hex);
 	return 0;
 }
 
@@ -135,10 +135,10 @@ static json_t *environment_json(unsigned shards)
 			 kubernetes, "FUZZCELL_SHARD", any);
 }
 
-json_t *fleet_plan_json(const struct fleet_plan *p)
+json_t *round_plan_json(const struct round_plan *p)
 {
 	json_t *shares = json_array(), *j;
-	char id[FLEET_PLAN_ID] = "";
+	char id[ROUND_PLAN_ID] = "";
 	struct err e;
 
 	for (unsigned i = 0; i < p->shards; i++)
@@ -163,7 +163,7 @@ static bool read_number(const json_t *o, const char *key, uint64_t least, uint64
 	return *ret >= least && *ret <= most;
 }
 
-static int read_piece(const json_t *from, struct fleet_piece *p, struct err *e)
+static int read_piece(const json_t *from, struct round_piece *p, struct err *e)
 {
 	const char *name = json_get_text(from, "name");
 	uint64_t part, parts;
@@ -173,14 +173,14 @@ static int read_piece(const json_t *from, struct fleet_piece *p, struct err *e)
 	if (!read_number(from, "part", 1, SHARDS_MAX_COUNT, &part) ||
 	    !read_number(from, "parts", part, SHARDS_MAX_COUNT, &parts))
 		return err_set(e, EBADMSG, "target '%.128s' has no valid part", name);
-	*p = (struct fleet_piece){.target = xstrdup(name),
+	*p = (struct round_piece){.target = xstrdup(name),
 				  .us = json_get_us(from, "cpu_seconds"),
 				  .part = (unsigned)part - 1,
 				  .parts = (unsigned)parts};
 	return 0;
 }
 
-static int read_share(const json_t *from, struct fleet_share *s, struct err *e)
+static int read_share(const json_t *from, struct round_share *s, struct err *e)
 {
 	const json_t *targets = json_object_get(from, "targets");
 	size_t n = json_array_size(targets);
@@ -198,7 +198,7 @@ static int read_share(const json_t *from, struct fleet_share *s, struct err *e)
 	return r;
 }
 
-static int read_head(const json_t *j, struct fleet_plan *p, struct err *e)
+static int read_head(const json_t *j, struct round_plan *p, struct err *e)
 {
 	const json_t *shares = json_object_get(j, "shares");
 	uint64_t shards, workers;
@@ -207,9 +207,9 @@ static int read_head(const json_t *j, struct fleet_plan *p, struct err *e)
 		return err_set(e, EBADMSG, "it is no plan of version %d (fuzzcell plan --json)",
 			       VERSION);
 	p->time_us = json_get_us(j, "seconds");
-	if (!read_number(j, "round", 1, FLEET_ROUND_MAX, &p->round) ||
+	if (!read_number(j, "round", 1, ROUND_MAX, &p->round) ||
 	    !read_number(j, "shards", 1, SHARDS_MAX_COUNT, &shards) ||
-	    !read_number(j, "workers", 1, FLEET_WORKERS_MAX, &workers) || p->time_us == 0 ||
+	    !read_number(j, "workers", 1, ROUND_WORKERS_MAX, &workers) || p->time_us == 0 ||
 	    json_array_size(shares) != shards)
 		return err_set(e, EBADMSG, "it lacks a valid round, shards, workers or seconds");
 	p->workers = (unsigned)workers;
@@ -218,9 +218,9 @@ static int read_head(const json_t *j, struct fleet_plan *p, struct err *e)
 	return 0;
 }
 
-int fleet_plan_read(json_t *j, struct fleet_plan *ret, struct err *e)
+int round_plan_read(json_t *j, struct round_plan *ret, struct err *e)
 {
-	struct fleet_plan p = {0};
+	struct round_plan p = {0};
 	int r = read_head(j, &p, e);
 
 	for (unsigned i = 0; r == 0 && i < p.shards; i++) {
@@ -234,7 +234,7 @@ int fleet_plan_read(json_t *j, struct fleet_plan *ret, struct err *e)
 		r = err_set(e, EBADMSG, "it was changed: its content has the id %s, not '%.16s'",
 			    p.id, json_get_text(j, "id"));
 	if (r < 0) {
-		fleet_plan_done(&p);
+		round_plan_done(&p);
 		return r;
 	}
 	*ret = p;
@@ -243,7 +243,7 @@ int fleet_plan_read(json_t *j, struct fleet_plan *ret, struct err *e)
 
 /* --- which shard ------------------------------------------------------------------ */
 
-bool fleet_shard_parse(const char *text, unsigned *ret_i, unsigned *ret_n)
+bool round_shard_parse(const char *text, unsigned *ret_i, unsigned *ret_n)
 {
 	struct slice in = slice_of(text);
 	uint64_t i, n;
@@ -278,7 +278,7 @@ static bool engine_number(const char *text, uint64_t first, unsigned n, unsigned
 	return true;
 }
 
-int fleet_shard_of_engine(unsigned n, unsigned *ret, struct err *e)
+int round_shard_of_engine(unsigned n, unsigned *ret, struct err *e)
 {
 	static const struct {
 		const char *name;
@@ -287,7 +287,7 @@ int fleet_shard_of_engine(unsigned n, unsigned *ret, struct err *e)
 	const char *text = set_in_environment("FUZZCELL_SHARD");
 	unsigned of;
 
-	if (text && fleet_shard_parse(text, ret, &of) && of == n)
+	if (text && round_shard_parse(text, ret, &of) && of == n)
 		return 0;
 	if (text)
 		return err_set(e, EINVAL, "FUZZCELL_SHARD: '%.40s' is not a shard i/%u of the plan",
