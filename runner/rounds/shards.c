@@ -47,12 +47,26 @@ static double time_until(const struct shards_target *t, double rate, double leas
 	return low;
 }
 
-static double fill(const struct shards_spec *s, double rate, double least, double most, double *ret)
+static double time_of_all(const struct shards_spec *s)
 {
-	double sum = 0;
+	return s->seconds * s->workers * s->shards;
+}
+
+static double least_of(const struct shards_spec *s, const struct shards_target *t)
+{
+	double equal = time_of_all(s) / (double)s->n;
+
+	return fmin(s->least, t->had_s < s->least ? equal : equal / 4);
+}
+
+static double fill(const struct shards_spec *s, double rate, double *ret)
+{
+	double most = s->seconds * s->shards, sum = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		ret[i] = time_until(&s->targets[i], rate, least, most);
+		const struct shards_target *t = &s->targets[i];
+
+		ret[i] = time_until(t, rate, fmin(least_of(s, t), most), most);
 		sum += ret[i];
 	}
 	return sum;
@@ -70,20 +84,17 @@ static double highest_rate(const struct shards_spec *s)
 /* Finds the rate at which all time is used, by halving its logarithm. */
 static double divide_time(const struct shards_spec *s, double *ret)
 {
-	double lane = s->seconds, all = lane * s->workers * s->shards;
-	double most = lane * s->shards, least = fmin(s->least, all / (double)s->n);
-	double high = highest_rate(s), low = high * 1e-12;
+	double high = highest_rate(s), low = high * 1e-12, all = time_of_all(s);
 
-	least = fmin(least, most);
 	for (int i = 0; i < ROUNDS && high > 0; i++) {
 		double middle = sqrt(low * high);
 
-		if (fill(s, middle, least, most, ret) > all)
+		if (fill(s, middle, ret) > all)
 			low = middle;
 		else
 			high = middle;
 	}
-	(void)fill(s, high, least, most, ret);
+	(void)fill(s, high, ret);
 	return high;
 }
 

@@ -28,6 +28,7 @@ enum { SHARDS_MAX_COUNT = 4096, SHARDS_TARGETS_MAX = 100000 };
 struct shards_target {
 	const char *name;			/* breaks ties */
 	double found, age_s, gate, build_age_s; /* rule_terms() */
+	double had_s;				/* CPU time that its build had */
 	double weight;				/* share_weight(); 0 counts as 1 */
 };
 
@@ -57,9 +58,13 @@ struct shards_spec {
 	size_t n;
 	unsigned shards, workers; /* at least 1; workers: of each shard */
 	double seconds;		  /* wall time of a shard, above 0 */
-	double least;		  /* seconds of a target, if there is time for all */
+	double least;		  /* seconds of a target: see shards_divide() */
 };
-/* *ret: shards_done() frees it. */
+/* If all targets together may have so much time, each gets at least `least`; else an equal share of
+ * the time.  A target that had `least` before gets at least a quarter of that share: most of the
+ * time stays for those that find much.
+ *
+ * *ret: shards_done() frees it. */
 void shards_divide(const struct shards_spec *spec, struct shards *ret);
 
 /* The expected number of new edges. */

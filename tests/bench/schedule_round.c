@@ -45,6 +45,7 @@ void collected_world_outlook(const struct collected_world *c, const struct rule 
 						.age_s = t.age_s,
 						.gate = t.gate,
 						.build_age_s = t.build_age_s,
+						.had_s = (double)p->curve.build_us / US,
 						.weight = share_weight(&p->health, 0)};
 	}
 }

@@ -119,44 +119,76 @@ static double hours_until(const struct growth *g, double wanted)
 	return 0;
 }
 
-static void print_growth(const struct growth *g, const struct growth *machine)
-{
-	size_t last = HORIZON_S / ROUND_STEP_S - 1;
-	double wanted = PART * (double)machine->edges[last], hours = hours_until(g, wanted);
+/* Sums over worlds. */
+struct column {
+	double hours, edges; /* over the machine's */
+	unsigned late;	     /* worlds in which it never had so many edges */
+};
 
-	if (hours > 0)
-		printf(" %5.2f |", hours / hours_until(machine, wanted));
-	else
-		printf(" never |");
-	printf(" %5.3f |", (double)g->edges[last] / (double)machine->edges[last]);
+static size_t last_step(void)
+{
+	return HORIZON_S / ROUND_STEP_S - 1;
 }
 
-static void print_shards(const struct world *w, unsigned n)
+static void add_growth(struct column *io, const struct growth *g, const struct growth *machine)
 {
-	static const struct trouble none, some = {.dies = 0.01, .slow = 0.05};
-	static struct growth machine, g;
-	size_t last = HORIZON_S / ROUND_STEP_S - 1;
-	double twice;
+	double wanted = PART * (double)machine->edges[last_step()], hours = hours_until(g, wanted);
 
-	run_rounds(w, MACHINE, n, none, &machine);
-	printf("| %7zu | %6u | %8llu | %6.2f |", w->n, n, (unsigned long long)machine.edges[last],
-	       hours_until(&machine, PART * (double)machine.edges[last]));
-	run_rounds(w, PLANNED, n, none, &g);
-	print_growth(&g, &machine);
-	twice = g.twice;
-	run_rounds(w, PLANNED, n, some, &g);
-	print_growth(&g, &machine);
-	run_rounds(w, EQUAL, n, none, &g);
-	print_growth(&g, &machine);
-	run_rounds(w, EQUAL, n, some, &g);
-	print_growth(&g, &machine);
-	printf(" %5.1f %% |\n", 100 * twice);
+	io->late += hours <= 0;
+	io->hours += hours / hours_until(machine, wanted);
+	io->edges += (double)g->edges[last_step()] / (double)machine->edges[last_step()];
+}
+
+static void print_column(const struct column *c, unsigned worlds)
+{
+	if (c->late > 0)
+		printf(" never |");
+	else
+		printf(" %5.2f |", c->hours / worlds);
+	printf(" %5.3f |", c->edges / worlds);
+}
+
+enum { COLUMNS = 4 };
+static const struct {
+	enum way way;
+	struct trouble trouble;
+} columns[COLUMNS] = {
+    {PLANNED, {0, 0}},
+    {PLANNED, {0.01, 0.05}},
+    {EQUAL, {0, 0}},
+    {EQUAL, {0.01, 0.05}},
+};
+
+static void print_shards(const struct schedule_options *o, size_t targets, unsigned n,
+			 unsigned worlds)
+{
+	static struct growth machine, g;
+	struct column sums[COLUMNS] = {0};
+	double edges = 0, hours = 0, twice = 0;
+
+	for (unsigned k = 0; k < worlds; k++) {
+		struct world w;
+
+		world_invent(&w, o->seed + 5000 + k, &world_mixes[0], targets, 0);
+		run_rounds(&w, MACHINE, n, columns[0].trouble, &machine);
+		edges += (double)machine.edges[last_step()];
+		hours += hours_until(&machine, PART * (double)machine.edges[last_step()]);
+		for (int i = 0; i < COLUMNS; i++) {
+			run_rounds(&w, columns[i].way, n, columns[i].trouble, &g);
+			add_growth(&sums[i], &g, &machine);
+			twice += i == 0 ? g.twice : 0;
+		}
+		world_done(&w);
+	}
+	printf("| %7zu | %6u | %8.0f | %6.2f |", targets, n, edges / worlds, hours / worlds);
+	for (int i = 0; i < COLUMNS; i++)
+		print_column(&sums[i], worlds);
+	printf(" %5.1f %% |\n", 100 * twice / worlds);
 	(void)fflush(stdout);
 }
 
 void schedule_shards(const struct schedule_options *o)
 {
-	static const size_t targets[] = {300, 3000};
 	static const unsigned shards[] = {8, 64, 512};
 
 	printf(
@@ -176,12 +208,8 @@ void schedule_shards(const struct schedule_options *o)
 	    ":"
 	    "|------:|------:|--------:|\n",
 	    WORKERS, ROUND_S / 60, world_mixes[0].name, HORIZON_S / 3600, 100 * PART);
-	for (size_t t = 0; t < (o->quick ? 1 : 2); t++) {
-		struct world w;
-
-		world_invent(&w, o->seed + 5000, &world_mixes[0], targets[t], 0);
-		for (size_t i = 0; i < (o->quick ? 1 : 3); i++)
-			print_shards(&w, shards[i]);
-		world_done(&w);
-	}
+	for (size_t i = 0; i < (o->quick ? 1 : 3); i++)
+		print_shards(o, 300, shards[i], o->replicates);
+	for (size_t i = 0; !o->quick && i < 3; i++)
+		print_shards(o, 3000, shards[i], (o->replicates + 2) / 3);
 }

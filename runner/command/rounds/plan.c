@@ -78,6 +78,7 @@ static struct shards_target outlook(const struct session *s, const struct plan_e
 	    .age_s = t.age_s,
 	    .gate = t.gate,
 	    .build_age_s = t.build_age_s,
+	    .had_s = (double)p.curve.build_us / (double)USEC_PER_SEC,
 	    .weight = share_weight(&p.health, cfg->priority),
 	};
 }

@@ -28,6 +28,7 @@ static void fleet(size_t n)
 						    .age_s = age,
 						    .gate = 50,
 						    .build_age_s = age * 2,
+						    .had_s = age,
 						    .weight = 1};
 	}
 }
@@ -76,7 +77,7 @@ static void test_all_time(void **state)
 
 			assert_true(fabs(part_of(&s, t, &parts) - s.seconds[t]) < 0.01);
 			assert_true(parts > 0 && parts <= s.n);
-			assert_true(s.seconds[t] >= fmin(spec.least, each * s.n / MANY) - 0.01);
+			assert_true(s.seconds[t] >= fmin(spec.least, each * s.n / MANY / 4) - 0.01);
 		}
 		for (unsigned i = 0; i < s.n; i++)
 			if (fabs(s.v[i].seconds - each) > each * 0.05)
@@ -171,9 +172,37 @@ static void test_few(void **state)
 	shards_done(&s);
 }
 
+/* Time for a tenth of the least: what is not known yet is looked at for an equal share, and what is
+ * known waits for that, but for what finds much. */
+static void test_little_time(void **state)
+{
+	struct shards_spec spec = spec_of(MANY, 4, 2);
+	double equal = spec.least / 10, promising = 0;
+	unsigned parts;
+	struct shards s;
+
+	(void)state;
+	fleet(MANY);
+	spec.seconds = equal * MANY / 8;
+	shards_divide(&spec, &s);
+	for (size_t t = 0; t < MANY; t++)
+		assert_true(part_of(&s, t, &parts) >= equal / 4 - 0.01);
+	for (size_t t = 0; t < MANY; t += 10)
+		promising += part_of(&s, t, &parts);
+	assert_true(promising > MANY / 10 * 4 * equal);
+	shards_done(&s);
+	for (size_t t = 0; t < MANY; t++)
+		targets[t].had_s = t % 2 ? 0 : 100;
+	shards_divide(&spec, &s);
+	for (size_t t = 1; t < MANY; t += 2)
+		assert_true(part_of(&s, t, &parts) >= equal - 0.01);
+	shards_done(&s);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_all_time), cmocka_unit_test(test_rates), cmocka_unit_test(test_promising),
-    cmocka_unit_test(test_edges),    cmocka_unit_test(test_few),
+    cmocka_unit_test(test_all_time),  cmocka_unit_test(test_rates),
+    cmocka_unit_test(test_promising), cmocka_unit_test(test_edges),
+    cmocka_unit_test(test_few),	      cmocka_unit_test(test_little_time),
 };
 
 UNIT_MAIN(tests)
