@@ -44,11 +44,20 @@ struct collecting {
 	int news; /* its crashes, laid out like a state directory */
 	struct collect_delta *one;
 	size_t seen; /* its crashes, also known ones */
+	/* Of all paths: what is reported when the change is made. */
+	struct collect_delta *v;
+	json_t *refused; /* path -> why the content of that delta cannot be collected */
 };
+
+/* What a delta says of itself. */
+static const char *const facts[] = {"id",     "source", "seq",	 "plan", "round", "shard",
+				    "shards", "node",	"until", "due",	 "last"};
+enum { FACTS = sizeof(facts) / sizeof(facts[0]) };
 
 void collected_done(struct collected *c)
 {
 	strv_done(&c->fresh);
+	strv_done(&c->old);
 	*c = (struct collected){0};
 }
 
@@ -309,15 +318,13 @@ static uint64_t edges_of(const json_t *slices)
 /* What the delta says, whatever came before it. */
 static json_t *history_line(const struct collecting *k)
 {
-	static const char *const keys[] = {"id",     "source", "seq",	"plan", "round", "shard",
-					   "shards", "node",   "until", "due",	"last"};
 	json_t *line = json_pack("{s:i}", "v", 1), *slices;
 	uint64_t us = 0, edges = 0, inputs = k->one->inputs + k->one->known;
 	const char *target;
 	json_t *list;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		(void)json_object_set(line, keys[i], json_object_get(k->delta.head, keys[i]));
+	for (size_t i = 0; i < FACTS; i++)
+		(void)json_object_set(line, facts[i], json_object_get(k->delta.head, facts[i]));
 	slices = json_object_get(k->delta.head, "slices");
 	json_object_foreach(slices, target, list)
 	{
@@ -363,21 +370,44 @@ static int stage_delta(struct collecting *k, struct err *e)
 	return r;
 }
 
+/* Errors of a delta's content; others are those of the machine, or of the state. */
+static bool is_of_content(int code)
+{
+	static const int codes[] = {EBADMSG, EINVAL, EMLINK,	   ELOOP, ENOTDIR,
+				    EISDIR,  EFBIG,  ENAMETOOLONG, E2BIG};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (code == -codes[i])
+			return true;
+	return false;
+}
+
 /* A damaged delta is no error, and leaves nothing in the change. */
 static int open_delta(struct collecting *k, const char *path, int dirfd, struct err *e)
 {
+	const char *room;
+	const json_t *inputs;
 	int r = delta_open(path, dirfd, &k->delta, e);
 
-	if (r == -ENOENT || r == -EACCES || r == -EBADMSG || r == -EINVAL || r == -EISDIR) {
+	if (is_of_content(r) || r == -ENOENT || r == -EACCES || r == -ENXIO) {
 		k->one->what = COLLECT_DAMAGED;
-		k->one->why = e->msg;
+		k->one->why = xstrdup(e->msg);
 		return 0;
 	}
 	if (r < 0)
 		return r;
-	k->one->head = k->delta.head;
-	if (json_object_get(k->ids, json_get_text(k->delta.head, "id")))
-		k->one->what = COLLECT_AGAIN;
+	k->one->head = json_object();
+	for (size_t i = 0; i < FACTS; i++)
+		(void)json_object_set(k->one->head, facts[i],
+				      json_object_get(k->delta.head, facts[i]));
+	if (!json_object_get(k->ids, json_get_text(k->delta.head, "id")))
+		return 0;
+	k->one->what = COLLECT_AGAIN;
+	json_object_foreach(json_object_get(k->delta.head, "inputs"), room, inputs)
+	{
+		if (strncmp(room, "corpus/", 7) == 0)
+			strv_push(&k->sum->old, room);
+	}
 	return 0;
 }
 
@@ -393,28 +423,43 @@ static void add_sums(struct collecting *k)
 	sum->known += one->known;
 	sum->crashes += one->crashes;
 	sum->sightings += one->sightings;
-	if (k->c->report)
-		k->c->report(k->c->arg, one);
+}
+
+/* -ERESTART: its content cannot be collected, and is in the change in part. */
+static int stage_whole(struct collecting *k, struct err *e)
+{
+	int r = stage_delta(k, e);
+
+	if (!is_of_content(r))
+		return r;
+	(void)json_object_set_new(k->refused, k->one->path, json_string(e->msg));
+	return -ERESTART;
 }
 
 static int take_delta(struct collecting *k, const char *path, struct err *e)
 {
-	struct collect_delta one = {.path = path};
+	const json_t *refused = json_object_get(k->refused, path);
 	_autoclose_ int dir = -1;
 	int r = fs_remove_tree(k->state, UNPACKED, e);
 
-	k->one = &one;
+	*k->one = (struct collect_delta){.path = path};
 	k->seen = 0;
+	if (r == 0 && refused) {
+		k->one->what = COLLECT_DAMAGED;
+		k->one->why = xstrdup(json_string_value(refused));
+		add_sums(k);
+		return 0;
+	}
 	if (r == 0)
 		r = fs_make_dir(k->state, UNPACKED, MODE_DIR, &dir, e);
 	if (r == 0)
 		r = open_delta(k, path, dir, e);
-	if (r == 0 && one.what == COLLECT_NEW)
-		r = stage_delta(k, e);
+	if (r == 0 && k->one->what == COLLECT_NEW)
+		r = stage_whole(k, e);
 	if (r == 0)
 		add_sums(k);
 	delta_close(&k->delta);
-	return r < 0 ? err_wrap(e, "collect '%s'", path) : 0;
+	return r < 0 && r != -ERESTART ? err_wrap(e, "collect '%s'", path) : r;
 }
 
 /* --- the end ------------------------------------------------------------------------------------
@@ -461,10 +506,12 @@ static int end_histories(const struct collecting *k, struct err *e)
 	json_object_foreach(k->histories, name, list)
 	{
 		_autofree_ char *path = xasprintf("stats/%s", name), *text = NULL;
+		bool ours = strcmp(name, ROUND_HISTORY) == 0;
 		size_t n;
 
 		if (r == 0)
-			r = lines_join(k->state, path, list, &text, &n, e);
+			r = lines_join(k->state, path, list, ours ? ROUND_HISTORY_LINES : SIZE_MAX,
+				       &text, &n, e);
 		if (r == 0)
 			r = stage_text(k, path, (struct slice){text, n}, e);
 	}
@@ -541,6 +588,44 @@ static int begin(struct collecting *k, struct err *e)
 	return r == 0 ? fuzzed_all(k->c->state, &k->fuzzed, e) : r;
 }
 
+static void forget(struct collecting *k)
+{
+	for (size_t i = 0; i < k->c->paths->n; i++) {
+		json_decref(k->v[i].head);
+		free(k->v[i].why);
+		k->v[i] = (struct collect_delta){0};
+	}
+	close_p(&k->to);
+	ledger_free(k->ledger);
+	json_decref(k->ids);
+	json_decref(k->slices);
+	json_decref(k->histories);
+	json_decref(k->fuzzed);
+	k->ledger = NULL;
+	k->ids = k->slices = k->histories = k->fuzzed = NULL;
+}
+
+static int collect_once(struct collecting *k, struct err *e)
+{
+	struct err none;
+	int r = begin(k, e);
+
+	for (size_t i = 0; r == 0 && i < k->c->paths->n; i++) {
+		k->one = &k->v[i];
+		r = take_delta(k, k->c->paths->v[i], e);
+	}
+	if (r == 0 && k->sum->deltas > 0)
+		r = end_all(k, e);
+	if (r < 0 || k->sum->deltas == 0)
+		(void)!change_recover(k->state, &none);
+	for (size_t i = 0; r == 0 && k->c->report && i < k->c->paths->n; i++)
+		k->c->report(k->c->arg, &k->v[i]);
+	forget(k);
+	return r;
+}
+
+/* What a refused delta has put into the change cannot be told from the rest of it, so all begins
+ * again without that delta. */
 int collect_deltas(const struct collect *c, struct collected *ret, struct err *e)
 {
 	struct collecting k = {.c = c,
@@ -548,23 +633,15 @@ int collect_deltas(const struct collect *c, struct collected *ret, struct err *e
 			       .state = c->state->dirfd,
 			       .to = -1,
 			       .news = -1,
-			       .delta = {.dir = -1, .objects = -1}};
-	struct err none;
+			       .delta = {.dir = -1, .objects = -1},
+			       .v = xcalloc(c->paths->n + 1, sizeof(*k.v)),
+			       .refused = json_object()};
 	int r;
 
 	*ret = (struct collected){0};
-	r = begin(&k, e);
-	for (size_t i = 0; r == 0 && i < c->paths->n; i++)
-		r = take_delta(&k, c->paths->v[i], e);
-	if (r == 0 && ret->deltas > 0)
-		r = end_all(&k, e);
-	close_p(&k.to);
-	if (r < 0 || ret->deltas == 0)
-		(void)!change_recover(k.state, &none);
-	ledger_free(k.ledger);
-	json_decref(k.ids);
-	json_decref(k.slices);
-	json_decref(k.histories);
-	json_decref(k.fuzzed);
+	while ((r = collect_once(&k, e)) == -ERESTART)
+		collected_done(ret);
+	json_decref(k.refused);
+	free(k.v);
 	return r;
 }

@@ -26,8 +26,8 @@ enum collect_what { COLLECT_NEW, COLLECT_AGAIN, COLLECT_DAMAGED };
 struct collect_delta {
 	const char *path;
 	enum collect_what what;
-	const char *why;	/* of a damaged one */
-	const json_t *head;	/* NULL: damaged */
+	char *why;		/* of a damaged one */
+	json_t *head;		/* without its lists; NULL: damaged */
 	uint64_t inputs, known; /* new ones; those that were there already */
 	uint64_t crashes, sightings;
 };
@@ -36,13 +36,15 @@ typedef void collect_fn(void *arg, const struct collect_delta *d);
 struct collect {
 	struct state *state; /* with its lock */
 	const struct strv *paths;
-	collect_fn *report; /* called for each path */
+	collect_fn *report; /* called for each path, when the change is made */
 	void *arg;
 };
 struct collected {
 	uint64_t deltas, again, damaged;
 	uint64_t inputs, known, crashes, sightings;
 	struct strv fresh; /* paths of new inputs in corpora: "corpus/<target>/<sha1>" */
+	struct strv old;   /* "corpus/<target>" of deltas that were collected before: whoever did so
+			    * may have been killed before the merge */
 };
 void collected_done(struct collected *c);
 

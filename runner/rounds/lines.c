@@ -111,6 +111,28 @@ static int by_time(const void *x, const void *y)
 	return d ? d : by_text(a, b);
 }
 
+/* Each line once.  The array keeps those that stay. */
+static void drop(struct all *a, size_t most)
+{
+	size_t n = 0;
+
+	if (!a->v)
+		return;
+	for (size_t i = 0; i < a->n; i++) {
+		if (n > 0 && by_text(&a->v[i], &a->v[n - 1]) == 0)
+			free(a->v[i].text);
+		else
+			a->v[n++] = a->v[i];
+	}
+	a->n = n;
+	if (n <= most)
+		return;
+	for (size_t i = 0; i < n - most; i++)
+		free(a->v[i].text);
+	memmove(a->v, a->v + (n - most), most * sizeof(*a->v));
+	a->n = most;
+}
+
 static char *join(const struct all *a, size_t *ret_n)
 {
 	size_t n = 0, at = 0;
@@ -120,8 +142,6 @@ static char *join(const struct all *a, size_t *ret_n)
 		n += a->v[i].n + 1;
 	ret = xcalloc(n + 1, 1);
 	for (size_t i = 0; i < a->n; i++) {
-		if (i > 0 && by_text(&a->v[i], &a->v[i - 1]) == 0)
-			continue;
 		memcpy(ret + at, a->v[i].text, a->v[i].n);
 		at += a->v[i].n;
 		ret[at++] = '\n';
@@ -130,8 +150,8 @@ static char *join(const struct all *a, size_t *ret_n)
 	return ret;
 }
 
-int lines_join(int state_dirfd, const char *path, const json_t *lines, char **ret, size_t *ret_n,
-	       struct err *e)
+int lines_join(int state_dirfd, const char *path, const json_t *lines, size_t most, char **ret,
+	       size_t *ret_n, struct err *e)
 {
 	struct all a = {0};
 	int r = load(state_dirfd, path, &a, e);
@@ -146,8 +166,10 @@ int lines_join(int state_dirfd, const char *path, const json_t *lines, char **re
 	}
 	if (r == 0 && a.n > 1)
 		qsort(a.v, a.n, sizeof(*a.v), by_time);
-	if (r == 0)
+	if (r == 0) {
+		drop(&a, most);
 		*ret = join(&a, ret_n);
+	}
 	for (size_t i = 0; i < a.n; i++)
 		free(a.v[i].text);
 	free(a.v);

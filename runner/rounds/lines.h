@@ -9,7 +9,7 @@
  * text (free() it).  A line that is there already is not added again, and a damaged one stays as it
  * is; without a known time a line comes first.  The same lines give the same text, in whatever
  * order they came. */
-MUST_CHECK int lines_join(int state_dirfd, const char *path, const json_t *lines, char **ret,
-			  size_t *ret_n, struct err *e);
+MUST_CHECK int lines_join(int state_dirfd, const char *path, const json_t *lines, size_t most,
+			  char **ret, size_t *ret_n, struct err *e);
 
 #endif

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES = 10000 };
+/* So many lines are read at first; more if the newest round is not whole in them. */
+enum { LINES = 10000, LINES_MAX = ROUND_HISTORY_LINES };
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -113,18 +114,32 @@ static void note_round(const json_t *line, struct past_round *v, size_t max, siz
 	v[i] = r;
 }
 
+/* The oldest line comes first: whether there may be more of the newest round before it. */
+static bool is_cut(const json_t *lines, uint64_t damaged, size_t limit,
+		   const struct past_round *newest)
+{
+	return json_array_size(lines) + damaged >= limit && limit < LINES_MAX &&
+	       is_of(json_array_get(lines, 0), newest);
+}
+
 int past_rounds(const struct state *s, size_t max, struct past_round *ret, size_t *ret_n,
 		struct err *e)
 {
 	_autojson_ json_t *lines = NULL;
 	uint64_t damaged;
-	int r = history_last(s, ROUND_HISTORY, LINES, &lines, &damaged, e);
+	size_t limit = LINES;
+	int r;
 
-	*ret_n = 0;
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < json_array_size(lines); i++)
-		note_round(json_array_get(lines, i), ret, max, ret_n);
+	do {
+		json_decref(lines);
+		lines = NULL;
+		*ret_n = 0;
+		r = history_last(s, ROUND_HISTORY, limit, &lines, &damaged, e);
+		if (r < 0)
+			return r;
+		for (size_t i = 0; i < json_array_size(lines); i++)
+			note_round(json_array_get(lines, i), ret, max, ret_n);
+	} while (*ret_n > 0 && is_cut(lines, damaged, limit, ret) && (limit *= 4));
 	for (size_t i = 0; i < *ret_n; i++) {
 		ret[i].until = 0;
 		fill(&ret[i], lines);

@@ -12,6 +12,8 @@
 /* The rounds of the past: stats/fleet.jsonl has a line for each delta that was collected
  * (docs/histories.md). */
 #define ROUND_HISTORY "fleet.jsonl"
+/* A collector keeps the newest ones: about 100 MB. */
+enum { ROUND_HISTORY_LINES = 320000 };
 
 /* What is known of a shard, from its deltas that were collected. */
 struct past_shard {

@@ -15,6 +15,7 @@
 #include "runner/command/corpus/corpus.h"
 #include "runner/corpus/generation/generation.h"
 #include "runner/rounds/delta.h"
+#include "runner/rounds/give.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ struct collect_args {
 	struct strv paths;
 	struct collected sum;
 	uint64_t kept; /* new inputs that the merges kept */
-	bool merged;
+	bool collected, merged;
 	json_t *deltas; /* for --json */
 	char *filter;
 };
@@ -152,51 +153,77 @@ static void on_delta(void *arg, const struct collect_delta *d)
 				 (json_int_t)d->crashes, "sightings", (json_int_t)d->sightings));
 }
 
+/* A name of at most NAME_MAX bytes that no entry of the directory has, also not with ".why". */
+static char *free_name(int dir, const char *name)
+{
+	for (unsigned i = 1;; i++) {
+		_autofree_ char *end = i > 1 ? xasprintf("~%u", i) : xstrdup("");
+		_autofree_ char *ret = xasprintf("%.200s%s", name, end);
+		_autofree_ char *why = xasprintf("%s.why", ret);
+
+		if (faccessat(dir, ret, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+		    faccessat(dir, why, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			return take_ptr(&ret);
+	}
+}
+
 /* Copies the delta to damaged/deltas/, with the reason beside it. */
 static int set_aside(const struct collect_args *a, const char *path, const char *why, struct err *e)
 {
-	_autofree_ char *note = xasprintf("%s.why", base_name(path));
+	_autofree_ char *name = NULL, *note = NULL;
 	_autoclose_ int dir = -1;
-	int state = a->session.state->dirfd;
-	int r = fs_make_dir(state, "damaged/deltas", 0750, &dir, e);
+	int r = fs_make_dir(a->session.state->dirfd, "damaged/deltas", 0750, &dir, e);
 
-	if (r == 0)
-		r = fs_copy(AT_FDCWD, path, dir, base_name(path), SIZE_MAX, e);
+	if (r < 0)
+		return r;
+	name = free_name(dir, base_name(path));
+	note = xasprintf("%s.why", name);
+	r = fs_copy(AT_FDCWD, path, dir, name, SIZE_MAX, e);
 	return r < 0 ? r : fs_replace(dir, note, slice_of(why), e);
 }
 
+/* What cannot be set aside or removed stays, and does not stop the others. */
 static int remove_collected(const struct collect_args *a)
 {
+	int status = EXIT_DONE;
 	const json_t *d;
 	size_t i;
-	struct err e;
-	int r = 0;
 
 	json_array_foreach(a->deltas, i, d)
 	{
 		const char *path = a->paths.v[i];
+		char shown[ESCAPE_MAX];
+		struct err e;
+		int r = 0;
 
 		if (strcmp(json_get_text(d, "result"), "damaged") == 0)
 			r = set_aside(a, path, json_get_text(d, "why"), &e);
 		if (r == 0 && sys_unlinkat(AT_FDCWD, path, 0) < 0 && errno != ENOENT)
-			r = err_sys(&e, "remove '%s'", path);
+			r = err_sys(&e, "remove it");
 		if (r < 0)
-			return fail(EXIT_MACHINE, "collect: %s", e.msg);
+			status = fail(EXIT_MACHINE, "collect: '%s' stays: %s", escape(path, shown),
+				      e.msg);
 	}
-	return EXIT_DONE;
+	return status;
 }
 
 /* --- merges --------------------------------------------------------------------------------- */
 
 /* The names of the targets with new inputs, with commas between them: a filter. */
-static char *name_targets(const struct strv *fresh)
+static char *name_targets(const struct collect_args *a)
 {
-	_autostrv_ struct strv names = {0};
+	_autostrv_ struct strv names = {0}, all = {0};
 	size_t n = 0;
 	char *ret;
 
-	for (size_t i = 0; i < fresh->n; i++) {
-		const char *name = fresh->v[i] + strlen("corpus/");
+	for (size_t i = 0; i < a->sum.fresh.n; i++)
+		strv_push(&all, a->sum.fresh.v[i]);
+	for (size_t i = 0; a->remove && i < a->sum.old.n; i++)
+		strv_push(&all, a->sum.old.v[i]);
+	if (all.n > 1)
+		qsort(all.v, all.n, sizeof(char *), by_path);
+	for (size_t i = 0; i < all.n; i++) {
+		const char *name = all.v[i] + strlen("corpus/");
 		_autofree_ char *target = xstrndup(name, strcspn(name, "@/"));
 
 		if (names.n == 0 || strcmp(names.v[names.n - 1], target) != 0) {
@@ -229,9 +256,7 @@ static int collect_merge(struct collect_args *a)
 		printf("the corpora are not merged: no targets are known here (--targets)\n");
 		return EXIT_DONE;
 	}
-	if (a->sum.fresh.n > 1)
-		qsort(a->sum.fresh.v, a->sum.fresh.n, sizeof(char *), by_path);
-	a->filter = name_targets(&a->sum.fresh);
+	a->filter = name_targets(a);
 	a->session.common.filter = a->filter;
 	r = session_plan(&a->session);
 	if (r == EXIT_DONE)
@@ -295,19 +320,21 @@ static int collect_work(struct collect_args *a)
 	struct generation_sum swapped = {0};
 	unsigned keep = config_run(a->session.common.config)->generations;
 	struct err e;
-	int r = EXIT_DONE, status;
+	int r = EXIT_DONE, removed = EXIT_DONE, status;
 
 	if (generation_recover_all(a->session.state->dirfd, keep, &swapped, &e) < 0 ||
 	    collect_deltas(&c, &a->sum, &e) < 0)
 		return fail(EXIT_MACHINE, "collect: %s", e.msg);
-	if (a->remove)
-		r = remove_collected(a);
-	if (r == EXIT_DONE && a->sum.fresh.n > 0 && !a->no_merge)
+	a->collected = true;
+	if (!a->no_merge && (a->sum.fresh.n > 0 || (a->remove && a->sum.old.n > 0)))
 		r = collect_merge(a);
-	status = a->sum.deltas > 0 ? collect_notify(a) : EXIT_DONE;
+	if (a->remove)
+		removed = remove_collected(a);
+	/* Again, too: a collector that was killed may not have come so far. */
+	status = a->sum.deltas + a->sum.again > 0 ? collect_notify(a) : EXIT_DONE;
 	collect_print_sum(a);
 	if (r == EXIT_DONE)
-		r = status;
+		r = status != EXIT_DONE ? status : removed;
 	return r == EXIT_DONE && a->sum.damaged > 0 ? EXIT_NOT_FUZZED : r;
 }
 
@@ -323,6 +350,37 @@ static json_t *collect_json(const struct collect_args *a)
 			 a->merged ? json_integer((json_int_t)a->kept) : json_null());
 }
 
+/* While this collector waited for the lock, another may have taken some. */
+static void drop_gone(struct collect_args *a)
+{
+	_autostrv_ struct strv all = a->paths;
+
+	a->paths = (struct strv){0};
+	for (size_t i = 0; i < all.n; i++) {
+		char shown[ESCAPE_MAX];
+
+		if (faccessat(AT_FDCWD, all.v[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			strv_push(&a->paths, all.v[i]);
+		else
+			printf("%s: gone; another collector has taken it\n",
+			       escape(base_name(all.v[i]), shown));
+	}
+}
+
+/* In a shard's own state all of its counts would double. */
+static int refuse_shard(const struct collect_args *a)
+{
+	const struct state *s = a->session.state;
+	struct shard_id id;
+	struct err none;
+
+	if (shard_load(s->dirfd, &id, &none) == -ENOENT)
+		return EXIT_DONE;
+	return fail(EXIT_USAGE,
+		    "collect: '%s' is the state directory of a shard: collect into its base",
+		    s->path);
+}
+
 static int collect_load(struct collect_args *a, char *const *argv)
 {
 	struct session *s = &a->session;
@@ -334,7 +392,13 @@ static int collect_load(struct collect_args *a, char *const *argv)
 		r = session_set(s, "run.workers", a->workers, "--workers");
 	if (r == EXIT_DONE)
 		r = session_set(s, "defaults.merge_time", a->time, "--time");
-	return r == EXIT_DONE ? session_wait(s) : r;
+	if (r == EXIT_DONE)
+		r = session_wait(s);
+	if (r == EXIT_DONE)
+		r = refuse_shard(a);
+	if (r == EXIT_DONE)
+		drop_gone(a);
+	return r;
 }
 
 int command_collect(int argc, char **argv)
@@ -352,7 +416,7 @@ int command_collect(int argc, char **argv)
 	r = collect_load(&a, argv + at);
 	if (r == EXIT_DONE) {
 		r = collect_work(&a);
-		j = collect_json(&a);
+		j = a.collected ? collect_json(&a) : NULL;
 	}
 	json_decref(a.deltas);
 	strv_done(&a.paths);

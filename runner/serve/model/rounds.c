@@ -52,7 +52,7 @@ static json_t *row_shard(const struct past_round *r, unsigned i, uint64_t now)
 	return m;
 }
 
-/* The oldest rounds come without their shards if these are too many. */
+/* The oldest rounds come without their shards, or without some, if these are too many. */
 static json_t *rows_of(const struct past_round *v, size_t n)
 {
 	uint64_t now = clock_real_us() / USEC_PER_SEC;
@@ -62,8 +62,7 @@ static json_t *rows_of(const struct past_round *v, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		json_t *m = row_round(&v[i]), *list = json_array();
 
-		shown += v[i].shards;
-		for (unsigned k = 0; k < v[i].shards && shown <= MODEL_SHARDS; k++)
+		for (unsigned k = 0; k < v[i].shards && shown < MODEL_SHARDS; k++, shown++)
 			(void)json_array_append_new(list, row_shard(&v[i], k, now));
 		make_set(m, "list", list);
 		(void)json_array_append_new(rows, m);

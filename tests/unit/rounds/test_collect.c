@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/pack.h"
 #include "runner/crash/ledger/ledger.h"
 #include "runner/crash/vault.h"
 #include "runner/policy/chance.h"
@@ -444,8 +445,87 @@ static void the_order_does_not_matter(void **state)
 	}
 }
 
+/* --- what is wrong ------------------------------------------------------------------------ */
+
+/* An archive of one input and of this ledger; all its sums are right. */
+static void put_delta(const char *path, unsigned number, const char *ledger)
+{
+	_autofree_ char *text = NULL, *object = NULL;
+	char input[20], sha1[2][DIGEST_SHA1_HEX], source[DELTA_SOURCE];
+	json_t *head;
+	struct pack *p;
+	struct err e;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	snprintf(input, sizeof(input), "of delta %u", number);
+	snprintf(source, sizeof(source), "%016u", number);
+	digest_sha1_hex(slice_of(input), sha1[0]);
+	digest_sha1_hex(slice_of(ledger), sha1[1]);
+	head = json_pack("{s:i, s:s, s:s, s:i, s:s, s:i, s:i, s:i, s:s, s:i, s:i, s:b, s:{s:[s]}, "
+			 "s:{s:s}, s:{}, s:{}}",
+			 "v", 1, "id", "", "source", source, "seq", 1, "plan", "0123456789abcdef",
+			 "round", 1, "shard", number, "shards", 9, "node", "n1", "until", NOW_S,
+			 "due", NOW_S, "last", 1, "inputs", "corpus/a_fuzzer", sha1[0], "files",
+			 LEDGER_NAME, sha1[1], "slices", "histories");
+	assert_int_equal(delta_identify(head, &e), 0);
+	assert_int_equal(json_print(head, 0, &text, &e), 0);
+	assert_int_equal(pack_open(fd, &p, &e), 0);
+	assert_int_equal(pack_add(p, DELTA_HEAD, 0644, slice_of(text), &e), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		free(object);
+		object = xasprintf(DELTA_OBJECTS "%s", sha1[i]);
+		assert_int_equal(pack_add(p, object, 0644, slice_of(i ? ledger : input), &e), 0);
+	}
+	assert_int_equal(pack_close(p, &e), 0);
+	pack_free(p);
+	close(fd);
+	json_decref(head);
+}
+
+enum { WRONG = 4 };
+static unsigned reported[COLLECT_DAMAGED + 1];
+
+static void count_reports(void *arg, const struct collect_delta *d)
+{
+	(void)arg;
+	reported[d->what]++;
+	if (d->what == COLLECT_DAMAGED)
+		assert_non_null(d->why);
+}
+
+/* Deltas 1 and 3 have ledgers that cannot be read; nothing of them stays, and the others come. */
+static void wrong_content_stops_no_other(void **state)
+{
+	static const char *const ledgers[WRONG] = {"{}", "garbage", "{}", "[]"};
+	_autostrv_ struct strv paths = {0}, files = {0};
+	struct collect c = {.paths = &paths, .report = count_reports};
+	struct collected got;
+	struct err e;
+
+	(void)state;
+	dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&dir);
+	for (unsigned i = 0; i < WRONG; i++) {
+		strv_push(&paths, in_dir("d", i));
+		put_delta(paths.v[i], i + 1, ledgers[i]);
+	}
+	c.state = open_state(in_dir("base-", 0));
+	assert_int_equal(collect_deltas(&c, &got, &e), 0);
+	assert_int_equal(got.deltas, 2);
+	assert_int_equal(got.damaged, 2);
+	assert_int_equal(got.inputs, 2);
+	assert_int_equal(reported[COLLECT_NEW], 2);
+	assert_int_equal(reported[COLLECT_DAMAGED], 2);
+	collected_done(&got);
+	state_close(c.state);
+	list_files(dir.fd, "base-0/corpus", &files);
+	assert_int_equal(files.n, 2);
+	scratch_remove(&dir);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_order_does_not_matter),
+    cmocka_unit_test(wrong_content_stops_no_other),
 };
 
 UNIT_MAIN(tests)

@@ -6,6 +6,8 @@
 #include "runner/rounds/lines.h"
 #include "tests/unit/scratch_dir.h"
 
+static size_t most = SIZE_MAX;
+
 /* Adds lines to the history `before`. */
 static void check_lines(struct slice before, const char *added, struct slice want)
 {
@@ -16,7 +18,7 @@ static void check_lines(struct slice before, const char *added, struct slice wan
 
 	assert_int_equal(fs_replace(dir.fd, "h", before, &e), 0);
 	assert_int_equal(json_parse(slice_of(added), &lines, &e), 0);
-	assert_int_equal(lines_join(dir.fd, "h", lines, &text, &n, &e), 0);
+	assert_int_equal(lines_join(dir.fd, "h", lines, most, &text, &n, &e), 0);
 	assert_int_equal(n, want.n);
 	assert_memory_equal(text, want.p, n);
 }
@@ -52,6 +54,15 @@ static void damaged_lines_stay(void **state)
 		    SLICE("\0\0\0\0\n{\"time\": 8\n{\"time\": 5}\n{\"time\": 6}\n{\"time\": 7}\n"));
 }
 
+static void the_newest_lines_stay(void **state)
+{
+	(void)state;
+	most = 2;
+	check_lines(SLICE("{\"time\": 5}\n{\"time\": 7}\n"), "[{\"time\": 6}, {\"time\": 7}]",
+		    SLICE("{\"time\": 6}\n{\"time\": 7}\n"));
+	most = SIZE_MAX;
+}
+
 static void a_missing_file_is_empty(void **state)
 {
 	_autojson_ json_t *lines = json_array();
@@ -60,16 +71,14 @@ static void a_missing_file_is_empty(void **state)
 	size_t n = 1;
 
 	(void)state;
-	assert_int_equal(lines_join(dir.fd, "none", lines, &text, &n, &e), 0);
+	assert_int_equal(lines_join(dir.fd, "none", lines, most, &text, &n, &e), 0);
 	assert_int_equal(n, 0);
 }
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 static const struct CMUnitTest tests[] = {
-    WITH(times_are_of_several_forms),
-    WITH(no_line_comes_twice),
-    WITH(damaged_lines_stay),
-    WITH(a_missing_file_is_empty),
+    WITH(times_are_of_several_forms), WITH(no_line_comes_twice),     WITH(damaged_lines_stay),
+    WITH(the_newest_lines_stay),      WITH(a_missing_file_is_empty),
 };
 
 UNIT_MAIN(tests)

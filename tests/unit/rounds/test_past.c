@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "runner/rounds/past.h"
 #include "tests/unit/scratch_dir.h"
 
@@ -104,6 +106,34 @@ static void rounds_are_in_order(void **state)
 	state_close(s);
 }
 
+/* More lines than are read at first: the early end of shard 1 is not forgotten. */
+static void a_long_round_is_whole(void **state)
+{
+	enum { LINES = 10100 };
+	_autobuf_ struct buf text = BUF_INIT(4 << 20);
+	struct past_round r;
+	struct err e;
+
+	(void)state;
+	opened();
+	buf_puts(&text,
+		 "{\"plan\": \"3\", \"round\": 3, \"shards\": 1, \"shard\": 1}\n"
+		 "{\"plan\": \"p\", \"round\": 5, \"shards\": 2, \"shard\": 1, \"until\": 1, "
+		 "\"edges\": 7, \"last\": true}\n");
+	for (unsigned i = 2; i < LINES; i++)
+		buf_printf(
+		    &text,
+		    "{\"plan\": \"p\", \"round\": 5, \"shards\": 2, \"shard\": 2, \"until\": %u, "
+		    "\"edges\": 1}\n",
+		    i);
+	lines(buf_str(&text));
+	assert_int_equal(past_newest(s, &r, &e), 0);
+	assert_int_equal(r.ended, 1);
+	assert_int_equal(r.edges, 7 + LINES - 2);
+	past_round_done(&r);
+	state_close(s);
+}
+
 /* Nothing in the file can make it read or write elsewhere. */
 static void wrong_numbers_are_ignored(void **state)
 {
@@ -121,10 +151,8 @@ static void wrong_numbers_are_ignored(void **state)
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 static const struct CMUnitTest tests[] = {
-    WITH(nothing_is_no_round),
-    WITH(the_newest_round_counts),
-    WITH(rounds_are_in_order),
-    WITH(wrong_numbers_are_ignored),
+    WITH(nothing_is_no_round), WITH(the_newest_round_counts),	WITH(a_long_round_is_whole),
+    WITH(rounds_are_in_order), WITH(wrong_numbers_are_ignored),
 };
 
 UNIT_MAIN(tests)
