@@ -222,7 +222,13 @@ static void add_interval(const struct submit *a, struct buf *b)
 static void shard_script(const struct submit *a, struct buf *b)
 {
 	buf_puts(b, "#!/bin/sh\n"
-		    "local=${TMPDIR:-/tmp}/fuzzcell-$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID\n");
+		    "local=${TMPDIR:-/tmp}/fuzzcell-$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID\n"
+		    "# Other users may write to its parent, and know its name.\n"
+		    "mkdir -m 0700 \"$local\" 2>/dev/null || { [ -O \"$local\" ] && [ ! -L "
+		    "\"$local\" ]; } || {\n"
+		    "\techo \"fuzzcell: '$local' belongs to another user\" >&2\n"
+		    "\texit 3\n"
+		    "}\n");
 	shell_quote(a->program, b);
 	buf_puts(b, " run --plain --no-build --state-dir \"$local\"");
 	add_option(b, "--base", a->session.state->path);
@@ -277,6 +283,7 @@ static void next_script(const struct submit *a, struct buf *b)
 	buf_puts(b, "\n");
 }
 
+/* Also deltas of earlier rounds, which nothing else would collect after their collector failed. */
 static void collect_script(const struct submit *a, struct buf *b)
 {
 	buf_puts(b, "#!/bin/sh\n");
@@ -285,8 +292,8 @@ static void collect_script(const struct submit *a, struct buf *b)
 	add_option(b, "--state-dir", a->session.state->path);
 	add_paths(a, b);
 	buf_puts(b, " ");
-	shell_quote(a->dir, b);
-	buf_puts(b, "/deltas\nstatus=$?\n");
+	shell_quote(a->session.state->path, b);
+	buf_puts(b, "/slurm/*/deltas\nstatus=$?\n");
 	next_script(a, b);
 	buf_puts(b, "exit \"$status\"\n");
 }
@@ -362,6 +369,16 @@ static int sbatch(struct submit *a, const struct strv *options, const char *scri
 	return 0;
 }
 
+/* Slurm reads "%a" and others in the whole path (sbatch(1), filename pattern). */
+static void push_output(const struct submit *a, const char *name, struct strv *o)
+{
+	_autobuf_ struct buf b = BUF_INIT(16384);
+
+	for (const char *p = a->dir; *p; p++)
+		buf_printf(&b, *p == '%' ? "%%%%" : "%c", *p);
+	strv_pushf(o, "--output=%s/%s", buf_str(&b), name);
+}
+
 static int submit_array(struct submit *a, struct err *e)
 {
 	_autostrv_ struct strv o = {0};
@@ -376,7 +393,7 @@ static int submit_array(struct submit *a, struct err *e)
 	strv_push(&o, "--requeue");
 	strv_push(&o, "--open-mode=append");
 	strv_push(&o, "--signal=B:TERM@90"); /* to deliver the last delta */
-	strv_pushf(&o, "--output=%s/shard-%%a.log", a->dir);
+	push_output(a, "shard-%a.log", &o);
 	return sbatch(a, &o, "shard.sh", &a->jobs.array, e);
 }
 
@@ -391,7 +408,7 @@ static int submit_collect(struct submit *a, struct err *e)
 	strv_pushf(&o, "--mem=%lluM", (unsigned long long)megabytes(p));
 	strv_push(&o, "--requeue");
 	strv_push(&o, "--open-mode=append");
-	strv_pushf(&o, "--output=%s/collect.log", a->dir);
+	push_output(a, "collect.log", &o);
 	return sbatch(a, &o, "collect.sh", &a->jobs.collect, e);
 }
 
@@ -418,25 +435,31 @@ static int note_jobs(struct submit *a, struct err *e)
 }
 
 /* An array without a collector would be of no use. */
+static void take_back(const struct submit *a)
+{
+	_autofree_ char *path = xasprintf("slurm/%llu", (unsigned long long)a->plan.round);
+	_autobuf_ struct buf out = BUF_INIT(OUTPUT_MAX);
+	struct err none;
+	char job[32];
+
+	snprintf(job, sizeof(job), "%llu", (unsigned long long)a->jobs.array);
+	if (a->jobs.array > 0)
+		(void)!slurm_call((const char *const[]){"scancel", job, NULL}, &out, &none);
+	(void)!fs_remove_tree(a->session.state->dirfd, path, &none);
+}
+
 static int submit_jobs(struct submit *a, struct err *e)
 {
 	int r = write_round(a, e);
-	char job[32];
-	struct err none;
 
 	if (r == 0)
 		r = submit_array(a, e);
-	if (r < 0)
-		return r;
-	r = submit_collect(a, e);
+	if (r == 0)
+		r = submit_collect(a, e);
 	if (r == 0)
 		r = note_jobs(a, e);
-	if (r < 0) {
-		_autobuf_ struct buf out = BUF_INIT(OUTPUT_MAX);
-
-		snprintf(job, sizeof(job), "%llu", (unsigned long long)a->jobs.array);
-		(void)!slurm_call((const char *const[]){"scancel", job, NULL}, &out, &none);
-	}
+	if (r < 0)
+		take_back(a);
 	return r;
 }
 
@@ -511,6 +534,8 @@ int slurm_submit(int argc, char **argv)
 	if (rounds_of(&a) == 0)
 		return fail(EXIT_USAGE, "slurm submit: --rounds: '%s' is not a number of rounds",
 			    a.rounds);
+	if (a.rounds && a.continuous)
+		return fail(EXIT_USAGE, "slurm submit: either --rounds or --continuous");
 	begun = answer_begin(a.json);
 	r = submit_round(&a);
 	if (r == EXIT_DONE)
