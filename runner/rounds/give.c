@@ -400,8 +400,11 @@ static int add_new_paths(struct making *m, struct err *e)
 		if ((!due && has_path(&m->old.paths, path, &at)) ||
 		    (i > 0 && strcmp(path, m->now.v[i - 1]) == 0))
 			continue; /* known, or listed twice */
-		if (due && m->sum->inputs >= DELTA_INPUTS_MAX / 2)
-			continue; /* a collector would refuse more: the next delta has them */
+		if (due && m->sum->inputs >= DELTA_INPUTS_MAX / 2) {
+			/* a collector would refuse more: the next delta has them */
+			m->sum->more |= !has_path(&m->old.paths, path, &at);
+			continue;
+		}
 		m->news.how[m->news.paths.n] = how;
 		strv_push(&m->news.paths, path);
 		if (due)
@@ -695,6 +698,10 @@ static int make_delta(struct making *m, struct err *e)
 		r = list_living(m, e);
 	if (r == 0)
 		r = add_new_paths(m, e);
+	if (r == 0 && m->g->last && m->sum->more) {
+		*m->sum = (struct given){.more = true};
+		return 0;
+	}
 	if (r == 0)
 		r = add_crashes(m, e);
 	if (r == 0)
@@ -754,13 +761,15 @@ static int make_source(char source[DELTA_SOURCE], struct err *e)
 	return 0;
 }
 
-/* What the shard got from the base. */
+/* What the shard got from the base: of crashes the records, from which the ledger is made. */
 static int keep_all(const struct making *m, struct err *e)
 {
 	CLEANUP(ledger_free_p) struct ledger *now = NULL;
 	_autostrv_ struct strv files = {0};
 	int r = ledger_load(m->state, &now, e);
 
+	if (r == 0 && ledger_dirty(now))
+		r = ledger_save(now, m->state, e);
 	if (r == 0)
 		r = keep_ledger(m, now, e);
 	if (r == 0)

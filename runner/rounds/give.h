@@ -44,6 +44,7 @@ struct give {
 struct given {
 	char name[128]; /* in deltas/; "": there was nothing new */
 	uint64_t inputs, crashes;
+	bool more; /* not all new inputs fit: call it again.  A last delta was not made then */
 };
 MUST_CHECK int give_delta(const struct give *g, struct given *ret, struct err *e);
 

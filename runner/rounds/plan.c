@@ -209,7 +209,8 @@ static int read_head(const json_t *j, struct round_plan *p, struct err *e)
 	p->time_us = json_get_us(j, "seconds");
 	if (!read_number(j, "round", 1, ROUND_MAX, &p->round) ||
 	    !read_number(j, "shards", 1, SHARDS_MAX_COUNT, &shards) ||
-	    !read_number(j, "workers", 1, ROUND_WORKERS_MAX, &workers) || p->time_us == 0 ||
+	    !read_number(j, "workers", 1, ROUND_WORKERS_MAX, &workers) ||
+	    p->time_us < ROUND_TIME_MIN_US || p->time_us > ROUND_TIME_MAX_US ||
 	    json_array_size(shares) != shards)
 		return err_set(e, EBADMSG, "it lacks a valid round, shards, workers or seconds");
 	p->workers = (unsigned)workers;

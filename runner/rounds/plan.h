@@ -2,6 +2,7 @@
 #ifndef RUNNER_ROUNDS_PLAN_H
 #define RUNNER_ROUNDS_PLAN_H
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "runner/rounds/shards.h"
@@ -12,8 +13,11 @@
 /* The plan of a round: which shard fuzzes which targets, and for how long.  `fuzzcell plan` prints
  * it as JSON, and each shard of the round reads it.  docs/json.md has its keys. */
 
-enum { ROUND_PLAN_ID = 17, ROUND_PLAN_MAX = 64 << 20, ROUND_WORKERS_MAX = 4096 };
+enum { ROUND_PLAN_ID = 17, ROUND_PLAN_MAX = 64 << 20, ROUND_WORKERS_MAX = 1024 };
 #define ROUND_MAX (UINT64_C(1) << 32)
+/* Of a shard, as of a run: run.total_time. */
+#define ROUND_TIME_MIN_US (1 * USEC_PER_SEC)
+#define ROUND_TIME_MAX_US (UINT64_C(365) * 86400 * USEC_PER_SEC)
 
 struct round_piece {
 	char *target;

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A target with less time would hardly get beyond its seeds. */
 #define LEAST_S 30.0
@@ -115,6 +116,10 @@ static int plan_size(const struct session *s, const struct plan_wish *w, struct 
 	*ret_time_us = w->time_us	       ? w->time_us
 		       : rc->total_time_us > 0 ? rc->total_time_us
 					       : 3600 * USEC_PER_SEC;
+	if (r == EXIT_DONE &&
+	    (*ret_time_us < ROUND_TIME_MIN_US || *ret_time_us > ROUND_TIME_MAX_US))
+		return fail(EXIT_USAGE, "%s: --time: a shard takes from one second to 365 days",
+			    w->command);
 	spec->seconds = (double)(*ret_time_us - plan_reserve(*ret_time_us)) / (double)USEC_PER_SEC;
 	spec->least = LEAST_S;
 	return r;
@@ -183,7 +188,8 @@ static void plan_print_how(const struct round_plan *p)
 	       p->shards, p->shards, p->shards);
 }
 
-/* The file appears complete: shards may begin at any time. */
+/* The file appears complete: shards may begin at any time.  Something else than a file is not
+ * replaced. */
 static int plan_write(const char *path, const json_t *j)
 {
 	const char *slash = strrchr(path, '/');
@@ -191,10 +197,16 @@ static int plan_write(const char *path, const json_t *j)
 	    slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
 	_autoclose_ int dir = sys_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0);
 	_autofree_ char *text = NULL;
+	struct stat st;
 	struct err e;
 
 	if (dir < 0)
 		return fail(EXIT_USAGE, "plan: --output %s: %s", path, strerror(errno));
+	if (fstatat(dir, slash ? slash + 1 : path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !S_ISREG(st.st_mode))
+		return fail(EXIT_USAGE,
+			    "plan: --output %s is there, and no file: name another, or use --json",
+			    path);
 	if (json_print(j, 1, &text, &e) < 0 ||
 	    fs_replace(dir, slash ? slash + 1 : path, slice_of(text), &e) < 0)
 		return fail(EXIT_MACHINE, "plan: --output: %s", e.msg);

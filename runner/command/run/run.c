@@ -536,6 +536,8 @@ int command_run(int argc, char **argv)
 		return fail(EXIT_USAGE,
 			    "--max-fuzzer-time: with --continuous, no target ends by time; "
 			    "plateau.cap limits a target's CPU time per day");
+	if (a.continuous && a.shard.plan_path)
+		return fail(EXIT_USAGE, "run: --continuous: a shard of --plan ends with its round");
 	begun = answer_begin(a.json);
 	r = run_load(&a);
 	if (r == EXIT_DONE)

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -176,6 +177,8 @@ int run_shard_begin(struct run_shard *s)
 
 	if (s->number == 0)
 		return EXIT_DONE;
+	if (s->deltas && fs_mkdirs(AT_FDCWD, s->deltas, 0755, &e) < 0)
+		return fail(EXIT_USAGE, "run: --deltas: %s", e.msg);
 	r = base_copy(session->state, s->base, &s->plan, s->number, &got, &e);
 	if (r < 0)
 		return fail(r == -EEXIST || r == -ENOENT ? EXIT_USAGE : EXIT_MACHINE, "run: %s",
@@ -203,7 +206,27 @@ static int give(struct run_shard *s, bool last, struct given *ret, struct err *e
 	uint64_t n;
 	int r = give_delta(&g, ret, e);
 
-	return r < 0 || !s->deltas ? r : give_deliver(s->session->state, s->deltas, &n, e);
+	if (r < 0)
+		return err_wrap(e, "no delta could be made");
+	if (!s->deltas)
+		return 0;
+	r = give_deliver(s->session->state, s->deltas, &n, e);
+	return r < 0 ? err_wrap(e, "no delta could be delivered, they are in '%s/deltas'",
+				s->session->state->path)
+		     : 0;
+}
+
+/* As many as are needed. */
+static int give_rest(struct run_shard *s, struct given *ret, struct err *e)
+{
+	int r = give(s, true, ret, e);
+
+	while (r == 0 && ret->more) {
+		r = give(s, false, ret, e);
+		if (r == 0 && !ret->more)
+			r = give(s, true, ret, e);
+	}
+	return r;
 }
 
 static int give_in_child(void *arg, struct buf *out, struct err *e)
@@ -221,7 +244,7 @@ static void on_given(void *arg, struct slice result, const char *failed)
 	(void)result;
 	s->task = NULL;
 	if (failed && !s->failing)
-		warn("no delta could be made: %s (fuzzcell tries again)", failed);
+		warn("%s (fuzzcell tries again)", failed);
 	s->failing = failed;
 }
 
@@ -248,8 +271,8 @@ int run_shard_end(struct run_shard *s)
 		return EXIT_DONE;
 	if (s->task)
 		task_finish(s->task, clock_mono_us() + WAIT_US);
-	if (give(s, true, &got, &e) < 0)
-		return fail(EXIT_INTERNAL, "the shard's last delta could not be made: %s", e.msg);
+	if (give_rest(s, &got, &e) < 0)
+		return fail(EXIT_INTERNAL, "the end of the shard: %s", e.msg);
 	printf("last delta of shard %u: %s, %s; in %s%s\n", s->number,
 	       units_of(got.inputs, "input", "inputs", n[0]),
 	       units_of(got.crashes, "crash", "crashes", n[1]),
