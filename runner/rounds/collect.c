@@ -30,6 +30,7 @@ DEFINE_CLEANUP(struct ledger *, ledger_free)
 #define UNPACKED "change/unpacked"
 
 enum { MODE_DIR = 0750, IDS_MAX = 1 << 30, ID_LINE = 41 };
+enum { TRIAGED_MAX = 64 << 20, TRIAGED_S = 30 * 86400 };
 
 struct collecting {
 	const struct collect *c;
@@ -39,6 +40,7 @@ struct collecting {
 	json_t *ids;	       /* of all collected deltas */
 	/* To be added: of each target, of each history, of last_fuzzed.json. */
 	json_t *slices, *histories, *fuzzed;
+	json_t *triaged; /* stats/triaged.json as it will be */
 	/* Of the delta in work. */
 	struct delta delta;
 	int news; /* its crashes, laid out like a state directory */
@@ -340,6 +342,19 @@ static json_t *history_line(const struct collecting *k)
 	return line;
 }
 
+static void note_triaged(json_t *all, const json_t *head)
+{
+	const json_t *list = json_object_get(head, "triaged");
+	uint64_t until = json_get_u64(head, "until");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *path = json_string_value(json_array_get(list, i));
+
+		if (json_get_u64(all, path) < until)
+			(void)json_object_set_new(all, path, json_integer((json_int_t)until));
+	}
+}
+
 static void stage_facts(struct collecting *k)
 {
 	json_t *head = k->delta.head;
@@ -351,6 +366,7 @@ static void stage_facts(struct collecting *k)
 	append_lists(k->histories, line);
 	fuzzed_fold(k->fuzzed, json_object_get(head, "fuzzed"));
 	(void)json_object_set_new(k->ids, id, json_true());
+	note_triaged(k->triaged, head);
 }
 
 /* --- one delta ---------------------------------------------------------------------------------
@@ -538,6 +554,42 @@ static int end_ids(const struct collecting *k, struct err *e)
 	return stage_text(k, "stats/deltas", slice_of(text), e);
 }
 
+static int end_triaged(const struct collecting *k, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	uint64_t newest = 0;
+	const char *path;
+	json_t *until;
+	void *next;
+
+	json_object_foreach(k->triaged, path, until)
+	{
+		uint64_t t = (uint64_t)json_integer_value(until);
+
+		newest = t > newest ? t : newest;
+	}
+	json_object_foreach_safe(k->triaged, next, path, until)
+	{
+		if ((uint64_t)json_integer_value(until) + TRIAGED_S < newest)
+			(void)json_object_del(k->triaged, path);
+	}
+	if (json_object_size(k->triaged) == 0)
+		return 0;
+	text = json_dumps(k->triaged, JSON_INDENT(1) | JSON_SORT_KEYS);
+	return text ? stage_text(k, "stats/triaged.json", slice_of(text), e)
+		    : err_set(e, ENOMEM, "list the triaged failures");
+}
+
+/* These do not wait, whether they came now or before.  After a kill the next call drops them. */
+static void drop_triaged(const struct collecting *k)
+{
+	const char *path;
+	json_t *until;
+
+	json_object_foreach(k->triaged, path, until)(void)
+	    unlinkat(k->state, path, 0); /* allow: it need not be there */
+}
+
 static int end_all(struct collecting *k, struct err *e)
 {
 	_autofree_ char *text = NULL;
@@ -551,11 +603,17 @@ static int end_all(struct collecting *k, struct err *e)
 		r = stage_text(k, "stats/last_fuzzed.json", slice_of(text), e);
 	if (r == 0)
 		r = end_ids(k, e);
+	if (r == 0)
+		r = end_triaged(k, e);
 	if (r == 0 && ledger_dirty(k->ledger))
 		r = ledger_save(k->ledger, k->to, e);
 	if (r == 0)
 		r = fs_remove_tree(k->state, UNPACKED, e);
-	return r == 0 ? change_commit(k->state, e) : r;
+	if (r == 0)
+		r = change_commit(k->state, e);
+	if (r == 0)
+		drop_triaged(k);
+	return r;
 }
 
 static int load_ids(int state, json_t **ret, struct err *e)
@@ -575,6 +633,28 @@ static int load_ids(int state, json_t **ret, struct err *e)
 	return 0;
 }
 
+/* A damaged file is replaced: then a failure may be triaged twice. */
+static int load_triaged(int state, json_t **ret, struct err *e)
+{
+	const char *path;
+	json_t *until;
+	void *next;
+	int r = json_load(state, "stats/triaged.json", TRIAGED_MAX, ret, e);
+
+	if (r < 0 && r != -ENOENT && r != -EBADMSG && r != -EFBIG)
+		return r;
+	if (r < 0 || !json_is_object(*ret)) {
+		json_decref(*ret);
+		*ret = json_object();
+	}
+	json_object_foreach_safe(*ret, next, path, until)
+	{
+		if (!delta_triaged_ok(path) || !json_is_integer(until))
+			(void)json_object_del(*ret, path);
+	}
+	return 0;
+}
+
 static int begin(struct collecting *k, struct err *e)
 {
 	int r = change_begin(k->state, &k->to, e);
@@ -585,6 +665,8 @@ static int begin(struct collecting *k, struct err *e)
 		r = load_ids(k->state, &k->ids, e);
 	if (r == 0)
 		r = ledger_load(k->state, &k->ledger, e);
+	if (r == 0)
+		r = load_triaged(k->state, &k->triaged, e);
 	return r == 0 ? fuzzed_all(k->c->state, &k->fuzzed, e) : r;
 }
 
@@ -601,8 +683,9 @@ static void forget(struct collecting *k)
 	json_decref(k->slices);
 	json_decref(k->histories);
 	json_decref(k->fuzzed);
+	json_decref(k->triaged);
 	k->ledger = NULL;
-	k->ids = k->slices = k->histories = k->fuzzed = NULL;
+	k->ids = k->slices = k->histories = k->fuzzed = k->triaged = NULL;
 }
 
 static int collect_once(struct collecting *k, struct err *e)

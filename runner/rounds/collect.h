@@ -13,14 +13,17 @@
  * the result is the same, and a delta that came already changes nothing:
  *
  *   inputs      join the corpora, and what is beside them; a merge decides later which stay
- *   crashes     runner/crash/ledger/fold.h
+ *   crashes     runner/crash/ledger/fold.h; failures that wait for triage wait here, too, unless
+ *               their shard has triaged them since
  *   progress    runner/state/slices.h
  *   histories   lines in order of time, each once; stats/fleet.jsonl has a line for each delta
  *
  * All deltas of a call change the state at once, or none does (runner/state/change.h).  Damaged
  * ones are left out.
  *
- *	stats/deltas	the id of each delta that was collected, one per line */
+ *	stats/deltas		the id of each delta that was collected, one per line
+ *	stats/triaged.json	{"triage/png/crash-<sha1>": when a delta said that it is triaged,
+ *Unix seconds}: also for deltas that come later.  Kept for 30 days */
 
 enum collect_what { COLLECT_NEW, COLLECT_AGAIN, COLLECT_DAMAGED };
 struct collect_delta {

@@ -108,6 +108,13 @@ bool delta_file_ok(const char *path, const char *sha1)
 						 : false;
 }
 
+bool delta_triaged_ok(const char *path)
+{
+	size_t n = strlen(path), sha1 = DIGEST_SHA1_HEX - 1;
+
+	return strncmp(path, "triage/", 7) == 0 && n > sha1 && delta_file_ok(path, path + n - sha1);
+}
+
 bool delta_history_ok(const char *name)
 {
 	static const char ending[] = ".jsonl";
@@ -212,6 +219,20 @@ static int check_files(json_t *all, size_t *io_n, struct err *e)
 	return 0;
 }
 
+/* triaged: NULL is none. */
+static int check_triaged(const json_t *triaged, struct err *e)
+{
+	if (triaged && !json_is_array(triaged))
+		return err_set(e, EBADMSG, "its list of triaged failures is damaged");
+	for (size_t i = 0; i < json_array_size(triaged); i++) {
+		const char *path = json_string_value(json_array_get(triaged, i));
+
+		if (i >= DELTA_INPUTS_MAX || !path || !delta_triaged_ok(path))
+			return err_set(e, EBADMSG, "its list of triaged failures is damaged");
+	}
+	return 0;
+}
+
 static int check_slices(json_t *all, struct err *e)
 {
 	const char *target;
@@ -262,6 +283,8 @@ static int check_head(json_t *head, struct err *e)
 		r = check_files(json_object_get(head, "files"), &n, e);
 	if (r == 0 && n > DELTA_INPUTS_MAX)
 		r = err_set(e, EBADMSG, "it has more than %d inputs and files", DELTA_INPUTS_MAX);
+	if (r == 0)
+		r = check_triaged(json_object_get(head, "triaged"), e);
 	if (r == 0)
 		r = check_slices(json_object_get(head, "slices"), e);
 	return r == 0 ? check_histories(json_object_get(head, "histories"), e) : r;

@@ -25,6 +25,8 @@
  *	last		the shard's run is over
  *	inputs		{"corpus/png": [sha1, ...], ...}
  *	files		{"crashes/<name>/input": sha1, ...}, also known_crashes.json: ledger_since()
+ *	triaged		["triage/png/crash-<sha1>", ...]: failures of earlier deltas that the shard
+ *			has triaged since.  May be missing
  *	slices		{target: slices_since()}
  *	fuzzed		the targets of stats/last_fuzzed.json
  *	histories	{"run_history.jsonl": [line, ...], "targets/png.jsonl": ...}
@@ -47,6 +49,8 @@ enum {
 bool delta_inputs_ok(const char *path);
 /* Whether a delta may have a file there: in crashes/ as vault.h has it, or in triage/. */
 bool delta_file_ok(const char *path, const char *sha1);
+/* Whether it is a failure that waited for triage. */
+bool delta_triaged_ok(const char *path);
 /* Whether a delta may have lines of the history. */
 bool delta_history_ok(const char *name);
 

@@ -414,6 +414,24 @@ static int add_new_paths(struct making *m, struct err *e)
 	return r;
 }
 
+/* Failures that earlier deltas had, and that wait no longer: each delta says it again, in case one
+ * is lost. */
+static void add_triaged(struct making *m)
+{
+	_autojson_ json_t *all = json_array();
+
+	for (size_t i = 0; i < m->old.paths.n && json_array_size(all) < DELTA_INPUTS_MAX; i++) {
+		const char *path = m->old.paths.v[i];
+		size_t at;
+
+		if (m->old.how[i] == KNOWN_GIVEN && delta_triaged_ok(path) &&
+		    !has_path(&m->now, path, &at))
+			(void)json_array_append_new(all, json_string(path));
+	}
+	if (json_array_size(all) > 0)
+		(void)json_object_set(m->head, "triaged", all);
+}
+
 /* --- crashes -------------------------------------------------------------------------- */
 
 static int add_place(struct making *m, const char *place, struct err *e)
@@ -708,6 +726,7 @@ static int make_delta(struct making *m, struct err *e)
 		r = add_all_progress(m, e);
 	if (r == 0)
 		r = add_histories(m, e);
+	add_triaged(m);
 	if (r < 0 || !is_worth_it(m))
 		return r;
 	r = make_archive(m, e);

@@ -84,6 +84,27 @@ static void add_inputs(struct state *s, const char *target)
 	close(corpus);
 }
 
+/* Failures that wait for triage: new ones, and old ones that are triaged now. */
+static void wait_for_triage(struct state *s, const char *target)
+{
+	_autofree_ char *path = xasprintf("triage/%s", target);
+	int queue;
+	struct err e;
+
+	assert_int_equal(fs_make_dir(s->dirfd, path, 0755, &queue, &e), 0);
+	for (unsigned i = 0; i < 6; i++) {
+		char text[20], name[sizeof("crash-") + DIGEST_SHA1_HEX] = "crash-";
+
+		snprintf(text, sizeof(text), "failure %u", i);
+		digest_sha1_hex(slice_of(text), name + strlen("crash-"));
+		if (pick(4) == 0)
+			scratch_write(queue, name, text);
+		else if (pick(2) == 0)
+			(void)unlinkat(queue, name, 0);
+	}
+	close(queue);
+}
+
 static void spend_time(struct state *s, const char *target)
 {
 	struct progress p;
@@ -176,6 +197,7 @@ static void fuzz(struct state *s, unsigned machine, unsigned step)
 		if (pick(3) == 0)
 			continue;
 		add_inputs(s, targets[i]);
+		wait_for_triage(s, targets[i]);
 		spend_time(s, targets[i]);
 		for (unsigned n = pick(3); n > 0; n--)
 			find_crash(s, l, run, targets[i]);
@@ -445,6 +467,66 @@ static void the_order_does_not_matter(void **state)
 	}
 }
 
+#define FAILURE "triage/a_fuzzer/crash-356a192b7913b04c54574d18c28d46e6395428ab" /* of "1" */
+
+static void give_one(struct state *s, bool last)
+{
+	struct give g = {.state = s, .last = last, .now_us = (now_s += 300) * USEC_PER_SEC};
+	struct given given;
+	struct err e;
+
+	if (give_delta(&g, &given, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
+/* The second delta has a failure that waits; then the shard triages it itself. */
+static void a_triaged_failure_waits_no_longer(void **state)
+{
+	struct round_plan p = make_plan();
+	_autostrv_ struct strv names = {0};
+	struct state *s;
+	struct base_sum got;
+	struct err e;
+	uint64_t n;
+
+	(void)state;
+	dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&dir);
+	now_s = NOW_S;
+	state_close(open_state(in_dir("base-", 0)));
+	s = open_state(in_dir("shard-", 1));
+	assert_int_equal(base_copy(s, in_dir("base-", 0), &p, 1, &got, &e), 0);
+	assert_int_equal(fs_mkdirs(s->dirfd, "triage/a_fuzzer", 0755, &e), 0);
+	scratch_write(s->dirfd, FAILURE, "1");
+	give_one(s, false);
+	give_one(s, false);
+	assert_int_equal(unlinkat(s->dirfd, FAILURE, 0), 0);
+	give_one(s, true);
+	assert_int_equal(give_deliver(s, in_dir("deltas-", 0), &n, &e), 0);
+	state_close(s);
+	list_files(dir.fd, "deltas-0", &names);
+	sort(&names);
+	assert_int_equal(names.n, 3);
+	assert_non_null(names.v);
+	for (unsigned order = 0; order < 2; order++) {
+		const char *base = in_dir("base-", 1 + order);
+
+		for (unsigned i = 0; i < 3; i++) {
+			_autostrv_ struct strv one = {0};
+			_autofree_ char *file = NULL;
+
+			strv_pushf(&one, "%s/%s", dir.path, names.v[order ? 2 - i : i]);
+			collect(base, &one);
+			file = xasprintf("%s/" FAILURE, base);
+			/* In the first order it waits until the last delta comes. */
+			assert_int_equal(faccessat(AT_FDCWD, file, F_OK, 0) == 0,
+					 order == 0 && i == 1);
+		}
+	}
+	round_plan_done(&p);
+	scratch_remove(&dir);
+}
+
 /* --- what is wrong ------------------------------------------------------------------------ */
 
 /* An archive of one input and of this ledger; all its sums are right. */
@@ -525,6 +607,7 @@ static void wrong_content_stops_no_other(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_order_does_not_matter),
+    cmocka_unit_test(a_triaged_failure_waits_no_longer),
     cmocka_unit_test(wrong_content_stops_no_other),
 };
 
