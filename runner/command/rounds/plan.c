@@ -167,11 +167,12 @@ static void plan_print_share(const struct round_share *s, unsigned number)
 
 void plan_print(const struct round_plan *p, size_t targets)
 {
-	char time[UNITS_MAX];
+	char time[UNITS_MAX], n[3][UNITS_OF_MAX];
 
-	printf("round %llu, plan %s: %zu targets, %u shards of %s with %u cells at once\n\n",
-	       (unsigned long long)p->round, p->id, targets, p->shards,
-	       units_time(p->time_us, time), p->workers);
+	printf("round %llu, plan %s: %s, %s of %s with %s at once\n\n",
+	       (unsigned long long)p->round, p->id, units_of(targets, "target", "targets", n[0]),
+	       units_of(p->shards, "shard", "shards", n[1]), units_time(p->time_us, time),
+	       units_of(p->workers, "cell", "cells", n[2]));
 	printf("%5s  %7s  %6s  %9s  %8s  %8s\n", "shard", "targets", "shared", "CPU time", "memory",
 	       "edges");
 	for (unsigned i = 0; i < p->shards; i++)
