@@ -30,7 +30,7 @@ DEFINE_CLEANUP(struct ledger *, ledger_free)
 #define UNPACKED "change/unpacked"
 
 enum { MODE_DIR = 0750, IDS_MAX = 1 << 30, ID_LINE = 41 };
-enum { TRIAGED_MAX = 64 << 20, TRIAGED_S = 30 * 86400 };
+enum { TRIAGED_MAX = 64 << 20, TRIAGED_S = 86400 };
 
 struct collecting {
 	const struct collect *c;
@@ -40,7 +40,8 @@ struct collecting {
 	json_t *ids;	       /* of all collected deltas */
 	/* To be added: of each target, of each history, of last_fuzzed.json. */
 	json_t *slices, *histories, *fuzzed;
-	json_t *triaged; /* stats/triaged.json as it will be */
+	json_t *triaged;     /* stats/triaged.json as it will be */
+	struct strv dropped; /* what the deltas of this call say of it */
 	/* Of the delta in work. */
 	struct delta delta;
 	int news; /* its crashes, laid out like a state directory */
@@ -129,6 +130,8 @@ static int stage_one(void *arg, const char *path, const char *sha1, bool is_inpu
 		return stage_input(k, path, sha1, e);
 	if (strncmp(path, "triage/", 7) != 0) /* for the ledger */
 		return place_object(k, sha1, k->news, path, e);
+	if (json_object_get(k->triaged, path)) /* a later delta came before this one */
+		return 0;
 	if (has_smaller(k->to, path, sha1) || has_smaller(k->state, path, sha1))
 		return 0;
 	(void)unlinkat(k->to, path, 0); /* allow: it may not be there */
@@ -342,7 +345,7 @@ static json_t *history_line(const struct collecting *k)
 	return line;
 }
 
-static void note_triaged(json_t *all, const json_t *head)
+static void note_triaged(struct collecting *k, const json_t *head)
 {
 	const json_t *list = json_object_get(head, "triaged");
 	uint64_t until = json_get_u64(head, "until");
@@ -350,8 +353,10 @@ static void note_triaged(json_t *all, const json_t *head)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *path = json_string_value(json_array_get(list, i));
 
-		if (json_get_u64(all, path) < until)
-			(void)json_object_set_new(all, path, json_integer((json_int_t)until));
+		strv_push(&k->dropped, path);
+		if (json_get_u64(k->triaged, path) < until)
+			(void)json_object_set_new(k->triaged, path,
+						  json_integer((json_int_t)until));
 	}
 }
 
@@ -366,7 +371,7 @@ static void stage_facts(struct collecting *k)
 	append_lists(k->histories, line);
 	fuzzed_fold(k->fuzzed, json_object_get(head, "fuzzed"));
 	(void)json_object_set_new(k->ids, id, json_true());
-	note_triaged(k->triaged, head);
+	note_triaged(k, head);
 }
 
 /* --- one delta ---------------------------------------------------------------------------------
@@ -580,14 +585,11 @@ static int end_triaged(const struct collecting *k, struct err *e)
 		    : err_set(e, ENOMEM, "list the triaged failures");
 }
 
-/* These do not wait, whether they came now or before.  After a kill the next call drops them. */
+/* What came in this call or before.  After a kill in between it is triaged twice. */
 static void drop_triaged(const struct collecting *k)
 {
-	const char *path;
-	json_t *until;
-
-	json_object_foreach(k->triaged, path, until)(void)
-	    unlinkat(k->state, path, 0); /* allow: it need not be there */
+	for (size_t i = 0; i < k->dropped.n; i++)
+		(void)unlinkat(k->state, k->dropped.v[i], 0); /* allow: it need not be there */
 }
 
 static int end_all(struct collecting *k, struct err *e)
@@ -684,6 +686,8 @@ static void forget(struct collecting *k)
 	json_decref(k->histories);
 	json_decref(k->fuzzed);
 	json_decref(k->triaged);
+	strv_done(&k->dropped);
+	k->dropped = (struct strv){0};
 	k->ledger = NULL;
 	k->ids = k->slices = k->histories = k->fuzzed = k->triaged = NULL;
 }

@@ -23,7 +23,7 @@
  *
  *	stats/deltas		the id of each delta that was collected, one per line
  *	stats/triaged.json	{"triage/png/crash-<sha1>": when a delta said that it is triaged,
- *Unix seconds}: also for deltas that come later.  Kept for 30 days */
+ *Unix seconds}: also for deltas that come later.  Kept for a day */
 
 enum collect_what { COLLECT_NEW, COLLECT_AGAIN, COLLECT_DAMAGED };
 struct collect_delta {

@@ -209,6 +209,18 @@ static int view_round(const struct state *s, uint64_t round, const json_t *lines
 	return r;
 }
 
+static int load_rounds(struct session *s, const char *command, uint64_t **ret, size_t *ret_n)
+{
+	struct err e;
+	int r = session_load(s);
+
+	if (r == EXIT_DONE)
+		r = session_read(s);
+	if (r == EXIT_DONE && slurm_rounds(s->state->dirfd, ret, ret_n, &e) < 0)
+		r = fail(EXIT_MACHINE, "%s: %s", command, e.msg);
+	return r;
+}
+
 /* --- status ---------------------------------------------------------------------------------- */
 
 struct status_args {
@@ -354,7 +366,6 @@ int slurm_status(int argc, char **argv)
 	_autofree_ uint64_t *rounds = NULL;
 	json_t *j = NULL;
 	size_t n = 0;
-	struct err e;
 	int begun, r;
 
 	if (at < 0)
@@ -363,11 +374,7 @@ int slurm_status(int argc, char **argv)
 		return fail(EXIT_USAGE, "slurm status: unexpected '%s'", argv[at]);
 	begun = answer_begin(a.json);
 	a.rounds = json_array();
-	r = session_load(&a.session);
-	if (r == EXIT_DONE)
-		r = session_read(&a.session);
-	if (r == EXIT_DONE && slurm_rounds(a.session.state->dirfd, &rounds, &n, &e) < 0)
-		r = fail(EXIT_MACHINE, "slurm status: %s", e.msg);
+	r = load_rounds(&a.session, "slurm status", &rounds, &n);
 	if (r == EXIT_DONE && n == 0)
 		printf("no round was submitted (fuzzcell slurm submit)\n");
 	else if (r == EXIT_DONE)
@@ -437,7 +444,6 @@ int slurm_cancel(int argc, char **argv)
 	_autofree_ uint64_t *rounds = NULL;
 	json_t *j = NULL;
 	size_t n = 0;
-	struct err e;
 	int begun, r;
 
 	if (at < 0)
@@ -446,11 +452,7 @@ int slurm_cancel(int argc, char **argv)
 		return fail(EXIT_USAGE, "slurm cancel: unexpected '%s'", argv[at]);
 	begun = answer_begin(a.json);
 	a.rounds = json_array();
-	r = session_load(&a.session);
-	if (r == EXIT_DONE)
-		r = session_read(&a.session);
-	if (r == EXIT_DONE && slurm_rounds(a.session.state->dirfd, &rounds, &n, &e) < 0)
-		r = fail(EXIT_MACHINE, "slurm cancel: %s", e.msg);
+	r = load_rounds(&a.session, "slurm cancel", &rounds, &n);
 	if (r == EXIT_DONE && n == 0)
 		r = fail(EXIT_USAGE, "slurm cancel: no round was submitted");
 	if (r == EXIT_DONE)
