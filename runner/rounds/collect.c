@@ -585,11 +585,17 @@ static int end_triaged(const struct collecting *k, struct err *e)
 		    : err_set(e, ENOMEM, "list the triaged failures");
 }
 
-/* What came in this call or before.  After a kill in between it is triaged twice. */
+/* What came in this call or before, and the target's directory if nothing else waits there.  After
+ * a kill in between it is triaged twice. */
 static void drop_triaged(const struct collecting *k)
 {
-	for (size_t i = 0; i < k->dropped.n; i++)
-		(void)unlinkat(k->state, k->dropped.v[i], 0); /* allow: it need not be there */
+	for (size_t i = 0; i < k->dropped.n; i++) {
+		char *path = k->dropped.v[i];
+
+		(void)unlinkat(k->state, path, 0); /* allow: it need not be there */
+		*strrchr(path, '/') = '\0';
+		(void)unlinkat(k->state, path, AT_REMOVEDIR); /* allow: others may wait there */
+	}
 }
 
 static int end_all(struct collecting *k, struct err *e)

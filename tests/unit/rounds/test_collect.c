@@ -270,9 +270,11 @@ static void sort(struct strv *v)
 		qsort(v->v, v->n, sizeof(char *), by_text);
 }
 
+/* And the directories that have none, which end in '/'. */
 static void list_files(int dirfd, const char *path, struct strv *ret)
 {
 	int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t before = ret->n;
 	DIR *d = fdopendir(fd);
 	const struct dirent *ent;
 
@@ -289,6 +291,8 @@ static void list_files(int dirfd, const char *path, struct strv *ret)
 		else
 			strv_push(ret, file);
 	}
+	if (ret->n == before)
+		strv_pushf(ret, "%s/", path);
 	(void)closedir(d);
 }
 
@@ -300,6 +304,11 @@ static void put_file(int dirfd, const char *path, struct buf *out)
 
 	assert_int_equal(fs_read(dirfd, path, 1 << 20, &text, &n, &e), 0);
 	buf_printf(out, "%s: %s\n", path, text);
+}
+
+static bool is_directory(const char *path)
+{
+	return path[strlen(path) - 1] == '/';
 }
 
 /* The target's files, wherever they are: the first target that came has the crash's own place. */
@@ -356,8 +365,10 @@ static char *describe(const char *path)
 	list_files(fd, ".", &files);
 	sort(&files);
 	for (size_t i = 0; i < files.n; i++)
-		if (strcmp(files.v[i], "lock") != 0 && strcmp(files.v[i], LEDGER_NAME) != 0 &&
-		    strncmp(files.v[i], "crashes/", 8) != 0)
+		if (is_directory(files.v[i]))
+			buf_printf(&out, "%s\n", files.v[i]);
+		else if (strcmp(files.v[i], "lock") != 0 && strcmp(files.v[i], LEDGER_NAME) != 0 &&
+			 strncmp(files.v[i], "crashes/", 8) != 0)
 			put_file(fd, files.v[i], &out);
 	put_crashes(fd, &out);
 	close(fd);
@@ -525,6 +536,7 @@ static void a_triaged_failure_waits_no_longer(void **state)
 			if (i == 2) {
 				_autofree_ char *queue = xasprintf("%s/triage/a_fuzzer", base);
 
+				assert_int_not_equal(faccessat(AT_FDCWD, queue, F_OK, 0), 0);
 				assert_int_equal(fs_mkdirs(AT_FDCWD, queue, 0755, &e), 0);
 				scratch_write(AT_FDCWD, file, "1");
 				collect(base, &one);
