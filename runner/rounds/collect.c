@@ -585,19 +585,6 @@ static int end_triaged(const struct collecting *k, struct err *e)
 		    : err_set(e, ENOMEM, "list the triaged failures");
 }
 
-/* What came in this call or before, and the target's directory if nothing else waits there.  After
- * a kill in between it is triaged twice. */
-static void drop_triaged(const struct collecting *k)
-{
-	for (size_t i = 0; i < k->dropped.n; i++) {
-		char *path = k->dropped.v[i];
-
-		(void)unlinkat(k->state, path, 0); /* allow: it need not be there */
-		*strrchr(path, '/') = '\0';
-		(void)unlinkat(k->state, path, AT_REMOVEDIR); /* allow: others may wait there */
-	}
-}
-
 static int end_all(struct collecting *k, struct err *e)
 {
 	_autofree_ char *text = NULL;
@@ -617,11 +604,9 @@ static int end_all(struct collecting *k, struct err *e)
 		r = ledger_save(k->ledger, k->to, e);
 	if (r == 0)
 		r = fs_remove_tree(k->state, UNPACKED, e);
-	if (r == 0)
-		r = change_commit(k->state, e);
-	if (r == 0)
-		drop_triaged(k);
-	return r;
+	if (r == 0) /* whether they came in this call or before */
+		r = change_remove(k->state, &k->dropped, e);
+	return r < 0 ? r : change_commit(k->state, e);
 }
 
 static int load_ids(int state, json_t **ret, struct err *e)

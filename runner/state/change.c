@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/state/change.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/memory.h"
@@ -15,9 +16,10 @@
 
 #define CHANGE	     "change"
 #define CHANGE_NEW   "change/new"
+#define CHANGE_GONE  "gone"
 #define CHANGE_READY "ready"
 
-enum { MODE_DIR = 0750, DEPTH_MAX = 16 };
+enum { MODE_DIR = 0750, DEPTH_MAX = 16, GONE_MAX = 1 << 30 };
 
 int change_begin(int state_dirfd, int *ret_fd, struct err *e)
 {
@@ -95,6 +97,52 @@ static int move_tree(int from, int to, unsigned depth, struct err *e)
 	return r < 0 ? r : move_entries(from, to, false, depth, e);
 }
 
+/* --- removing files ------------------------------------------------------------- */
+
+int change_remove(int state_dirfd, const struct strv *paths, struct err *e)
+{
+	_autobuf_ struct buf list = BUF_INIT(GONE_MAX);
+	_autoclose_ int change = -1;
+	int r;
+
+	for (size_t i = 0; i < paths->n; i++)
+		buf_put(&list, (struct slice){paths->v[i], strlen(paths->v[i]) + 1});
+	r = buf_check(&list, e);
+	if (r == 0)
+		r = fs_open_dir(state_dirfd, CHANGE, &change, e);
+	return r < 0 ? r : fs_replace(change, CHANGE_GONE, buf_slice(&list), e);
+}
+
+/* What is no file stays. */
+static int remove_one(int state_dirfd, char *path, struct err *e)
+{
+	char *slash = strrchr(path, '/');
+
+	if (sys_unlinkat(state_dirfd, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR &&
+	    errno != EISDIR)
+		return err_sys(e, "remove '%s'", path);
+	if (!slash)
+		return 0;
+	*slash = '\0';
+	(void)unlinkat(state_dirfd, path, AT_REMOVEDIR); /* allow: others may be in it */
+	return 0;
+}
+
+static int remove_gone(int state_dirfd, int change, struct err *e)
+{
+	_autofree_ char *list = NULL;
+	size_t n = 0, next;
+	int r = fs_read(change, CHANGE_GONE, GONE_MAX, &list, &n, e);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (size_t at = 0; r == 0 && at < n; at = next) {
+		next = at + strlen(list + at) + 1;
+		r = remove_one(state_dirfd, list + at, e);
+	}
+	return r;
+}
+
 /* --- both ends ------------------------------------------------------------------- */
 
 static int complete(int state_dirfd, int change, struct err *e)
@@ -104,6 +152,8 @@ static int complete(int state_dirfd, int change, struct err *e)
 
 	if (r == 0)
 		r = move_tree(from, state_dirfd, 0, e);
+	if (r == 0)
+		r = remove_gone(state_dirfd, change, e);
 	if (r == 0 && sys_syncfs(state_dirfd) < 0)
 		r = err_sys(e, "sync the state directory");
 	if (r < 0)

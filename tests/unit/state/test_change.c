@@ -2,6 +2,7 @@
 /* A change of many files that is killed, or fails, at each of its calls. */
 #include "tests/unit/unit.h"
 
+#include "base/cleanup.h"
 #include "base/fault.h"
 #include "base/sys.h"
 #include "runner/state/change.h"
@@ -25,7 +26,11 @@ static void put(int at, const char *path, const char *text)
 	scratch_write(at, path, text);
 }
 
-/* The state before: a file that changes, and a file that stays. */
+/* These are removed: a directory's last file, a file that the change brings, a missing file. */
+static const char *const gone[] = {"queue/a/last", "queue/b/one", "queue/c/none"};
+enum { GONE = sizeof(gone) / sizeof(gone[0]) };
+
+/* The state before: a file that changes, and files that stay. */
 static void fresh(void)
 {
 	struct err e;
@@ -35,6 +40,20 @@ static void fresh(void)
 	assert_int_equal(fs_remove_tree(dir.fd, "change", &e), 0);
 	put(dir.fd, "index", "old");
 	put(dir.fd, "corpus/a/0", "stays");
+	put(dir.fd, gone[0], "old");
+	put(dir.fd, "queue/b/two", "stays");
+}
+
+static int put_all(int to, struct err *e)
+{
+	_autostrv_ struct strv paths = {0};
+
+	for (size_t i = 0; i < FILES; i++)
+		put(to, files[i], "new");
+	put(to, gone[1], "new");
+	for (size_t i = 0; i < GONE; i++)
+		strv_push(&paths, gone[i]);
+	return change_remove(dir.fd, &paths, e);
 }
 
 static int change_all(struct err *e)
@@ -43,10 +62,14 @@ static int change_all(struct err *e)
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < FILES; i++)
-		put(to, files[i], "new");
+	r = put_all(to, e);
 	close(to);
-	return change_commit(dir.fd, e);
+	return r < 0 ? r : change_commit(dir.fd, e);
+}
+
+static bool has(const char *path)
+{
+	return faccessat(dir.fd, path, F_OK, 0) == 0;
 }
 
 /* 1: all files are new; 0: none is; -1: some are. */
@@ -58,14 +81,18 @@ static int which(void)
 	for (size_t i = 0; i < FILES; i++)
 		n += strcmp(scratch_text(dir.fd, files[i], text, sizeof(text)), "new") == 0;
 	assert_string_equal(scratch_text(dir.fd, "corpus/a/0", text, sizeof(text)), "stays");
+	assert_string_equal(scratch_text(dir.fd, "queue/b/two", text, sizeof(text)), "stays");
 	if (n == 0)
 		assert_string_equal(scratch_text(dir.fd, "index", text, sizeof(text)), "old");
+	if (has("queue/b/one") || has("queue/a/last") != has("queue/a") ||
+	    has("queue/a") != (n == 0))
+		return -1;
 	return n == 0 ? 0 : n == FILES ? 1 : -1;
 }
 
 static bool left_over(void)
 {
-	return faccessat(dir.fd, "change", F_OK, 0) == 0;
+	return has("change");
 }
 
 static void it_happens(void **state)
@@ -139,8 +166,7 @@ static void a_full_disk(void **state)
 		fresh();
 		r = change_begin(dir.fd, &to, &e);
 		assert_int_equal(r, 0);
-		for (size_t i = 0; i < FILES; i++)
-			put(to, files[i], "new");
+		assert_int_equal(put_all(to, &e), 0);
 		close(to);
 		fault_arm(at, FAULT_FAIL);
 		r = change_commit(dir.fd, &e);
