@@ -403,13 +403,36 @@ static bool is_of_content(int code)
 	return false;
 }
 
-/* A damaged delta is no error, and leaves nothing in the change. */
-static int open_delta(struct collecting *k, const char *path, int dirfd, struct err *e)
+/* The corpora to which a delta gave something: a merge that was cut off is made up for. */
+static void note_rooms(struct collecting *k)
 {
 	const char *room;
 	const json_t *inputs;
-	int r = delta_open(path, dirfd, &k->delta, e);
 
+	json_object_foreach(json_object_get(k->delta.head, "inputs"), room, inputs)
+	{
+		if (strncmp(room, "corpus/", 7) == 0)
+			strv_push(&k->sum->old, room);
+	}
+}
+
+static bool was_collected(const struct collecting *k, const json_t *head)
+{
+	return json_object_get(k->ids, json_get_text(head, "id"));
+}
+
+/* Of what was collected before, only the head is read.  A damaged delta is no error, and leaves
+ * nothing in the change. */
+static int open_delta(struct collecting *k, const char *path, int dirfd, struct err *e)
+{
+	struct err none;
+	int r = delta_read_head(path, dirfd, &k->delta.head, &none);
+
+	if (r < 0 || !was_collected(k, k->delta.head)) {
+		json_decref(k->delta.head);
+		k->delta.head = NULL;
+		r = delta_open(path, dirfd, &k->delta, e);
+	}
 	if (is_of_content(r) || r == -ENOENT || r == -EACCES || r == -ENXIO) {
 		k->one->what = COLLECT_DAMAGED;
 		k->one->why = xstrdup(e->msg);
@@ -421,13 +444,9 @@ static int open_delta(struct collecting *k, const char *path, int dirfd, struct 
 	for (size_t i = 0; i < FACTS; i++)
 		(void)json_object_set(k->one->head, facts[i],
 				      json_object_get(k->delta.head, facts[i]));
-	if (!json_object_get(k->ids, json_get_text(k->delta.head, "id")))
-		return 0;
-	k->one->what = COLLECT_AGAIN;
-	json_object_foreach(json_object_get(k->delta.head, "inputs"), room, inputs)
-	{
-		if (strncmp(room, "corpus/", 7) == 0)
-			strv_push(&k->sum->old, room);
+	if (was_collected(k, k->delta.head)) {
+		k->one->what = COLLECT_AGAIN;
+		note_rooms(k);
 	}
 	return 0;
 }

@@ -357,26 +357,44 @@ static int has_object(void *arg, const char *path, const char *sha1, bool is_inp
 		       sha1, path);
 }
 
-static int unpack(const char *archive, const struct delta *d, int head, struct err *e)
+/* entries: how many from the first one on. */
+static int unpack(const char *archive, struct places *places, uint64_t entries, struct err *e)
 {
-	static const struct seeds_limits most = {
-	    .entries = DELTA_INPUTS_MAX + 1000,
+	const struct seeds_limits most = {
+	    .entries = entries,
 	    .files = DELTA_INPUTS_MAX + 1000,
 	    .file = WORKDIR_INPUT_MAX,
 	    .bytes = UINT64_C(16) << 30,
 	    .read = UINT64_C(16) << 30,
 	};
-	struct places places = {head, d->objects};
 	const struct seeds_to to = {.dirfd = -1,
 				    .place = place_entry,
-				    .arg = &places,
+				    .arg = places,
 				    .not_placed = "not of a delta",
 				    .most = &most};
 	struct seeds_result got;
-	int r = discover_unpack(archive, &to, &got, e);
 
-	if (r == 0) /* no archive entry is empty */
-		r = fs_replace(d->objects, EMPTY, SLICE(""), e);
+	return discover_unpack(archive, &to, &got, e);
+}
+
+int delta_read_head(const char *archive, int dirfd, json_t **ret, struct err *e)
+{
+	struct places places = {.head = -1, .objects = -1};
+	_autoclose_ int head = -1;
+	json_t *got = NULL;
+	int r = fs_make_dir(dirfd, "head", 0750, &head, e);
+
+	places.head = head;
+	if (r == 0)
+		r = unpack(archive, &places, 1, e);
+	if (r == 0)
+		r = read_head(head, &got, e);
+	if (r == 0)
+		r = check_head(got, e);
+	if (r < 0)
+		json_decref(got);
+	else
+		*ret = got;
 	return r;
 }
 
@@ -389,7 +407,9 @@ int delta_open(const char *archive, int dirfd, struct delta *ret, struct err *e)
 	if (r == 0)
 		r = fs_make_dir(dirfd, "objects", 0750, &d.objects, e);
 	if (r == 0)
-		r = unpack(archive, &d, head, e);
+		r = unpack(archive, &(struct places){head, d.objects}, DELTA_INPUTS_MAX + 1000, e);
+	if (r == 0) /* no archive entry is empty */
+		r = fs_replace(d.objects, EMPTY, SLICE(""), e);
 	if (r == 0)
 		r = read_head(head, &d.head, e);
 	if (r == 0)

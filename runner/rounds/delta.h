@@ -11,7 +11,7 @@
 
 /* A delta: what a shard found since its last delta, in one archive:
  *
- *	delta.json		the head, see below
+ *	delta.json		the head, see below; the first entry
  *	objects/<sha1>		the content of each file that the head lists, by its SHA-1
  *
  * The head has the SHA-1 of its own content as "id", and the SHA-1 of each file.  So a delta that
@@ -66,6 +66,10 @@ struct delta {
  * damaged, or no delta.  Call delta_close() after success. */
 MUST_CHECK int delta_open(const char *archive, int dirfd, struct delta *ret, struct err *e);
 void delta_close(struct delta *d);
+
+/* The same for the head alone, which is the first entry; what the head lists is not looked at.
+ * *ret: json_decref() it. */
+MUST_CHECK int delta_read_head(const char *archive, int dirfd, json_t **ret, struct err *e);
 
 /* Calls fn with each of its inputs (is_input; path: the directory) and files. */
 typedef int delta_each_fn(void *arg, const char *path, const char *sha1, bool is_input,

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/memory.h"
 #include "base/pack.h"
 #include "runner/rounds/delta.h"
 #include "tests/unit/scratch_dir.h"
@@ -127,21 +128,25 @@ static void put_archive(json_t *j, bool identify, bool object)
 	json_decref(j);
 }
 
-static int open_archive(struct err *e)
+static int open_to(void)
 {
-	_autofree_ char *path = NULL;
-	struct delta d;
 	struct err ignored;
-	int to, r;
+	int to;
 
 	assert_int_equal(fs_remove_tree(dir.fd, "to", &ignored), 0);
-	assert_int_equal(fs_mkdirs(dir.fd, "to", 0700, &ignored), 0);
-	assert_int_equal(fs_open_dir(dir.fd, "to", &to, &ignored), 0);
-	assert_true(asprintf(&path, "%s/d", dir.path) > 0);
-	r = delta_open(path, to, &d, e);
+	assert_int_equal(fs_make_dir(dir.fd, "to", 0700, &to, &ignored), 0);
+	return to;
+}
+
+static int open_archive(struct err *e)
+{
+	_autofree_ char *path = xasprintf("%s/d", dir.path);
+	_autoclose_ int to = open_to();
+	struct delta d;
+	int r = delta_open(path, to, &d, e);
+
 	if (r == 0)
 		delta_close(&d);
-	close(to);
 	return r;
 }
 
@@ -205,12 +210,31 @@ static void damaged_ones_are_refused(void **state)
 	refused("no delta of version 1");
 }
 
+/* Without what it lists: it is enough to know a delta again. */
+static void the_head_is_read_alone(void **state)
+{
+	_autofree_ char *path = xasprintf("%s/d", dir.path);
+	json_t *got;
+	struct err e;
+	int to;
+
+	(void)state;
+	put_archive(head(), true, false);
+	to = open_to();
+	assert_int_equal(delta_read_head(path, to, &got, &e), 0);
+	assert_int_equal(strlen(json_get_text(got, "id")), 40);
+	json_decref(got);
+	close(to);
+	put_archive(head(), false, true);
+	to = open_to();
+	assert_int_equal(delta_read_head(path, to, &got, &e), -EBADMSG);
+	close(to);
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 static const struct CMUnitTest tests[] = {
-    WITH(inputs_have_their_places),
-    WITH(files_have_their_places),
-    WITH(histories_have_their_names),
-    WITH(damaged_ones_are_refused),
+    WITH(inputs_have_their_places), WITH(files_have_their_places), WITH(histories_have_their_names),
+    WITH(damaged_ones_are_refused), WITH(the_head_is_read_alone),
 };
 
 UNIT_MAIN(tests)
