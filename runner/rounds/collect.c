@@ -2,6 +2,7 @@
 #include "runner/rounds/collect.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/fs.h"
 #include "base/memory.h"
@@ -38,6 +39,7 @@ struct collecting {
 	int state, to;	       /* the state directory; the files that change */
 	struct ledger *ledger; /* as it will be */
 	json_t *ids;	       /* of all collected deltas */
+	bool changes;	       /* there is something to change */
 	/* To be added: of each target, of each history, of last_fuzzed.json. */
 	json_t *slices, *histories, *fuzzed;
 	json_t *triaged;     /* stats/triaged.json as it will be */
@@ -345,6 +347,14 @@ static json_t *history_line(const struct collecting *k)
 	return line;
 }
 
+/* A line of the history of rounds. */
+static void add_line(struct collecting *k, json_t *line)
+{
+	_autojson_ json_t *all = json_pack("{s:[o]}", ROUND_HISTORY, line);
+
+	append_lists(k->histories, all);
+}
+
 static void note_triaged(struct collecting *k, const json_t *head)
 {
 	const json_t *list = json_object_get(head, "triaged");
@@ -363,15 +373,35 @@ static void note_triaged(struct collecting *k, const json_t *head)
 static void stage_facts(struct collecting *k)
 {
 	json_t *head = k->delta.head;
-	_autojson_ json_t *line = json_pack("{s:[o]}", ROUND_HISTORY, history_line(k));
 	const char *id = json_get_text(head, "id");
 
 	append_lists(k->slices, json_object_get(head, "slices"));
 	append_lists(k->histories, json_object_get(head, "histories"));
-	append_lists(k->histories, line);
+	add_line(k, history_line(k));
 	fuzzed_fold(k->fuzzed, json_object_get(head, "fuzzed"));
 	(void)json_object_set_new(k->ids, id, json_true());
+	k->changes = true;
 	note_triaged(k, head);
+}
+
+/* A line of the round itself, which has no shard; once, whoever says so. */
+static void stage_over(struct collecting *k)
+{
+	const struct round_plan *p = k->c->over;
+	char text[64], id[DIGEST_SHA1_HEX];
+
+	if (!p)
+		return;
+	snprintf(text, sizeof(text), "over %llu %s", (unsigned long long)p->round, p->id);
+	digest_sha1_hex(slice_of(text), id);
+	if (json_object_get(k->ids, id))
+		return;
+	add_line(k, json_pack("{s:i, s:s, s:s, s:I, s:i, s:I, s:I}", "v", 1, "id", id, "plan",
+			      p->id, "round", (json_int_t)p->round, "shard", 0, "shards",
+			      (json_int_t)p->shards, "until",
+			      (json_int_t)(clock_real_us() / USEC_PER_SEC)));
+	(void)json_object_set_new(k->ids, id, json_true());
+	k->changes = true;
 }
 
 /* --- one delta ---------------------------------------------------------------------------------
@@ -698,6 +728,7 @@ static void forget(struct collecting *k)
 	json_decref(k->triaged);
 	strv_done(&k->dropped);
 	k->dropped = (struct strv){0};
+	k->changes = false;
 	k->ledger = NULL;
 	k->ids = k->slices = k->histories = k->fuzzed = k->triaged = NULL;
 }
@@ -711,9 +742,11 @@ static int collect_once(struct collecting *k, struct err *e)
 		k->one = &k->v[i];
 		r = take_delta(k, k->c->paths->v[i], e);
 	}
-	if (r == 0 && k->sum->deltas > 0)
+	if (r == 0)
+		stage_over(k);
+	if (r == 0 && k->changes)
 		r = end_all(k, e);
-	if (r < 0 || k->sum->deltas == 0)
+	if (r < 0 || !k->changes)
 		(void)!change_recover(k->state, &none);
 	for (size_t i = 0; r == 0 && k->c->report && i < k->c->paths->n; i++)
 		k->c->report(k->c->arg, &k->v[i]);

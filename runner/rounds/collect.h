@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/strv.h"
+#include "runner/rounds/plan.h"
 #include "runner/state/state.h"
 
 #include <stdbool.h>
@@ -16,12 +17,14 @@
  *   crashes     runner/crash/ledger/fold.h; failures that wait for triage wait here, too, unless
  *               their shard has triaged them since
  *   progress    runner/state/slices.h
- *   histories   lines in order of time, each once; stats/fleet.jsonl has a line for each delta
+ *   histories   lines in order of time, each once; stats/fleet.jsonl has a line for each delta,
+ *               and for each round that has ended
  *
  * All deltas of a call change the state at once, or none does (runner/state/change.h).  Damaged
  * ones are left out.
  *
- *	stats/deltas		the id of each delta that was collected, one per line
+ *	stats/deltas		the id of each delta that was collected, one per line; of a round
+ *				that has ended, the SHA-1 of "over <round> <plan>"
  *	stats/triaged.json	{"triage/png/crash-<sha1>": when a delta said that it is triaged,
  *Unix seconds}: also for deltas that come later.  Kept for a day */
 
@@ -39,7 +42,9 @@ typedef void collect_fn(void *arg, const struct collect_delta *d);
 struct collect {
 	struct state *state; /* with its lock */
 	const struct strv *paths;
-	collect_fn *report; /* called for each path, when the change is made */
+	const struct round_plan *over; /* this round has ended: its shards that gave nothing are
+					* lost.  NULL: nothing is known of that */
+	collect_fn *report;	       /* called for each path, when the change is made */
 	void *arg;
 };
 struct collected {

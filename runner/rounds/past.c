@@ -60,17 +60,27 @@ static void sum_up(struct past_round *r)
 
 static void fill(struct past_round *r, const json_t *lines)
 {
+	uint64_t told = 0;
+
 	r->v = xcalloc(r->shards, sizeof(*r->v));
 	for (size_t i = 0; i < json_array_size(lines); i++) {
 		const json_t *j = json_array_get(lines, i);
 		uint64_t shard = json_get_u64(j, "shard");
 
-		if (!is_of(j, r) || shard < 1 || shard > r->shards)
+		if (!is_of(j, r) || shard > r->shards ||
+		    !json_is_integer(json_object_get(j, "shard")))
 			continue;
+		if (shard == 0) {
+			r->over = true;
+			told = later(told, json_get_u64(j, "until"));
+			continue;
+		}
 		r->due = later(r->due, json_get_u64(j, "due"));
 		past_add(&r->v[shard - 1], j);
 	}
 	sum_up(r);
+	if (r->due == 0)
+		r->due = told;
 }
 
 void past_round_done(struct past_round *r)
@@ -114,12 +124,19 @@ static void note_round(const json_t *line, struct past_round *v, size_t max, siz
 	v[i] = r;
 }
 
-/* The oldest line comes first: whether there may be more of the newest round before it. */
-static bool is_cut(const json_t *lines, uint64_t damaged, size_t limit,
-		   const struct past_round *newest)
+static bool has_line(const json_t *lines, const struct past_round *r)
+{
+	for (size_t i = json_array_size(lines); i > 0; i--)
+		if (is_of(json_array_get(lines, i - 1), r))
+			return true;
+	return false;
+}
+
+/* The oldest line comes first: whether there may be more of the round before it. */
+static bool is_cut(const json_t *lines, uint64_t damaged, size_t limit, const struct past_round *r)
 {
 	return json_array_size(lines) + damaged >= limit && limit < LINES_MAX &&
-	       is_of(json_array_get(lines, 0), newest);
+	       (is_of(json_array_get(lines, 0), r) || !has_line(lines, r));
 }
 
 int past_rounds(const struct state *s, size_t max, struct past_round *ret, size_t *ret_n,
@@ -153,6 +170,28 @@ int past_newest(const struct state *s, struct past_round *ret, struct err *e)
 
 	*ret = (struct past_round){0};
 	return past_rounds(s, 1, ret, &n, e);
+}
+
+int past_of_plan(const struct state *s, const struct round_plan *p, struct past_round *ret,
+		 struct err *e)
+{
+	struct past_round round = {.round = p->round, .shards = p->shards};
+	_autojson_ json_t *lines = NULL;
+	uint64_t damaged;
+	size_t limit = LINES;
+	int r;
+
+	snprintf(round.plan, sizeof(round.plan), "%s", p->id);
+	do {
+		json_decref(lines);
+		lines = NULL;
+		r = history_last(s, ROUND_HISTORY, limit, &lines, &damaged, e);
+		if (r < 0)
+			return r;
+	} while (is_cut(lines, damaged, limit, &round) && (limit *= 4));
+	fill(&round, lines);
+	*ret = round;
+	return 0;
 }
 
 int past_next_round(const struct state *s, uint64_t *ret, struct err *e)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* The rounds of the past: stats/fleet.jsonl has a line for each delta that was collected
- * (docs/histories.md). */
+ * and for each round that a collector was told the end of (docs/histories.md). */
 #define ROUND_HISTORY "fleet.jsonl"
 /* A collector keeps the newest ones: about 100 MB. */
 enum { ROUND_HISTORY_LINES = 320000 };
@@ -34,8 +34,10 @@ struct past_round {
 	unsigned shards, ended; /* all; those that gave their last delta */
 	unsigned nodes;		/* machines that gave the newest delta of a shard */
 	char plan[ROUND_PLAN_ID];
-	uint64_t due;	/* when the last shard should have ended, Unix seconds */
-	uint64_t until; /* of the newest delta */
+	bool over;	/* a collector was told that the round has ended */
+	uint64_t due;	/* when the last shard should have ended, Unix seconds; without a delta:
+			 * when a collector was told that it has */
+	uint64_t until; /* of the newest delta; 0: there is none */
 	uint64_t inputs, edges, crashes;
 	double cpu_seconds;
 };
@@ -43,6 +45,9 @@ void past_round_done(struct past_round *r);
 
 /* The newest round; past_round_done() frees it. */
 MUST_CHECK int past_newest(const struct state *s, struct past_round *ret, struct err *e);
+/* The round of a plan; past_round_done() frees it. */
+MUST_CHECK int past_of_plan(const struct state *s, const struct round_plan *p,
+			    struct past_round *ret, struct err *e);
 /* The newest rounds, newest first.  ret: room for max; free each by past_round_done(). */
 MUST_CHECK int past_rounds(const struct state *s, size_t max, struct past_round *ret, size_t *ret_n,
 			   struct err *e);

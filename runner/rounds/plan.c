@@ -9,6 +9,7 @@
 #include "runner/targets/names.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +241,14 @@ int round_plan_read(json_t *j, struct round_plan *ret, struct err *e)
 	}
 	*ret = p;
 	return 0;
+}
+
+int round_plan_load(const char *path, struct round_plan *ret, struct err *e)
+{
+	_autojson_ json_t *j = NULL;
+	int r = json_load(AT_FDCWD, path, ROUND_PLAN_MAX, &j, e);
+
+	return r < 0 ? r : round_plan_read(j, ret, e);
 }
 
 /* --- which shard ------------------------------------------------------------------ */

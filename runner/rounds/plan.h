@@ -52,6 +52,8 @@ json_t *round_plan_json(const struct round_plan *p);
 /* Reads one, which may come from another machine.  -EBADMSG: it is no plan, is damaged or was
  * edited (its id is that of another content). */
 MUST_CHECK int round_plan_read(json_t *j, struct round_plan *ret, struct err *e);
+/* The same of a file. */
+MUST_CHECK int round_plan_load(const char *path, struct round_plan *ret, struct err *e);
 
 /* "i/n", of which shard number i (from 1) of n is meant. */
 bool round_shard_parse(const char *text, unsigned *ret_i, unsigned *ret_n);

@@ -154,6 +154,37 @@ counts() { # STATE
 	done
 }
 
+@test "shards that never came back are named, and doctor knows of them" {
+	mkdir "$WORK/in" "$WORK/none"
+	cp "$ROUND"/deltas/*-s1-* "$WORK/in"
+	fresh all
+	run collect all --plan "$ROUND/plan.json" "$WORK/none"
+	echo "$output"
+	[ "$status" -eq 5 ]
+	[[ $output == *'round 1, shard 1 of 2 never came back, and gave nothing'* ]]
+	[[ $output == *'round 1, shard 2 of 2 never came back, and gave nothing'* ]]
+	"$FUZZCELL" doctor --json --state-dir "$WORK/all" |
+		jq -r '.. | .reason? // empty' | grep '2 of 2 shards of round 1 never came back'
+	[ "$("$FUZZCELL" plan --shards 2 --targets "$TARGETS" --filter "$FLEET" --state-dir "$WORK/all" \
+		--json | jq .round)" -eq 2 ]
+	cp "$ROUND"/deltas/*-s2-*-0001.delta.tar.gz "$WORK/in"
+	collect all --json --plan "$ROUND/plan.json" "$WORK/in" >"$WORK/out" && return 1
+	[ "$(jq -c .lost "$WORK/out")" = '[2]' ]
+	run collect all --plan "$ROUND/plan.json" "$WORK/in"
+	[ "$status" -eq 5 ]
+	[[ $output == *'round 1, shard 2 of 2 never came back: what it found after '*' is lost'* ]]
+	# A shard that comes after all is none that was lost.
+	run collect all --plan "$ROUND/plan.json" "$ROUND/deltas"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output != *'never came back'* ]]
+	[ "$("$FUZZCELL" doctor --json --state-dir "$WORK/all" | grep -c 'never came back')" -eq 0 ]
+	jq '.shards = 9' "$ROUND/plan.json" >"$WORK/other.json"
+	run collect all --plan "$WORK/other.json" "$WORK/none"
+	echo "$output"
+	[ "$status" -eq 2 ]
+}
+
 @test "after kill -9 of a collector the state is as before or as after" {
 	before=0 after=0
 	fresh before

@@ -140,6 +140,8 @@ requeued() { # ARRAY
 	[ "$(status | jq -r '[.rounds[].shards[].died[].node] | unique | .[]')" = n2 ]
 	grep -q 'died on n2: what it found there after .* is lost' "$WORK/status"
 	[ "$(cat "$STATE"/slurm/*/collect.log | grep -c DAMAGED)" -eq 1 ]
+	[ "$(cat "$STATE"/slurm/*/collect.log | grep -c 'never came back')" -eq 0 ]
+	[ "$(jq -s '[.[] | select(.shard == 0)] | length' "$STATE/stats/fleet.jsonl")" -eq 3 ]
 	grep -q ', 1 collected before, 1 damaged:\|, 1 damaged' "$STATE/slurm/1/collect.log"
 
 	# All else that was delivered is here: each crash as often as it was seen, and all edges.

@@ -13,9 +13,12 @@
 #include "runner/command/common/notify.h"
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/corpus.h"
+#include "runner/command/crash/crash.h"
 #include "runner/corpus/generation/generation.h"
 #include "runner/rounds/delta.h"
 #include "runner/rounds/give.h"
+#include "runner/rounds/past.h"
+#include "runner/rounds/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +33,9 @@ DEFINE_CLEANUP(struct ledger *, ledger_free)
 
 struct collect_args {
 	struct session session;
-	const char *workers, *time;
+	const char *workers, *time, *plan_path;
+	struct round_plan plan;
+	struct past_round past; /* of the plan */
 	bool no_merge, remove, json;
 	struct strv paths;
 	struct collected sum;
@@ -44,6 +49,7 @@ struct collect_args {
 static const struct option_spec specs[] = {
     STATE_OPTIONS(struct collect_args, session.common),
     TARGETS_OPTION(struct collect_args, session.common),
+    {"plan", "FILE", "its round has ended: name the shards that never came back", AT(plan_path)},
     {"remove", NULL, "remove what was collected, and set damaged deltas aside", AT(remove)},
     {"no-merge", NULL, "do not merge the corpora; a later run does", AT(no_merge)},
     {"workers", "N", "cells at once for the merges (default: one per CPU)", AT(workers)},
@@ -313,10 +319,55 @@ static void collect_print_sum(const struct collect_args *a)
 		       a->remove ? "; see damaged/deltas/ of the state directory" : "");
 }
 
+/* --- shards that never came back ----------------------------------------------------------- */
+
+static void print_lost(const struct past_round *p, unsigned number)
+{
+	const struct past_shard *s = &p->v[number - 1];
+	char at[32];
+
+	printf("round %llu, shard %u of %u never came back", (unsigned long long)p->round, number,
+	       p->shards);
+	if (s->deltas > 0)
+		printf(": what it found after %s on %s is lost\n", crash_time(s->until, at),
+		       s->node);
+	else
+		printf(", and gave nothing\n");
+}
+
+static int collect_lost(struct collect_args *a)
+{
+	struct err e;
+
+	if (!a->plan_path)
+		return EXIT_DONE;
+	if (past_of_plan(a->session.state, &a->plan, &a->past, &e) < 0)
+		return fail(EXIT_MACHINE, "collect: %s", e.msg);
+	for (unsigned i = 0; i < a->past.shards; i++)
+		if (!a->past.v[i].ended)
+			print_lost(&a->past, i + 1);
+	return a->past.ended < a->past.shards ? EXIT_NOT_FUZZED : EXIT_DONE;
+}
+
+static json_t *lost_json(const struct collect_args *a)
+{
+	json_t *all = a->plan_path ? json_array() : json_null();
+
+	for (unsigned i = 0; a->past.v && i < a->past.shards; i++)
+		if (!a->past.v[i].ended)
+			(void)json_array_append_new(all, json_integer((json_int_t)i + 1));
+	return all;
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
 static int collect_work(struct collect_args *a)
 {
-	struct collect c = {
-	    .state = a->session.state, .paths = &a->paths, .report = on_delta, .arg = a};
+	struct collect c = {.state = a->session.state,
+			    .paths = &a->paths,
+			    .over = a->plan_path ? &a->plan : NULL,
+			    .report = on_delta,
+			    .arg = a};
 	struct generation_sum swapped = {0};
 	unsigned keep = config_run(a->session.common.config)->generations;
 	struct err e;
@@ -335,6 +386,9 @@ static int collect_work(struct collect_args *a)
 	collect_print_sum(a);
 	if (r == EXIT_DONE)
 		r = status != EXIT_DONE ? status : removed;
+	status = collect_lost(a);
+	if (r == EXIT_DONE)
+		r = status;
 	return r == EXIT_DONE && a->sum.damaged > 0 ? EXIT_NOT_FUZZED : r;
 }
 
@@ -342,12 +396,12 @@ static json_t *collect_json(const struct collect_args *a)
 {
 	const struct collected *s = &a->sum;
 
-	return json_pack("{s:O, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "deltas", a->deltas,
-			 "collected", (json_int_t)s->deltas, "again", (json_int_t)s->again,
-			 "damaged", (json_int_t)s->damaged, "inputs", (json_int_t)s->inputs,
-			 "known", (json_int_t)s->known, "crashes", (json_int_t)s->crashes,
-			 "sightings", (json_int_t)s->sightings, "kept",
-			 a->merged ? json_integer((json_int_t)a->kept) : json_null());
+	return json_pack(
+	    "{s:O, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "deltas", a->deltas, "collected",
+	    (json_int_t)s->deltas, "again", (json_int_t)s->again, "damaged", (json_int_t)s->damaged,
+	    "inputs", (json_int_t)s->inputs, "known", (json_int_t)s->known, "crashes",
+	    (json_int_t)s->crashes, "sightings", (json_int_t)s->sightings, "kept",
+	    a->merged ? json_integer((json_int_t)a->kept) : json_null(), "lost", lost_json(a));
 }
 
 /* While this collector waited for the lock, another may have taken some. */
@@ -381,11 +435,24 @@ static int refuse_shard(const struct collect_args *a)
 		    s->path);
 }
 
+static int load_plan(struct collect_args *a)
+{
+	char shown[ESCAPE_MAX];
+	struct err e;
+
+	if (a->plan_path && round_plan_load(a->plan_path, &a->plan, &e) < 0)
+		return fail(EXIT_USAGE, "collect: --plan %s: %s", escape(a->plan_path, shown),
+			    e.msg);
+	return EXIT_DONE;
+}
+
 static int collect_load(struct collect_args *a, char *const *argv)
 {
 	struct session *s = &a->session;
 	int r = find_paths(a, argv);
 
+	if (r == EXIT_DONE)
+		r = load_plan(a);
 	if (r == EXIT_DONE)
 		r = session_load(s);
 	if (r == EXIT_DONE)
@@ -421,6 +488,8 @@ int command_collect(int argc, char **argv)
 	json_decref(a.deltas);
 	strv_done(&a.paths);
 	collected_done(&a.sum);
+	round_plan_done(&a.plan);
+	past_round_done(&a.past);
 	session_close(&a.session);
 	free(a.filter);
 	return answer_end(begun, j, r);

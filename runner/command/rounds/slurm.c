@@ -290,6 +290,9 @@ static void collect_script(const struct submit *a, struct buf *b)
 	shell_quote(a->program, b);
 	buf_puts(b, " collect --remove");
 	add_option(b, "--state-dir", a->session.state->path);
+	buf_puts(b, " --plan ");
+	shell_quote(a->dir, b);
+	buf_puts(b, "/plan.json");
 	add_paths(a, b);
 	buf_puts(b, " ");
 	shell_quote(a->session.state->path, b);

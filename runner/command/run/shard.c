@@ -46,12 +46,10 @@ static int find_number(struct run_shard *s)
 
 static int read_plan(struct run_shard *s)
 {
-	_autojson_ json_t *j = NULL;
 	char shown[ESCAPE_MAX];
 	struct err e;
 
-	if (json_load(AT_FDCWD, s->plan_path, ROUND_PLAN_MAX, &j, &e) < 0 ||
-	    round_plan_read(j, &s->plan, &e) < 0)
+	if (round_plan_load(s->plan_path, &s->plan, &e) < 0)
 		return fail(EXIT_USAGE, "run: --plan %s: %s", escape(s->plan_path, shown), e.msg);
 	return find_number(s);
 }

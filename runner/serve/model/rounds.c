@@ -26,11 +26,11 @@ json_t *row_round(const struct past_round *r)
 }
 
 /* A shard that gave nothing may wait for its machine. */
-static const char *state_of(const struct past_shard *s, uint64_t due, uint64_t now)
+static const char *state_of(const struct past_round *r, const struct past_shard *s, uint64_t now)
 {
 	if (s->ended)
 		return "ended";
-	if (now > due + HEALTH_SHARD_LATE_S)
+	if (r->over || now > r->due + HEALTH_SHARD_LATE_S)
 		return "lost";
 	return s->deltas > 0 ? "fuzzing" : "no delta yet";
 }
@@ -41,7 +41,7 @@ static json_t *row_shard(const struct past_round *r, unsigned i, uint64_t now)
 	json_t *m = json_object();
 
 	make_number(m, "shard", i + 1);
-	make_text(m, "state", state_of(s, r->due, now));
+	make_text(m, "state", state_of(r, s, now));
 	make_text(m, "node", s->node);
 	make_number(m, "deltas", s->deltas);
 	make_number(m, "edges", s->edges);

@@ -772,7 +772,8 @@ static void judge_fleet(const struct health_service *s, struct health *h)
 {
 	char late[UNITS_MAX];
 
-	if (s->fleet.ended < s->fleet.shards && s->now > s->fleet.due + HEALTH_SHARD_LATE_S)
+	if (s->fleet.ended < s->fleet.shards &&
+	    (s->fleet.over || s->now > s->fleet.due + HEALTH_SHARD_LATE_S))
 		health_add(
 		    h, HEALTH_SHARD_LOST, HEALTH_WARNING,
 		    "%u of %u shards of round %llu never came back; the round was due to end "

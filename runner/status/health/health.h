@@ -131,6 +131,7 @@ struct health_service {
 	struct {
 		uint64_t round, due; /* 0: there was no round; when its last shard was due */
 		unsigned shards, ended;
+		bool over; /* it has ended */
 	} fleet;
 	struct {
 		uint64_t fetch_failures, fetch_since, run_failures;

@@ -273,6 +273,7 @@ static void read_fleet(const struct state *s, struct survey *ret)
 	if (past_newest(s, &r, &ignored) < 0)
 		return;
 	ret->service.fleet.round = r.round;
+	ret->service.fleet.over = r.over;
 	ret->service.fleet.due = r.due;
 	ret->service.fleet.shards = r.shards;
 	ret->service.fleet.ended = r.ended;

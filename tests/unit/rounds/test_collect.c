@@ -14,6 +14,7 @@
 #include "runner/rounds/base.h"
 #include "runner/rounds/collect.h"
 #include "runner/rounds/give.h"
+#include "runner/rounds/past.h"
 #include "runner/state/fuzzed.h"
 #include "runner/state/progress.h"
 #include "tests/unit/scratch.h"
@@ -548,6 +549,38 @@ static void a_triaged_failure_waits_no_longer(void **state)
 	scratch_remove(&dir);
 }
 
+/* A shard that gives nothing is known, and being told twice changes nothing. */
+static void a_round_has_an_end(void **state)
+{
+	struct round_plan p = make_plan();
+	_autostrv_ struct strv none = {0};
+	_autofree_ char *before = NULL, *after = NULL;
+	struct collect c = {.paths = &none, .over = &p};
+	struct past_round past;
+	struct collected got;
+	struct err e;
+
+	(void)state;
+	dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&dir);
+	for (unsigned i = 0; i < 2; i++) {
+		c.state = open_state(in_dir("base-", 0));
+		assert_int_equal(collect_deltas(&c, &got, &e), 0);
+		assert_int_equal(got.deltas, 0);
+		collected_done(&got);
+		assert_int_equal(past_of_plan(c.state, &p, &past, &e), 0);
+		assert_true(past.over && past.ended == 0 && past.shards == SHARDS);
+		past_round_done(&past);
+		state_close(c.state);
+		free(before);
+		before = after;
+		after = describe(in_dir("base-", 0));
+	}
+	assert_string_equal(before, after);
+	round_plan_done(&p);
+	scratch_remove(&dir);
+}
+
 /* --- what is wrong ------------------------------------------------------------------------ */
 
 /* An archive of one input and of this ledger; all its sums are right. */
@@ -629,6 +662,7 @@ static void wrong_content_stops_no_other(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_order_does_not_matter),
     cmocka_unit_test(a_triaged_failure_waits_no_longer),
+    cmocka_unit_test(a_round_has_an_end),
     cmocka_unit_test(wrong_content_stops_no_other),
 };
 

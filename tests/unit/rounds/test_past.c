@@ -80,6 +80,52 @@ static void the_newest_round_counts(void **state)
 	state_close(s);
 }
 
+static void find_plan(const char *id, unsigned shards, struct past_round *ret)
+{
+	struct round_plan p = {.round = 4, .shards = shards};
+	struct err e;
+
+	snprintf(p.id, sizeof(p.id), "%s", id);
+	assert_int_equal(past_of_plan(s, &p, ret, &e), 0);
+}
+
+#define OVER "{" PLAN ", \"shard\": 0, \"until\": 90}\n"
+
+/* A collector was told so: also if no shard gave anything. */
+static void a_round_is_over(void **state)
+{
+	struct past_round r;
+	struct err e;
+
+	(void)state;
+	opened();
+	lines("{" PLAN ", \"shard\": 2, \"until\": 20, \"due\": 60, \"last\": true}\n"
+	      "{" PLAN ", \"until\": 95}\n");
+	find_plan("0123456789abcdef", 3, &r);
+	assert_false(r.over);
+	assert_int_equal(r.ended, 1);
+	past_round_done(&r);
+	lines("{" PLAN ", \"shard\": 2, \"until\": 20, \"due\": 60, \"last\": true}\n" OVER);
+	assert_int_equal(past_newest(s, &r, &e), 0);
+	assert_true(r.over);
+	assert_int_equal(r.due, 60);
+	assert_int_equal(r.until, 20);
+	past_round_done(&r);
+	lines(OVER);
+	assert_int_equal(past_newest(s, &r, &e), 0);
+	assert_true(r.over && r.round == 4 && r.shards == 3);
+	assert_int_equal(r.ended + r.nodes, 0);
+	assert_int_equal(r.due, 90);
+	assert_int_equal(r.until, 0);
+	past_round_done(&r);
+	find_plan("fedcba9876543210", 5, &r);
+	assert_false(r.over);
+	assert_int_equal(r.shards, 5);
+	assert_int_equal(r.due + r.ended, 0);
+	past_round_done(&r);
+	state_close(s);
+}
+
 /* A plan was made twice with the number 6, and the lines are in no order. */
 static void rounds_are_in_order(void **state)
 {
@@ -151,8 +197,8 @@ static void wrong_numbers_are_ignored(void **state)
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 static const struct CMUnitTest tests[] = {
-    WITH(nothing_is_no_round), WITH(the_newest_round_counts),	WITH(a_long_round_is_whole),
-    WITH(rounds_are_in_order), WITH(wrong_numbers_are_ignored),
+    WITH(nothing_is_no_round),	 WITH(the_newest_round_counts), WITH(a_round_is_over),
+    WITH(a_long_round_is_whole), WITH(rounds_are_in_order),	WITH(wrong_numbers_are_ignored),
 };
 
 UNIT_MAIN(tests)

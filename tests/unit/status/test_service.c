@@ -80,6 +80,10 @@ static void shards_that_never_came_back(void **state)
 	assert_string_equal(only(&s, HEALTH_SHARD_LOST)->reason,
 			    "2 of 8 shards of round 7 never came back; the round was due to end "
 			    "1h00m ago");
+	s.fleet.due = NOW - 60;
+	nothing(&s);
+	s.fleet.over = true;
+	assert_int_equal(only(&s, HEALTH_SHARD_LOST)->severity, HEALTH_WARNING);
 	s.fleet.ended = 8;
 	nothing(&s);
 }
