@@ -51,7 +51,7 @@ struct collecting {
 	size_t seen; /* its crashes, also known ones */
 	/* Of all paths: what is reported when the change is made. */
 	struct collect_delta *v;
-	json_t *refused; /* path -> why the content of that delta cannot be collected */
+	char **refused; /* of each path: why its content cannot be collected; or NULL */
 };
 
 /* What a delta says of itself. */
@@ -502,13 +502,13 @@ static int stage_whole(struct collecting *k, struct err *e)
 
 	if (!is_of_content(r))
 		return r;
-	(void)json_object_set_new(k->refused, k->one->path, json_string(e->msg));
+	k->refused[k->one - k->v] = xstrdup(e->msg);
 	return -ERESTART;
 }
 
 static int take_delta(struct collecting *k, const char *path, struct err *e)
 {
-	const json_t *refused = json_object_get(k->refused, path);
+	const char *refused = k->refused[k->one - k->v];
 	_autoclose_ int dir = -1;
 	int r = fs_remove_tree(k->state, UNPACKED, e);
 
@@ -516,7 +516,7 @@ static int take_delta(struct collecting *k, const char *path, struct err *e)
 	k->seen = 0;
 	if (r == 0 && refused) {
 		k->one->what = COLLECT_DAMAGED;
-		k->one->why = xstrdup(json_string_value(refused));
+		k->one->why = xstrdup(refused);
 		add_sums(k);
 		return 0;
 	}
@@ -765,13 +765,15 @@ int collect_deltas(const struct collect *c, struct collected *ret, struct err *e
 			       .news = -1,
 			       .delta = {.dir = -1, .objects = -1},
 			       .v = xcalloc(c->paths->n + 1, sizeof(*k.v)),
-			       .refused = json_object()};
+			       .refused = xcalloc(c->paths->n + 1, sizeof(*k.refused))};
 	int r;
 
 	*ret = (struct collected){0};
 	while ((r = collect_once(&k, e)) == -ERESTART)
 		collected_done(ret);
-	json_decref(k.refused);
+	for (size_t i = 0; i < c->paths->n; i++)
+		free(k.refused[i]);
+	free(k.refused);
 	free(k.v);
 	return r;
 }

@@ -319,17 +319,23 @@ int delta_each(const json_t *head, delta_each_fn *fn, void *arg, struct err *e)
 
 struct places {
 	int head, objects;
+	bool has_head;
 };
 
 static int place_entry(void *arg, const char *name, int *ret_dirfd, struct err *e)
 {
-	const struct places *p = arg;
 	static const char objects[] = DELTA_OBJECTS;
+	struct places *p = arg;
 
-	(void)e;
-	*ret_dirfd = strcmp(name, DELTA_HEAD) == 0			? p->head
-		     : strncmp(name, objects, sizeof(objects) - 1) == 0 ? p->objects
-									: -1;
+	*ret_dirfd = -1;
+	if (strcmp(name, DELTA_HEAD) == 0) {
+		if (p->has_head)
+			return err_set(e, EBADMSG, "it has two heads");
+		p->has_head = true;
+		*ret_dirfd = p->head;
+	} else if (strncmp(name, objects, sizeof(objects) - 1) == 0) {
+		*ret_dirfd = p->objects;
+	}
 	return 0;
 }
 
@@ -407,7 +413,8 @@ int delta_open(const char *archive, int dirfd, struct delta *ret, struct err *e)
 	if (r == 0)
 		r = fs_make_dir(dirfd, "objects", 0750, &d.objects, e);
 	if (r == 0)
-		r = unpack(archive, &(struct places){head, d.objects}, DELTA_INPUTS_MAX + 1000, e);
+		r = unpack(archive, &(struct places){.head = head, .objects = d.objects},
+			   DELTA_INPUTS_MAX + 1000, e);
 	if (r == 0) /* no archive entry is empty */
 		r = fs_replace(d.objects, EMPTY, SLICE(""), e);
 	if (r == 0)

@@ -28,6 +28,72 @@ int change_begin(int state_dirfd, int *ret_fd, struct err *e)
 	return r < 0 ? r : fs_make_dir(state_dirfd, CHANGE_NEW, MODE_DIR, ret_fd, e);
 }
 
+static bool is_dir(int dirfd, const struct dirent *ent)
+{
+	struct stat st;
+
+	if (ent->d_type != DT_UNKNOWN)
+		return ent->d_type == DT_DIR;
+	return fstatat(dirfd, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* --- whether all places are free ------------------------------------------------- */
+
+static int check_tree(int from, int to, unsigned depth, struct err *e);
+
+static int check_dir(int from, const char *name, int to, unsigned depth, struct err *e)
+{
+	_autoclose_ int in = -1, out = -1;
+	int r = fs_open_dir(to, name, &out, e);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == -ENOTDIR)
+		return err_wrap(e, "its place is taken, move it away");
+	if (r < 0)
+		return r;
+	r = fs_open_dir(from, name, &in, e);
+	if (r == 0 && depth < DEPTH_MAX)
+		r = check_tree(in, out, depth + 1, e);
+	return r < 0 ? err_wrap(e, "%s", name) : 0;
+}
+
+static int check_file(const char *name, int to, struct err *e)
+{
+	struct stat st;
+
+	if (fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	return err_set(e, EISDIR, "its place is taken, move it away: '%s' is a directory", name);
+}
+
+/* Nothing may be in the way of a change that is ready: no command could complete it. */
+static int check_tree(int from, int to, unsigned depth, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(from, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "list the files of a change");
+	while (r == 0 && (ent = sys_readdir(d)))
+		r = is_dir(from, ent) ? check_dir(from, ent->d_name, to, depth, e)
+				      : check_file(ent->d_name, to, e);
+	if (r == 0 && errno)
+		r = err_sys(e, "list the files of a change");
+	return r;
+}
+
+static int check_places(int state_dirfd, struct err *e)
+{
+	_autoclose_ int from = -1;
+	int r = fs_open_dir(state_dirfd, CHANGE_NEW, &from, e);
+
+	if (r == 0)
+		r = check_tree(from, state_dirfd, 0, e);
+	return r < 0 ? err_wrap(e, "change the state directory") : 0;
+}
+
 /* --- putting files in their places --------------------------------------------- */
 
 /* A directory of the state may be a file system of its own. */
@@ -43,15 +109,6 @@ static int move_file(int from, const char *name, int to, struct err *e)
 	if (r == 0 && sys_unlinkat(from, name, 0) < 0)
 		r = err_sys(e, "remove '%s'", name);
 	return r;
-}
-
-static bool is_dir(int dirfd, const struct dirent *ent)
-{
-	struct stat st;
-
-	if (ent->d_type != DT_UNKNOWN)
-		return ent->d_type == DT_DIR;
-	return fstatat(dirfd, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int move_tree(int from, int to, unsigned depth, struct err *e);
@@ -119,7 +176,7 @@ static int remove_one(int state_dirfd, char *path, struct err *e)
 	char *slash = strrchr(path, '/');
 
 	if (sys_unlinkat(state_dirfd, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR &&
-	    errno != EISDIR)
+	    errno != EISDIR && errno != ELOOP)
 		return err_sys(e, "remove '%s'", path);
 	if (!slash)
 		return 0;
@@ -168,6 +225,8 @@ int change_commit(int state_dirfd, struct err *e)
 	_autoclose_ int change = -1;
 	int r = fs_open_dir(state_dirfd, CHANGE, &change, e);
 
+	if (r == 0)
+		r = check_places(state_dirfd, e);
 	if (r == 0 && sys_syncfs(change) < 0)
 		r = err_sys(e, "sync a change of the state directory");
 	if (r == 0)

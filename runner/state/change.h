@@ -22,7 +22,8 @@ MUST_CHECK int change_begin(int state_dirfd, int *ret_fd, struct err *e);
 /* Once, before change_commit(): removes these files, and the directory of each if that is empty
  * then.  Missing ones are no error. */
 MUST_CHECK int change_remove(int state_dirfd, const struct strv *paths, struct err *e);
-/* Puts the files of change/new in their places.  After an error, change_recover() decides. */
+/* Puts the files of change/new in their places.  After an error, change_recover() decides.
+ * -EISDIR, -ENOTDIR: something is in the place of a file or directory; nothing changes. */
 MUST_CHECK int change_commit(int state_dirfd, struct err *e);
 /* Completes a change that was ready, or drops what another one left. */
 MUST_CHECK int change_recover(int state_dirfd, struct err *e);

@@ -618,6 +618,11 @@ static void put_delta(const char *path, unsigned number, const char *ledger)
 	json_decref(head);
 }
 
+/* Its error has a hundred bytes of the name, and half a character at their end. */
+#define E8 "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9"
+#define CUT_IN_A_CHARACTER                                                                       \
+	"{\"0123456789abcdef\": {\"crash_file\": \"x\", \"fuzzer\": \"/" E8 E8 E8 E8 E8 E8 E8 E8 \
+	"\"}}"
 enum { WRONG = 4 };
 static unsigned reported[COLLECT_DAMAGED + 1];
 
@@ -632,7 +637,7 @@ static void count_reports(void *arg, const struct collect_delta *d)
 /* Deltas 1 and 3 have ledgers that cannot be read; nothing of them stays, and the others come. */
 static void wrong_content_stops_no_other(void **state)
 {
-	static const char *const ledgers[WRONG] = {"{}", "garbage", "{}", "[]"};
+	static const char *const ledgers[WRONG] = {"{}", "garbage", "{}", CUT_IN_A_CHARACTER};
 	_autostrv_ struct strv paths = {0}, files = {0};
 	struct collect c = {.paths = &paths, .report = count_reports};
 	struct collected got;
@@ -642,7 +647,7 @@ static void wrong_content_stops_no_other(void **state)
 	dir = (struct scratch)SCRATCH_INIT;
 	scratch_make(&dir);
 	for (unsigned i = 0; i < WRONG; i++) {
-		strv_push(&paths, in_dir("d", i));
+		strv_push(&paths, in_dir("d\xff", i)); /* not UTF-8 */
 		put_delta(paths.v[i], i + 1, ledgers[i]);
 	}
 	c.state = open_state(in_dir("base-", 0));

@@ -107,6 +107,8 @@ static json_t *head(void)
 			 ONE, "files", "slices", "histories");
 }
 
+static unsigned heads = 1;
+
 /* Writes an archive of the head (owned) and the object "1". */
 static void put_archive(json_t *j, bool identify, bool object)
 {
@@ -119,7 +121,8 @@ static void put_archive(json_t *j, bool identify, bool object)
 		assert_int_equal(delta_identify(j, &e), 0);
 	assert_int_equal(json_print(j, 0, &text, &e), 0);
 	assert_int_equal(pack_open(fd, &p, &e), 0);
-	assert_int_equal(pack_add(p, DELTA_HEAD, 0644, slice_of(text), &e), 0);
+	for (unsigned i = 0; i < heads; i++)
+		assert_int_equal(pack_add(p, DELTA_HEAD, 0644, slice_of(text), &e), 0);
 	if (object)
 		assert_int_equal(pack_add(p, DELTA_OBJECTS ONE, 0644, SLICE("1"), &e), 0);
 	assert_int_equal(pack_close(p, &e), 0);
@@ -208,6 +211,10 @@ static void damaged_ones_are_refused(void **state)
 	refused("it was cut, or is damaged");
 	put_archive(json_array(), false, true);
 	refused("no delta of version 1");
+	heads = 2;
+	put_archive(head(), true, true);
+	heads = 1;
+	refused("it has two heads");
 }
 
 /* Without what it lists: it is enough to know a delta again. */

@@ -180,11 +180,54 @@ static void a_full_disk(void **state)
 	assert_int_equal(which(), 1);
 }
 
+static void make_in_the_way(const char *path, int what)
+{
+	if (what == 0)
+		assert_int_equal(mkdirat(dir.fd, path, 0700), 0);
+	else if (what == 1)
+		scratch_write(dir.fd, path, "no directory");
+	else
+		assert_int_equal(symlinkat(path, dir.fd, path), 0);
+}
+
+/* Then no command could complete the change: it does not begin. */
+static void what_is_in_the_way(void **state)
+{
+	static const struct {
+		const char *path;
+		int what, code;
+	} cases[] = {
+	    {"corpus/a/2", 0, -EISDIR}, {"crashes", 1, -ENOTDIR}, {"crashes", 2, -ENOTDIR}};
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fresh();
+		assert_int_equal(fs_remove_tree(dir.fd, "crashes", &e), 0);
+		make_in_the_way(cases[i].path, cases[i].what);
+		assert_int_equal(change_all(&e), cases[i].code);
+		assert_non_null(strstr(e.msg, "its place is taken, move it away"));
+		assert_int_equal(change_recover(dir.fd, &e), 0);
+		assert_false(left_over());
+		assert_int_equal(which(), 0);
+		assert_int_equal(fs_remove_tree(dir.fd, cases[i].path, &e), 0);
+	}
+	/* What is to be removed, and is no file, stays. */
+	fresh();
+	(void)unlinkat(dir.fd, gone[0], 0);
+	assert_int_equal(mkdirat(dir.fd, gone[0], 0700), 0);
+	assert_int_equal(change_all(&e), 0);
+	assert_true(has(gone[0]));
+	assert_false(left_over());
+	assert_int_equal(fs_remove_tree(dir.fd, gone[0], &e), 0);
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 static const struct CMUnitTest tests[] = {
     WITH(it_happens),
     WITH(killed_at_each_call),
     WITH(a_full_disk),
+    WITH(what_is_in_the_way),
 };
 
 UNIT_MAIN(tests)
