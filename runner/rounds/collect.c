@@ -384,24 +384,41 @@ static void stage_facts(struct collecting *k)
 	note_triaged(k, head);
 }
 
-/* A line of the round itself, which has no shard; once, whoever says so. */
-static void stage_over(struct collecting *k)
+/* When the newest delta of the round was made, of those that were collected before or are now. */
+static uint64_t newest_delta(const struct collecting *k, const struct past_round *past)
+{
+	const json_t *lines = json_object_get(k->histories, ROUND_HISTORY);
+	uint64_t ret = past->until;
+
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		const json_t *j = json_array_get(lines, i);
+		uint64_t until = json_get_u64(j, "until");
+
+		if (past_is_of(j, past) && until > ret)
+			ret = until;
+	}
+	return ret;
+}
+
+/* A line of the round itself, which has no shard.  Who is told again, without a delta in between,
+ * adds none. */
+static int stage_over(struct collecting *k, struct err *e)
 {
 	const struct round_plan *p = k->c->over;
-	char text[64], id[DIGEST_SHA1_HEX];
+	uint64_t now = clock_real_us() / USEC_PER_SEC, newest;
+	CLEANUP(past_round_done) struct past_round past = {0};
+	int r = p ? past_of_plan(k->c->state, p, &past, e) : 0;
 
-	if (!p)
-		return;
-	snprintf(text, sizeof(text), "over %llu %s", (unsigned long long)p->round, p->id);
-	digest_sha1_hex(slice_of(text), id);
-	if (json_object_get(k->ids, id))
-		return;
-	add_line(k, json_pack("{s:i, s:s, s:s, s:I, s:i, s:I, s:I}", "v", 1, "id", id, "plan",
-			      p->id, "round", (json_int_t)p->round, "shard", 0, "shards",
-			      (json_int_t)p->shards, "until",
-			      (json_int_t)(clock_real_us() / USEC_PER_SEC)));
-	(void)json_object_set_new(k->ids, id, json_true());
+	if (r < 0 || !p)
+		return r;
+	newest = newest_delta(k, &past);
+	if (past.over > 0 && past.over >= newest)
+		return 0;
+	add_line(k, json_pack("{s:i, s:s, s:I, s:i, s:I, s:I}", "v", 1, "plan", p->id, "round",
+			      (json_int_t)p->round, "shard", 0, "shards", (json_int_t)p->shards,
+			      "until", (json_int_t)(now > newest ? now : newest)));
 	k->changes = true;
+	return 0;
 }
 
 /* --- one delta ---------------------------------------------------------------------------------
@@ -743,7 +760,7 @@ static int collect_once(struct collecting *k, struct err *e)
 		r = take_delta(k, k->c->paths->v[i], e);
 	}
 	if (r == 0)
-		stage_over(k);
+		r = stage_over(k, e);
 	if (r == 0 && k->changes)
 		r = end_all(k, e);
 	if (r < 0 || !k->changes)

@@ -23,10 +23,10 @@
  * All deltas of a call change the state at once, or none does (runner/state/change.h).  Damaged
  * ones are left out.
  *
- *	stats/deltas		the id of each delta that was collected, one per line; of a round
- *				that has ended, the SHA-1 of "over <round> <plan>"
+ *	stats/deltas		the id of each delta that was collected, one per line
  *	stats/triaged.json	{"triage/png/crash-<sha1>": when a delta said that it is triaged,
- *Unix seconds}: also for deltas that come later.  Kept for a day */
+ *				Unix seconds}: also for deltas that come later.  Kept for a day
+ */
 
 enum collect_what { COLLECT_NEW, COLLECT_AGAIN, COLLECT_DAMAGED };
 struct collect_delta {

@@ -33,7 +33,7 @@ void past_add(struct past_shard *io, const json_t *line)
 	snprintf(io->node, sizeof(io->node), "%s", json_get_text(line, "node"));
 }
 
-static bool is_of(const json_t *line, const struct past_round *r)
+bool past_is_of(const json_t *line, const struct past_round *r)
 {
 	return json_get_u64(line, "round") == r->round &&
 	       strcmp(json_get_text(line, "plan"), r->plan) == 0;
@@ -60,27 +60,29 @@ static void sum_up(struct past_round *r)
 
 static void fill(struct past_round *r, const json_t *lines)
 {
-	uint64_t told = 0;
-
 	r->v = xcalloc(r->shards, sizeof(*r->v));
 	for (size_t i = 0; i < json_array_size(lines); i++) {
 		const json_t *j = json_array_get(lines, i);
 		uint64_t shard = json_get_u64(j, "shard");
 
-		if (!is_of(j, r) || shard > r->shards ||
+		if (!past_is_of(j, r) || shard > r->shards ||
 		    !json_is_integer(json_object_get(j, "shard")))
 			continue;
 		if (shard == 0) {
-			r->over = true;
-			told = later(told, json_get_u64(j, "until"));
+			r->over = later(r->over, json_get_u64(j, "until"));
 			continue;
 		}
 		r->due = later(r->due, json_get_u64(j, "due"));
 		past_add(&r->v[shard - 1], j);
 	}
 	sum_up(r);
-	if (r->due == 0)
-		r->due = told;
+}
+
+bool past_is_lost(const struct past_round *r, const struct past_shard *s, uint64_t now)
+{
+	if (s->ended)
+		return false;
+	return (r->over > 0 && s->until <= r->over) || (r->due > 0 && now > r->due + PAST_LATE_S);
 }
 
 void past_round_done(struct past_round *r)
@@ -109,7 +111,7 @@ static void note_round(const json_t *line, struct past_round *v, size_t max, siz
 	    json_get_u64(line, "shards") > SHARDS_MAX_COUNT)
 		return;
 	snprintf(r.plan, sizeof(r.plan), "%s", json_get_text(line, "plan"));
-	while (i < *io_n && !is_of(line, &v[i]))
+	while (i < *io_n && !past_is_of(line, &v[i]))
 		i++;
 	if (i < *io_n)
 		r.until = later(r.until, v[i].until);
@@ -127,7 +129,7 @@ static void note_round(const json_t *line, struct past_round *v, size_t max, siz
 static bool has_line(const json_t *lines, const struct past_round *r)
 {
 	for (size_t i = json_array_size(lines); i > 0; i--)
-		if (is_of(json_array_get(lines, i - 1), r))
+		if (past_is_of(json_array_get(lines, i - 1), r))
 			return true;
 	return false;
 }
@@ -136,7 +138,7 @@ static bool has_line(const json_t *lines, const struct past_round *r)
 static bool is_cut(const json_t *lines, uint64_t damaged, size_t limit, const struct past_round *r)
 {
 	return json_array_size(lines) + damaged >= limit && limit < LINES_MAX &&
-	       (is_of(json_array_get(lines, 0), r) || !has_line(lines, r));
+	       (past_is_of(json_array_get(lines, 0), r) || !has_line(lines, r));
 }
 
 int past_rounds(const struct state *s, size_t max, struct past_round *ret, size_t *ret_n,

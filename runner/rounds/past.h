@@ -34,14 +34,20 @@ struct past_round {
 	unsigned shards, ended; /* all; those that gave their last delta */
 	unsigned nodes;		/* machines that gave the newest delta of a shard */
 	char plan[ROUND_PLAN_ID];
-	bool over;	/* a collector was told that the round has ended */
-	uint64_t due;	/* when the last shard should have ended, Unix seconds; without a delta:
-			 * when a collector was told that it has */
+	uint64_t due;	/* when the last shard should have ended, Unix seconds; 0: no delta */
+	uint64_t over;	/* when a collector was told that it has ended; 0: none was */
 	uint64_t until; /* of the newest delta; 0: there is none */
 	uint64_t inputs, edges, crashes;
 	double cpu_seconds;
 };
 void past_round_done(struct past_round *r);
+/* Whether the line is of the round. */
+bool past_is_of(const json_t *line, const struct past_round *r);
+
+#define PAST_LATE_S 3600
+/* Whether a shard never came back: it gave no last delta, and none since a collector was told the
+ * round's end, or the round was due to end more than PAST_LATE_S ago. */
+bool past_is_lost(const struct past_round *r, const struct past_shard *s, uint64_t now);
 
 /* The newest round; past_round_done() frees it. */
 MUST_CHECK int past_newest(const struct state *s, struct past_round *ret, struct err *e);

@@ -179,6 +179,14 @@ counts() { # STATE
 	[ "$status" -eq 0 ]
 	[[ $output != *'never came back'* ]]
 	[ "$("$FUZZCELL" doctor --json --state-dir "$WORK/all" | grep -c 'never came back')" -eq 0 ]
+	# Also if the history is lost, and the directory of deltas.
+	mv "$WORK/all/stats/fleet.jsonl" "$WORK"
+	run collect all --plan "$ROUND/plan.json" "$ROUND/deltas"
+	[ "$status" -eq 0 ]
+	run collect all --plan "$ROUND/plan.json" "$WORK/never-made"
+	echo "$output"
+	[ "$status" -eq 5 ]
+	[[ $output == *'never-made: not there; no shard delivered to it'*'shard 2 of 2 never came back, and gave nothing'* ]]
 	jq '.shards = 9' "$ROUND/plan.json" >"$WORK/other.json"
 	run collect all --plan "$WORK/other.json" "$WORK/none"
 	echo "$output"

@@ -36,6 +36,7 @@ struct collect_args {
 	const char *workers, *time, *plan_path;
 	struct round_plan plan;
 	struct past_round past; /* of the plan */
+	bool *came;		/* of each of its shards: its last delta was in this call */
 	bool no_merge, remove, json;
 	struct strv paths;
 	struct collected sum;
@@ -79,8 +80,13 @@ static int add_paths(struct collect_args *a, const char *path)
 	const struct dirent *ent;
 	struct stat st;
 
-	if (fstatat(AT_FDCWD, path, &st, 0) < 0)
+	if (fstatat(AT_FDCWD, path, &st, 0) < 0) {
+		if (a->plan_path && errno == ENOENT) { /* the first shard makes the directory */
+			printf("%s: not there; no shard delivered to it\n", escape(path, shown));
+			return EXIT_DONE;
+		}
 		return fail(EXIT_USAGE, "collect: '%s': %s", escape(path, shown), strerror(errno));
+	}
 	if (!S_ISDIR(st.st_mode)) {
 		strv_push(&a->paths, path);
 		return EXIT_DONE;
@@ -140,6 +146,17 @@ static void collect_print(const struct collect_delta *d)
 								      : "");
 }
 
+/* Known also if the history was lost. */
+static void note_last(struct collect_args *a, const json_t *head)
+{
+	uint64_t shard = json_get_u64(head, "shard");
+
+	if (a->came && json_is_true(json_object_get(head, "last")) &&
+	    json_get_u64(head, "round") == a->plan.round &&
+	    strcmp(json_get_text(head, "plan"), a->plan.id) == 0 && shard <= a->plan.shards)
+		a->came[shard - 1] = true;
+}
+
 static void on_delta(void *arg, const struct collect_delta *d)
 {
 	static const char *const names[] = {"collected", "again", "damaged"};
@@ -147,6 +164,7 @@ static void on_delta(void *arg, const struct collect_delta *d)
 	const json_t *h = d->head;
 
 	collect_print(d);
+	note_last(a, h);
 	(void)json_array_append_new(
 	    a->deltas, json_pack("{s:o, s:s, s:o, s:s, s:s, s:I, s:I, s:b, s:I, s:I, s:I, s:I}",
 				 "path", answer_text(d->path), "result", names[d->what], "why",
@@ -204,6 +222,8 @@ static int remove_collected(const struct collect_args *a)
 
 		if (strcmp(json_get_text(d, "result"), "damaged") == 0)
 			r = set_aside(a, path, json_get_text(d, "why"), &e);
+		if (r == -ENOENT) /* it was named twice */
+			continue;
 		if (r == 0 && sys_unlinkat(AT_FDCWD, path, 0) < 0 && errno != ENOENT)
 			r = err_sys(&e, "remove it");
 		if (r < 0)
@@ -335,26 +355,35 @@ static void print_lost(const struct past_round *p, unsigned number)
 		printf(", and gave nothing\n");
 }
 
+static bool is_lost(const struct collect_args *a, unsigned i)
+{
+	return !a->past.v[i].ended && !a->came[i];
+}
+
 static int collect_lost(struct collect_args *a)
 {
+	int status = EXIT_DONE;
 	struct err e;
 
 	if (!a->plan_path)
 		return EXIT_DONE;
 	if (past_of_plan(a->session.state, &a->plan, &a->past, &e) < 0)
 		return fail(EXIT_MACHINE, "collect: %s", e.msg);
-	for (unsigned i = 0; i < a->past.shards; i++)
-		if (!a->past.v[i].ended)
+	for (unsigned i = 0; i < a->past.shards; i++) {
+		if (is_lost(a, i)) {
 			print_lost(&a->past, i + 1);
-	return a->past.ended < a->past.shards ? EXIT_NOT_FUZZED : EXIT_DONE;
+			status = EXIT_NOT_FUZZED;
+		}
+	}
+	return status;
 }
 
 static json_t *lost_json(const struct collect_args *a)
 {
-	json_t *all = a->plan_path ? json_array() : json_null();
+	json_t *all = a->past.v ? json_array() : json_null();
 
-	for (unsigned i = 0; a->past.v && i < a->past.shards; i++)
-		if (!a->past.v[i].ended)
+	for (unsigned i = 0; i < a->past.shards; i++)
+		if (is_lost(a, i))
 			(void)json_array_append_new(all, json_integer((json_int_t)i + 1));
 	return all;
 }
@@ -443,6 +472,8 @@ static int load_plan(struct collect_args *a)
 	if (a->plan_path && round_plan_load(a->plan_path, &a->plan, &e) < 0)
 		return fail(EXIT_USAGE, "collect: --plan %s: %s", escape(a->plan_path, shown),
 			    e.msg);
+	if (a->plan_path)
+		a->came = xcalloc(a->plan.shards, sizeof(*a->came));
 	return EXIT_DONE;
 }
 
@@ -490,6 +521,7 @@ int command_collect(int argc, char **argv)
 	collected_done(&a.sum);
 	round_plan_done(&a.plan);
 	past_round_done(&a.past);
+	free(a.came);
 	session_close(&a.session);
 	free(a.filter);
 	return answer_end(begun, j, r);

@@ -409,10 +409,12 @@ static void round_of_shards(struct serve_site *s, struct buf *out)
 	gauge(out, "fuzzcell_round_shards_ended", "Its shards that gave their last delta.",
 	      r.ended);
 	gauge(out, "fuzzcell_round_nodes", "Machines that gave deltas of it.", r.nodes);
-	gauge(out, "fuzzcell_round_due_time_seconds", "When its last shard should have ended.",
-	      (double)r.due);
-	gauge(out, "fuzzcell_round_delta_time_seconds", "When its newest delta was made.",
-	      (double)r.until);
+	if (r.due > 0) /* there is a delta */
+		gauge(out, "fuzzcell_round_due_time_seconds",
+		      "When its last shard should have ended.", (double)r.due);
+	if (r.until > 0)
+		gauge(out, "fuzzcell_round_delta_time_seconds", "When its newest delta was made.",
+		      (double)r.until);
 	gauge(out, "fuzzcell_round_cpu_seconds", "CPU time of its cells.", r.cpu_seconds);
 	gauge(out, "fuzzcell_round_edges", "Edges that its shards gained, each by itself.",
 	      (double)r.edges);

@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "runner/rounds/past.h"
-#include "runner/status/health/health.h"
 
 json_t *row_round(const struct past_round *r)
 {
@@ -30,7 +29,7 @@ static const char *state_of(const struct past_round *r, const struct past_shard 
 {
 	if (s->ended)
 		return "ended";
-	if (r->over || now > r->due + HEALTH_SHARD_LATE_S)
+	if (past_is_lost(r, s, now))
 		return "lost";
 	return s->deltas > 0 ? "fuzzing" : "no delta yet";
 }

@@ -772,14 +772,13 @@ static void judge_fleet(const struct health_service *s, struct health *h)
 {
 	char late[UNITS_MAX];
 
-	if (s->fleet.ended < s->fleet.shards &&
-	    (s->fleet.over || s->now > s->fleet.due + HEALTH_SHARD_LATE_S))
-		health_add(
-		    h, HEALTH_SHARD_LOST, HEALTH_WARNING,
-		    "%u of %u shards of round %llu never came back; the round was due to end "
-		    "%s ago",
-		    s->fleet.shards - s->fleet.ended, s->fleet.shards,
-		    (unsigned long long)s->fleet.round, health_age(s->now, s->fleet.due, late));
+	if (s->fleet.lost > 0)
+		health_add(h, HEALTH_SHARD_LOST, HEALTH_WARNING,
+			   "%u of %u shards of round %llu never came back; the round %s%s%s",
+			   s->fleet.lost, s->fleet.shards, (unsigned long long)s->fleet.round,
+			   s->fleet.over ? "has ended" : "was due to end ",
+			   s->fleet.over ? "" : health_age(s->now, s->fleet.due, late),
+			   s->fleet.over ? "" : " ago");
 }
 
 static void judge_trigger(const struct health_service *s, struct health *h)

@@ -74,9 +74,6 @@ enum health_code {
 };
 const char *health_code_name(enum health_code c); /* "startup-crash", ... */
 
-/* A shard that has not ended so long after its round was due is lost. */
-#define HEALTH_SHARD_LATE_S 3600
-
 enum { HEALTH_REASON_MAX = 400, HEALTH_FINDINGS_MAX = 32 };
 
 struct health_finding {
@@ -130,7 +127,7 @@ struct health_service {
 	bool lost_left;	      /* its results are not saved yet */
 	struct {
 		uint64_t round, due; /* 0: there was no round; when its last shard was due */
-		unsigned shards, ended;
+		unsigned shards, lost;
 		bool over; /* it has ended */
 	} fleet;
 	struct {

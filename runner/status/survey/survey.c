@@ -273,10 +273,11 @@ static void read_fleet(const struct state *s, struct survey *ret)
 	if (past_newest(s, &r, &ignored) < 0)
 		return;
 	ret->service.fleet.round = r.round;
-	ret->service.fleet.over = r.over;
+	ret->service.fleet.over = r.over > 0;
 	ret->service.fleet.due = r.due;
 	ret->service.fleet.shards = r.shards;
-	ret->service.fleet.ended = r.ended;
+	for (unsigned i = 0; i < r.shards; i++)
+		ret->service.fleet.lost += past_is_lost(&r, &r.v[i], ret->service.now);
 	past_round_done(&r);
 }
 

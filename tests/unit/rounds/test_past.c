@@ -102,26 +102,36 @@ static void a_round_is_over(void **state)
 	lines("{" PLAN ", \"shard\": 2, \"until\": 20, \"due\": 60, \"last\": true}\n"
 	      "{" PLAN ", \"until\": 95}\n");
 	find_plan("0123456789abcdef", 3, &r);
-	assert_false(r.over);
+	assert_int_equal(r.over, 0);
 	assert_int_equal(r.ended, 1);
+	assert_false(past_is_lost(&r, &r.v[0], 60 + PAST_LATE_S));
+	assert_true(past_is_lost(&r, &r.v[0], 61 + PAST_LATE_S));
+	assert_false(past_is_lost(&r, &r.v[1], 61 + PAST_LATE_S));
 	past_round_done(&r);
 	lines("{" PLAN ", \"shard\": 2, \"until\": 20, \"due\": 60, \"last\": true}\n" OVER);
 	assert_int_equal(past_newest(s, &r, &e), 0);
-	assert_true(r.over);
+	assert_int_equal(r.over, 90);
 	assert_int_equal(r.due, 60);
 	assert_int_equal(r.until, 20);
+	assert_true(past_is_lost(&r, &r.v[0], 60));
+	assert_false(past_is_lost(&r, &r.v[1], 60));
 	past_round_done(&r);
 	lines(OVER);
 	assert_int_equal(past_newest(s, &r, &e), 0);
-	assert_true(r.over && r.round == 4 && r.shards == 3);
+	assert_true(r.over == 90 && r.round == 4 && r.shards == 3);
 	assert_int_equal(r.ended + r.nodes, 0);
-	assert_int_equal(r.due, 90);
-	assert_int_equal(r.until, 0);
+	assert_int_equal(r.due + r.until, 0);
+	assert_true(past_is_lost(&r, &r.v[2], 90));
+	past_round_done(&r);
+	/* The shard runs again. */
+	lines(OVER "{" PLAN ", \"shard\": 2, \"until\": 91, \"due\": 200}\n");
+	find_plan("0123456789abcdef", 3, &r);
+	assert_true(past_is_lost(&r, &r.v[0], 100));
+	assert_false(past_is_lost(&r, &r.v[1], 100));
 	past_round_done(&r);
 	find_plan("fedcba9876543210", 5, &r);
-	assert_false(r.over);
 	assert_int_equal(r.shards, 5);
-	assert_int_equal(r.due + r.ended, 0);
+	assert_int_equal(r.over + r.due + r.ended, 0);
 	past_round_done(&r);
 	state_close(s);
 }
