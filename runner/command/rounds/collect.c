@@ -357,7 +357,7 @@ static void print_lost(const struct past_round *p, unsigned number)
 
 static bool is_lost(const struct collect_args *a, unsigned i)
 {
-	return !a->past.v[i].ended && !(a->came && a->came[i]);
+	return a->past.v && !a->past.v[i].ended && !(a->came && a->came[i]);
 }
 
 static int collect_lost(struct collect_args *a)

@@ -31,6 +31,9 @@ enum {
 
 #define STAGE "check"
 
+/* For an input that runs alone, beside its own time: its cell's start and end. */
+#define ALONE_US (30 * USEC_PER_SEC)
+
 /* An input of the stage. */
 struct staged {
 	struct candidate file;
@@ -56,6 +59,7 @@ struct check {
 	size_t n, n_reports;
 	uint64_t left;	/* inputs that wait beyond the stage, then all that wait */
 	bool stalled;	/* the variant ran nothing of the stage, or cannot run */
+	bool alone;	/* the stage's first input runs alone, with the time that it needs */
 	bool over;	/* nothing further is begun */
 	uint64_t lent;	/* memory, for the variant beside its main build */
 	uint64_t names; /* memory, for the symbolizer of the batch */
@@ -482,17 +486,44 @@ static void check_save(struct check *c)
 		check_on_saved(c, SLICE(""), e.msg);
 }
 
-static void check_on_batch(void *arg, const struct batch_sum *sum)
-{
-	struct check *c = arg;
+static int check_run(struct check *c, struct err *e);
 
-	c->batch = NULL;
+/* What check_run() has taken. */
+static void check_forget_run(struct check *c)
+{
 	source_remove(c->end);
 	c->end = NULL;
 	check_return(c, &c->names);
+}
+
+/* The budget was used up before any input had a result.  Then one gets it nevertheless: otherwise a
+ * slow input would use up the budget of each check, and all would wait behind it. */
+static bool check_run_alone(struct check *c, bool cut, const struct batch_sum *sum)
+{
+	struct err e;
+
+	if (!cut || c->alone || sum->passed + sum->failed > 0 || check_is_late(c))
+		return false;
+	c->alone = true;
+	if (check_run(c, &e) == 0)
+		return true;
+	check_forget_run(c);
+	check_note(c, e.msg);
+	return false;
+}
+
+static void check_on_batch(void *arg, const struct batch_sum *sum)
+{
+	struct check *c = arg;
+	bool cut = !c->end;
+
+	c->batch = NULL;
+	check_forget_run(c);
 	c->sum.ran += sum->passed + sum->failed;
 	c->sum.failed += sum->failed;
 	c->sum.cpu_us += sum->cpu_us;
+	if (check_run_alone(c, cut, sum))
+		return;
 	c->stalled = sum->passed + sum->failed == 0 || (*sum->why && sum->left_out > 0);
 	if (*sum->why && sum->left_out > 0)
 		check_note(c, sum->why);
@@ -543,7 +574,8 @@ static void check_on_end(void *arg)
 
 static int check_run(struct check *c, struct err *e)
 {
-	uint64_t end = clock_mono_us() + c->until_cpu_us - c->sum.cpu_us;
+	uint64_t end = clock_mono_us() + (c->alone ? 2 * check_cfg(c)->input_timeout_us + ALONE_US
+						   : c->until_cpu_us - c->sum.cpu_us);
 	struct batch_spec s = {
 	    .target = check_build(c),
 	    .cfg = check_cfg(c),
@@ -552,7 +584,7 @@ static int check_run(struct check *c, struct err *e)
 	    .dir = c->stage_path,
 	    .work = c->work,
 	    .name = check_input_name,
-	    .n = c->n,
+	    .n = c->alone ? 1 : c->n,
 	    .failed = check_on_failed,
 	    .ran = check_on_ran,
 	    .done = check_on_batch,
@@ -582,9 +614,7 @@ static void check_on_staged(void *arg, struct slice result, const char *failed)
 	} else if (c->n == 0) {
 		check_save(c);
 	} else if (check_run(c, &e) < 0) {
-		source_remove(c->end);
-		c->end = NULL;
-		check_return(c, &c->names);
+		check_forget_run(c);
 		check_give_up_build(c, e.msg);
 	}
 }
@@ -595,6 +625,7 @@ static void check_stage(struct check *c)
 	struct err e;
 
 	c->left = 0;
+	c->alone = false;
 	if (task_start(c->env->replay.exec.loop, check_task_stage, c, check_on_staged, c, &t, &e) <
 	    0)
 		check_give_up_build(c, e.msg);

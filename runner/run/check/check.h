@@ -17,8 +17,8 @@
  *            that ran.  A kill between the two runs them again, which queues nothing twice.
  *   triage   Works on that queue with the variant's program, like triage of the main build: the
  *            crashes are those of the target "<target>@<variant>".
- * until no input is left, the time is over, or the variant cannot run any.  The rest waits for the
- * next check. */
+ * until no input is left, the time is over, or the variant cannot run any.  One input is run even
+ * if it takes longer.  The rest waits for the next check. */
 
 struct check_sum {
 	uint64_t ran, failed;	  /* inputs */
