@@ -42,8 +42,8 @@ typedef void collect_fn(void *arg, const struct collect_delta *d);
 struct collect {
 	struct state *state; /* with its lock */
 	const struct strv *paths;
-	const struct round_plan *over; /* this round has ended: its shards that gave nothing are
-					* lost.  NULL: nothing is known of that */
+	const struct round_plan *over; /* this round has ended: its shards that gave no last
+					* delta are lost.  NULL: nothing is known of that */
 	collect_fn *report;	       /* called for each path, when the change is made */
 	void *arg;
 };

@@ -134,36 +134,52 @@ static bool has_line(const json_t *lines, const struct past_round *r)
 	return false;
 }
 
-/* The oldest line comes first: whether there may be more of the round before it. */
-static bool is_cut(const json_t *lines, uint64_t damaged, size_t limit, const struct past_round *r)
+/* The newest lines of the history, first a few; free `lines`. */
+struct reading {
+	json_t *lines; /* the oldest one first */
+	size_t limit;
+	bool all; /* there are no more, or none is read */
+};
+
+/* Reads the newest lines, or four times as many as before. */
+static int read_on(const struct state *s, struct reading *io, struct err *e)
 {
-	return json_array_size(lines) + damaged >= limit && limit < LINES_MAX &&
-	       (past_is_of(json_array_get(lines, 0), r) || !has_line(lines, r));
+	uint64_t damaged;
+	int r;
+
+	json_decref(io->lines);
+	io->lines = NULL;
+	io->limit = io->limit ? io->limit * 4 : LINES;
+	r = history_last(s, ROUND_HISTORY, io->limit, &io->lines, &damaged, e);
+	io->all =
+	    r == 0 && (json_array_size(io->lines) + damaged < io->limit || io->limit >= LINES_MAX);
+	return r;
+}
+
+/* Whether all lines of the round were read, as far as can be told. */
+static bool is_whole(const struct reading *in, const struct past_round *r)
+{
+	return in->all || (has_line(in->lines, r) && !past_is_of(json_array_get(in->lines, 0), r));
 }
 
 int past_rounds(const struct state *s, size_t max, struct past_round *ret, size_t *ret_n,
 		struct err *e)
 {
-	_autojson_ json_t *lines = NULL;
-	uint64_t damaged;
-	size_t limit = LINES;
+	struct reading in = {0};
 	int r;
 
 	do {
-		json_decref(lines);
-		lines = NULL;
 		*ret_n = 0;
-		r = history_last(s, ROUND_HISTORY, limit, &lines, &damaged, e);
-		if (r < 0)
-			return r;
-		for (size_t i = 0; i < json_array_size(lines); i++)
-			note_round(json_array_get(lines, i), ret, max, ret_n);
-	} while (*ret_n > 0 && is_cut(lines, damaged, limit, ret) && (limit *= 4));
-	for (size_t i = 0; i < *ret_n; i++) {
+		r = read_on(s, &in, e);
+		for (size_t i = 0; r == 0 && i < json_array_size(in.lines); i++)
+			note_round(json_array_get(in.lines, i), ret, max, ret_n);
+	} while (r == 0 && *ret_n > 0 && !is_whole(&in, ret));
+	for (size_t i = 0; r == 0 && i < *ret_n; i++) {
 		ret[i].until = 0;
-		fill(&ret[i], lines);
+		fill(&ret[i], in.lines);
 	}
-	return 0;
+	json_decref(in.lines);
+	return r;
 }
 
 int past_newest(const struct state *s, struct past_round *ret, struct err *e)
@@ -178,22 +194,19 @@ int past_of_plan(const struct state *s, const struct round_plan *p, struct past_
 		 struct err *e)
 {
 	struct past_round round = {.round = p->round, .shards = p->shards};
-	_autojson_ json_t *lines = NULL;
-	uint64_t damaged;
-	size_t limit = LINES;
+	struct reading in = {0};
 	int r;
 
 	snprintf(round.plan, sizeof(round.plan), "%s", p->id);
-	do {
-		json_decref(lines);
-		lines = NULL;
-		r = history_last(s, ROUND_HISTORY, limit, &lines, &damaged, e);
-		if (r < 0)
-			return r;
-	} while (is_cut(lines, damaged, limit, &round) && (limit *= 4));
-	fill(&round, lines);
-	*ret = round;
-	return 0;
+	do
+		r = read_on(s, &in, e);
+	while (r == 0 && !is_whole(&in, &round));
+	if (r == 0) {
+		fill(&round, in.lines);
+		*ret = round;
+	}
+	json_decref(in.lines);
+	return r;
 }
 
 int past_next_round(const struct state *s, uint64_t *ret, struct err *e)

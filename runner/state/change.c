@@ -37,9 +37,11 @@ static bool is_dir(int dirfd, const struct dirent *ent)
 	return fstatat(dirfd, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* --- whether all places are free ------------------------------------------------- */
+/* What is done with the entries of a directory of the change. */
+enum step { STEP_CHECK, STEP_DIRS, STEP_FILES };
+static int take_entries(int from, int to, enum step step, unsigned depth, struct err *e);
 
-static int check_tree(int from, int to, unsigned depth, struct err *e);
+/* --- whether all places are free ------------------------------------------------- */
 
 static int check_dir(int from, const char *name, int to, unsigned depth, struct err *e)
 {
@@ -53,8 +55,8 @@ static int check_dir(int from, const char *name, int to, unsigned depth, struct 
 	if (r < 0)
 		return r;
 	r = fs_open_dir(from, name, &in, e);
-	if (r == 0 && depth < DEPTH_MAX)
-		r = check_tree(in, out, depth + 1, e);
+	if (r == 0)
+		r = take_entries(in, out, STEP_CHECK, depth + 1, e);
 	return r < 0 ? err_wrap(e, "%s", name) : 0;
 }
 
@@ -68,29 +70,13 @@ static int check_file(const char *name, int to, struct err *e)
 }
 
 /* Nothing may be in the way of a change that is ready: no command could complete it. */
-static int check_tree(int from, int to, unsigned depth, struct err *e)
-{
-	CLEANUP(closedir_p) DIR *d = sys_opendirat(from, ".");
-	const struct dirent *ent;
-	int r = 0;
-
-	if (!d)
-		return err_sys(e, "list the files of a change");
-	while (r == 0 && (ent = sys_readdir(d)))
-		r = is_dir(from, ent) ? check_dir(from, ent->d_name, to, depth, e)
-				      : check_file(ent->d_name, to, e);
-	if (r == 0 && errno)
-		r = err_sys(e, "list the files of a change");
-	return r;
-}
-
 static int check_places(int state_dirfd, struct err *e)
 {
 	_autoclose_ int from = -1;
 	int r = fs_open_dir(state_dirfd, CHANGE_NEW, &from, e);
 
 	if (r == 0)
-		r = check_tree(from, state_dirfd, 0, e);
+		r = take_entries(from, state_dirfd, STEP_CHECK, 0, e);
 	return r < 0 ? err_wrap(e, "change the state directory") : 0;
 }
 
@@ -116,8 +102,7 @@ static int move_tree(int from, int to, unsigned depth, struct err *e);
 static int move_dir(int from, const char *name, int to, unsigned depth, struct err *e)
 {
 	_autoclose_ int in = -1, out = -1;
-	int r = depth < DEPTH_MAX ? fs_mkdirs(to, name, MODE_DIR, e)
-				  : err_set(e, ELOOP, "directories of a change are too deep");
+	int r = fs_mkdirs(to, name, MODE_DIR, e);
 
 	if (r == 0)
 		r = fs_open_dir(from, name, &in, e);
@@ -128,8 +113,31 @@ static int move_dir(int from, const char *name, int to, unsigned depth, struct e
 	return r < 0 ? err_wrap(e, "%s", name) : 0;
 }
 
-/* dirs: moves what is in directories; else the files. */
-static int move_entries(int from, int to, bool dirs, unsigned depth, struct err *e)
+/* The files of a directory come last: an index follows what it lists. */
+static int move_tree(int from, int to, unsigned depth, struct err *e)
+{
+	int r = take_entries(from, to, STEP_DIRS, depth, e);
+
+	return r < 0 ? r : take_entries(from, to, STEP_FILES, depth, e);
+}
+
+/* --- each entry ------------------------------------------------------------------ */
+
+static int take_entry(int from, const struct dirent *ent, int to, enum step step, unsigned depth,
+		      struct err *e)
+{
+	bool dir = is_dir(from, ent);
+
+	if (step == STEP_CHECK)
+		return dir ? check_dir(from, ent->d_name, to, depth, e)
+			   : check_file(ent->d_name, to, e);
+	if (dir != (step == STEP_DIRS))
+		return 0;
+	return dir ? move_dir(from, ent->d_name, to, depth, e)
+		   : move_file(from, ent->d_name, to, e);
+}
+
+static int take_entries(int from, int to, enum step step, unsigned depth, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(from, ".");
 	const struct dirent *ent;
@@ -137,21 +145,13 @@ static int move_entries(int from, int to, bool dirs, unsigned depth, struct err 
 
 	if (!d)
 		return err_sys(e, "list the files of a change");
+	if (depth > DEPTH_MAX)
+		return err_set(e, ELOOP, "directories of a change are too deep");
 	while (r == 0 && (ent = sys_readdir(d)))
-		if (is_dir(from, ent) == dirs)
-			r = dirs ? move_dir(from, ent->d_name, to, depth, e)
-				 : move_file(from, ent->d_name, to, e);
+		r = take_entry(from, ent, to, step, depth, e);
 	if (r == 0 && errno)
 		r = err_sys(e, "list the files of a change");
 	return r;
-}
-
-/* The files of a directory come last: an index follows what it lists. */
-static int move_tree(int from, int to, unsigned depth, struct err *e)
-{
-	int r = move_entries(from, to, true, depth, e);
-
-	return r < 0 ? r : move_entries(from, to, false, depth, e);
 }
 
 /* --- removing files ------------------------------------------------------------- */

@@ -396,6 +396,21 @@ cell() { # COMMAND [OPTION...]
 	[ "$(value checks_behind_since)" -gt 0 ]
 }
 
+# An input sleeps for two seconds in the build with MemorySanitizer, which is more than all may take.
+# bats test_tags=slow
+@test "an input that takes longer than its share is run, and the rest waits" {
+	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.6'
+	local i
+	for i in {10..39}; do
+		have "sleeping$i"
+	done
+	fuzz sanitizers_fuzzer 4
+	[ "$(value checks_left)" -ge 20 ]
+	fuzz sanitizers_fuzzer 4
+	grep -q 'checked [1-9][0-9]* inputs in other builds' "$LOGS/sanitizers_fuzzer.log"
+	[ "$(value checks_left)" -ge 20 ]
+}
+
 # bats test_tags=slow
 @test "a failure that only several inputs together cause keeps its report" {
 	config '"minimize_time": "off", "merge_time": "off"' '"check_share": 0.9'

@@ -98,6 +98,14 @@ __attribute__((noinline)) static void work(void)
 #endif
 }
 
+/* Two seconds, and no CPU time. */
+__attribute__((noinline)) static void rest(void)
+{
+#if __has_feature(memory_sanitizer)
+	(void)sleep(2);
+#endif
+}
+
 /* Fails when two such inputs run in one process. */
 __attribute__((noinline)) static void second_time(void)
 {
@@ -128,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} acts[] = {{"syscalls", refused_call},
 		    {"too many", leave_processes},
 		    {"a while.", work},
+		    {"sleeping", rest},
 		    {"together", second_time}};
 	static const char index[] = "an index", two[] = "two bugs";
 

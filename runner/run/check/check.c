@@ -504,7 +504,7 @@ static bool check_run_alone(struct check *c, bool cut, const struct batch_sum *s
 
 	if (!cut || c->alone || sum->passed + sum->failed > 0 || check_is_late(c))
 		return false;
-	c->alone = true;
+	c->alone = c->sum.beyond = true;
 	if (check_run(c, &e) == 0)
 		return true;
 	check_forget_run(c);
@@ -524,7 +524,8 @@ static void check_on_batch(void *arg, const struct batch_sum *sum)
 	c->sum.cpu_us += sum->cpu_us;
 	if (check_run_alone(c, cut, sum))
 		return;
-	c->stalled = sum->passed + sum->failed == 0 || (*sum->why && sum->left_out > 0);
+	/* Inputs that sleep use no CPU time: only one of them runs alone. */
+	c->stalled = c->alone || sum->passed + sum->failed == 0 || (*sum->why && sum->left_out > 0);
 	if (*sum->why && sum->left_out > 0)
 		check_note(c, sum->why);
 	check_save(c);

@@ -21,12 +21,13 @@
  * if it takes longer.  The rest waits for the next check. */
 
 struct check_sum {
-	uint64_t ran, failed;	  /* inputs */
-	uint64_t left;		  /* inputs that wait, of the variants that were looked at */
-	uint64_t behind_since;	  /* since when inputs wait, Unix seconds; 0: not known */
-	bool incomplete;	  /* a variant was not looked at, or not to its end */
-	uint64_t cpu_us;	  /* of the inputs' cells */
-	uint64_t triage_us;	  /* wall time of triage */
+	uint64_t ran, failed;  /* inputs */
+	uint64_t left;	       /* inputs that wait, of the variants that were looked at */
+	uint64_t behind_since; /* since when inputs wait, Unix seconds; 0: not known */
+	bool incomplete;       /* a variant was not looked at, or not to its end */
+	bool beyond;	       /* an input took longer than the budget; one check of a turn may */
+	uint64_t cpu_us;       /* of the inputs' cells */
+	uint64_t triage_us;    /* wall time of triage */
 	struct triage_sum triage; /* sums of all variants; its note is ours */
 };
 

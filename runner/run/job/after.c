@@ -487,7 +487,7 @@ static void on_checked(void *arg, const struct check_sum *sum)
 	struct job *j = arg;
 
 	j->check = NULL;
-	j->check_idle = sum->ran == 0;
+	j->check_idle = sum->ran == 0 || sum->beyond;
 	j->check_waits = sum->incomplete || sum->left > 0;
 	if (j->pending == REASON_NONE)
 		job_put_off(j, clock_mono_us() - j->check_began_us);

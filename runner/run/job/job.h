@@ -328,7 +328,8 @@ struct job {
 	bool check_waits;	  /* the last check left inputs, or variants, out */
 	/* The programs of target->variants when the last check began, owned; NULL: none did. */
 	struct file_id *check_files;
-	bool check_idle;	 /* the last check ran nothing: none is tried before another cell */
+	bool check_idle; /* the last check ran nothing, or one input for too long: none is tried
+			  * before another cell */
 	uint64_t checked_inputs; /* found.inputs when the last check began */
 	/* Sums of struct check_sum over all checks; left and since: of the last one. */
 	struct {
